@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util'
+import { BatonError } from '../shared/core/errors.ts'
+import { createWorker, type WorkerOptions } from '../shared/worker/create-worker.ts'
+import { definitionsIn } from '../shared/worker/definitions-in.ts'
+import type { Worker } from '../shared/worker/run-worker.ts'
+
+const usage = `baton worker FILE [--concurrency N] [--worker-id ID] [--worker-version V] [--drain-ms MS] [--isolate]
+  serves the tasks that FILE exports; which system is told by BATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL`
+
+/** `baton worker`: one signal stops it gracefully, a second one gives its runs back at once. */
+export const worker = { usage, run }
+
+async function run(args: readonly string[]): Promise<void> {
+  const options = await optionsOf(args)
+  const serving = createWorker(options)
+  stopOnSignals(serving)
+  outliveHandlers(serving)
+  serving.start()
+  const types = options.tasks.map(({ type }) => type).join(', ')
+  console.log(`worker ${serving.workerId} (process ${process.pid}) serves ${types}`)
+}
+
+async function optionsOf(args: readonly string[]): Promise<WorkerOptions> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      concurrency: { type: 'string' },
+      'worker-id': { type: 'string' },
+      'worker-version': { type: 'string' },
+      'drain-ms': { type: 'string' },
+      isolate: { type: 'boolean', default: false },
+    },
+  })
+  const [file, another] = positionals
+  if (file === undefined || another !== undefined) throw new BatonError('invalid', 'give one FILE')
+  const { concurrency, isolate, 'worker-id': workerId } = values
+  const { 'worker-version': version, 'drain-ms': drainMs } = values
+  return {
+    tasks: await definitionsIn(file),
+    ...(concurrency !== undefined && { concurrency: Number(concurrency) }),
+    ...(workerId !== undefined && { workerId }),
+    ...(version !== undefined && { version }),
+    ...(drainMs !== undefined && { drainMs: duration(drainMs) }),
+    ...(isolate && { isolate: { file } }),
+  }
+}
+
+function duration(text: string): number {
+  const ms = Number(text)
+  if (Number.isFinite(ms) && ms >= 0) return ms
+  throw new BatonError('invalid', `--drain-ms is ${text}; give milliseconds`)
+}
+
+function stopOnSignals(serving: Worker): void {
+  let signals = 0
+  const onSignal = async () => {
+    signals += 1
+    if (signals > 1) return void serving.abort()
+    console.log(`worker ${serving.workerId} stops; ${serving.running()} runs under way`)
+    await serving.stop()
+    // Handlers may have left timers behind.
+    process.exit(0)
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}
+
+/**
+ * A promise that a handler dropped must not end the runs of others. After an error that nobody caught the process is in
+ * an unknown state: it lets its runs finish and ends.
+ */
+function outliveHandlers(serving: Worker): void {
+  process.on('unhandledRejection', error => {
+    console.error('a promise was rejected that nobody waits for:', error)
+  })
+  process.on('uncaughtException', async error => {
+    console.error('the worker stops after an error that nobody caught:', error)
+    await serving.stop()
+    process.exit(1)
+  })
+}

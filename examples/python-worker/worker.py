@@ -1,0 +1,196 @@
+"""A Baton worker that needs nothing but Python 3: claims tasks over HTTP, keeps them by heartbeats, finishes them.
+
+    BATON_URL=http://127.0.0.1:7070 python3 worker.py TYPE [WORKER_ID]
+
+SIGTERM or SIGINT stops it: it claims no more, lets its runs finish for GRACE_S seconds and gives the rest back.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+BASE_URL = os.environ.get("BATON_URL", "http://127.0.0.1:7070")
+CONCURRENCY = int(os.environ.get("CONCURRENCY", "4"))
+GRACE_S = float(os.environ.get("GRACE_S", "20"))
+CLAIM_WAIT_MS = 2_000
+PAUSE_AFTER_ERROR_S = 1.0
+POLL_S = 0.02
+
+
+class Refused(Exception):
+    """The API answered with a problem document: the run is over, or the request makes no sense."""
+
+    def __init__(self, problem):
+        super().__init__(problem.get("detail", "refused"))
+        self.problem = problem
+
+
+class Fatal(Exception):
+    """Thrown by a handler: no retry helps."""
+
+
+class Stopped(Exception):
+    """Thrown by a handler that was told to stop and does."""
+
+
+def handle(task, run):
+    """The work itself: replace it. Returns the task's result, which must be JSON.
+
+    Long work calls `run.check()` now and then, which throws once the run is over, or `run.progress(...)`.
+    """
+    given = task.get("input") or {}
+    if "fail" in given:
+        raise Fatal(given["fail"]) if given.get("fatal") else RuntimeError(given["fail"])
+    until = time.monotonic() + given.get("sleepMs", 0) / 1_000
+    while time.monotonic() < until:
+        run.check()
+        time.sleep(POLL_S)
+    return {"upper": given.get("text", "").upper(), "by": "python"}
+
+
+def call(path, body, timeout_s=30):
+    request = urllib.request.Request(
+        BASE_URL + path,
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+        method="POST",
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        if error.code >= 500 or error.code == 429:
+            raise OSError(f"{path} answered {error.code}") from error
+        raise Refused(json.load(error)) from error
+
+
+class Run:
+    """One hold on a task. Heartbeats go on in a thread of their own until it is over."""
+
+    def __init__(self, claim):
+        self.task, run = claim["task"], claim["run"]
+        quoted = urllib.parse.quote(self.task["id"], safe="")
+        self.path = f"/v1/tasks/{quoted}/runs/{run['id']}"
+        self.fence = run["fence"]
+        self.ended = threading.Event()
+        self.last_word = threading.Lock()
+        self.said = None
+        self.interval_s = interval_of(self.task["options"])
+        self.safe_until = time.monotonic() + self.task["options"]["leaseMs"] / 1_000
+
+    def progress(self, value):
+        self.said = value
+
+    def check(self):
+        if self.ended.is_set():
+            raise Stopped(f"{self.task['id']} is no longer ours")
+
+    def beat(self):
+        """Renews the lease until the run is over. Outages are borne as long as the lease lasts."""
+        while not self.ended.wait(self.interval_s):
+            body = {"fence": self.fence}
+            if self.said is not None:
+                body["progress"], self.said = self.said, None
+            sent = time.monotonic()
+            try:
+                answer = call(f"{self.path}/heartbeat", body)
+                self.interval_s = interval_of(answer["options"])
+                self.safe_until = sent + self.task["options"]["leaseMs"] / 1_000
+            except Refused as refused:
+                log("lost", self.task["id"], refused)
+                self.ended.set()
+            except OSError:
+                if time.monotonic() >= self.safe_until:
+                    self.ended.set()
+
+    def end(self, word, **more):
+        """The run's last word, repeated through outages: it is accepted once, however often it arrives."""
+        if not self.last_word.acquire(blocking=False):
+            return
+        while True:
+            try:
+                call(f"{self.path}/{word}", {"fence": self.fence, **more})
+            except OSError:
+                if time.monotonic() < self.safe_until:
+                    time.sleep(PAUSE_AFTER_ERROR_S)
+                    continue
+            except Refused as refused:
+                log("refused", word, self.task["id"], refused)
+            return self.ended.set()
+
+
+def interval_of(options):
+    """Heartbeats come as the options say, and twice before the lease can end."""
+    return min(options["heartbeatMs"], options["leaseMs"] * 2 / 3) / 1_000
+
+
+def work(run):
+    heart = threading.Thread(target=run.beat, daemon=True)
+    heart.start()
+    try:
+        result = handle(run.task, run)
+        run.end("succeed", result=result)
+    except Stopped:
+        run.end("release")
+    except Exception as error:  # whatever a handler throws is the task's failure, not the worker's
+        described = {"name": type(error).__name__, "message": str(error)}
+        run.end("fail", error=described, fatal=isinstance(error, Fatal))
+    heart.join()
+
+
+def serve(task_type, worker_id, stopping):
+    runs = set()
+    pool = ThreadPoolExecutor(CONCURRENCY)
+    while not stopping.is_set():
+        free = CONCURRENCY - len(runs)
+        if free == 0:
+            stopping.wait(POLL_S)
+            continue
+        for one in claim(task_type, worker_id, free):
+            run = Run(one)
+            runs.add(run)
+            pool.submit(work, run).add_done_callback(lambda _done, run=run: runs.discard(run))
+    until = time.monotonic() + GRACE_S
+    while runs and time.monotonic() < until:
+        time.sleep(POLL_S)
+    for run in list(runs):
+        run.end("release")
+    log("stopped")
+    os._exit(0)  # a handler that does not listen keeps its thread, but no longer its task
+
+
+def claim(task_type, worker_id, limit):
+    body = {"type": task_type, "workerId": worker_id, "limit": limit, "waitMs": CLAIM_WAIT_MS}
+    try:
+        return call("/v1/claims", body)["claims"]
+    except (OSError, Refused) as error:
+        log("cannot claim yet:", error)
+        time.sleep(PAUSE_AFTER_ERROR_S)
+        return []
+
+
+def log(*words):
+    print(*words, file=sys.stderr, flush=True)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    worker_id = sys.argv[2] if len(sys.argv) > 2 else f"{socket.gethostname()}-{os.getpid()}"
+    stopping = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stopping.set())
+    log("serving", sys.argv[1], "as", worker_id)
+    serve(sys.argv[1], worker_id, stopping)
+
+
+if __name__ == "__main__":
+    main()

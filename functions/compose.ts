@@ -1,0 +1,48 @@
+import { Logger } from '@aws-lambda-powertools/logger'
+import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
+import { systemOfEnvironment } from '../shared/aws/environment.ts'
+import { createAwsSystem } from '../shared/aws/system.ts'
+import type { Log, MetricName, Metrics } from '../shared/ports.ts'
+import type { System } from '../shared/runtime/system.ts'
+
+/** The composition root: the only place where functions meet the environment and Powertools. */
+export function composeSystem(): System {
+  return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
+}
+
+const logger = new Logger()
+
+export const log: Log = {
+  debug: (message, fields = {}) => logger.debug(message, fields),
+  info: (message, fields = {}) => logger.info(message, fields),
+  warn: (message, fields = {}) => logger.warn(message, fields),
+  error: (message, fields = {}) => logger.error(message, fields),
+}
+
+const UNITS = {
+  Lateness: 'Milliseconds',
+  RunTime: 'Milliseconds',
+  ClaimConflict: 'Count',
+  LeaseLost: 'Count',
+  LookLoop: 'Count',
+  SweeperRepaired: 'Count',
+} as const satisfies Record<MetricName, string>
+
+/** One store per task type, since a dimension holds for all that is written out together. */
+const stored = new Map<string, PowertoolsMetrics>()
+
+export const metrics: Metrics = {
+  add: (name, value, type) => {
+    let ofType = stored.get(type)
+    if (!ofType) {
+      ofType = new PowertoolsMetrics({ defaultDimensions: { type } })
+      stored.set(type, ofType)
+    }
+    ofType.addMetric(name, UNITS[name], value)
+  },
+}
+
+/** Writes the metrics of this invocation out. To be called before its answer, in `finally`. */
+export function flushMetrics(): void {
+  for (const ofType of stored.values()) if (ofType.hasStoredMetrics()) ofType.publishStoredMetrics()
+}

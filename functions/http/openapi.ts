@@ -1,0 +1,106 @@
+import * as z from 'zod'
+import type { Route } from './route.ts'
+import { problemAnswer } from './schemas/answers.ts'
+
+type Schema = Record<string, unknown>
+
+const PROBLEM_TITLES: Readonly<Record<number, string>> = {
+  400: 'The request is not valid; `errors` names each field',
+  404: 'Unknown task, run or type',
+  409: 'The present state does not allow it',
+  413: 'The body, an input, a result or a progress is too large',
+  415: 'The body is not JSON',
+  500: 'Unexpected; the log has more under `requestId`',
+  503: 'The storage does not answer; try again after `Retry-After` seconds',
+}
+
+/** The OpenAPI 3.1 description of the routes, made of what they are served and checked by. */
+export function openApiOf(routes: readonly Route[]): Schema {
+  const components: Record<string, unknown> = {}
+  const schemaOf = (schema: z.ZodType, io: 'input' | 'output') => {
+    const { $schema: _dialect, $defs = {}, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+    for (const [name, definition] of Object.entries($defs)) components[name] = pointed(definition)
+    return pointed(own)
+  }
+  schemaOf(z.object({ problemAnswer }), 'output')
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemaOf) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Baton',
+      version: '1',
+      description: 'Tasks that are published, claimed, run and finished',
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: { schemas: components },
+  }
+}
+
+/** Definitions move to where OpenAPI keeps them; an `id` that names one is no keyword. */
+function pointed(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}
+
+type SchemaOf = (schema: z.ZodType, io: 'input' | 'output') => unknown
+
+function operationOf(route: Route, schemaOf: SchemaOf): Schema {
+  const body = route.body ?? route.documentedBody
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    parameters: [...pathParameters(route), ...queryParameters(route, schemaOf)],
+    ...(body && {
+      requestBody: {
+        required: !route.isBodyOptional,
+        content: { 'application/json': { schema: schemaOf(body, 'input') } },
+      },
+    }),
+    responses: { ...answersOf(route, schemaOf), ...problemsOf(route) },
+  }
+}
+
+function pathParameters({ path }: Route): Schema[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: 'Percent-encoded',
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters({ query }: Route, schemaOf: SchemaOf): Schema[] {
+  if (!query) return []
+  const { properties = {} } = schemaOf(query, 'input') as { properties?: Record<string, unknown> }
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }))
+}
+
+function answersOf({ answers }: Route, schemaOf: SchemaOf): Schema {
+  const entries = Object.entries(answers).map(([status, { description, schema }]) => [
+    status,
+    {
+      description,
+      ...(schema && { content: { 'application/json': { schema: schemaOf(schema, 'output') } } }),
+    },
+  ])
+  return Object.fromEntries(entries)
+}
+
+function problemsOf({ problems = [], body, documentedBody }: Route): Schema {
+  const always = body || documentedBody ? [400, 413, 415, 500, 503] : [400, 500, 503]
+  const schema = { $ref: '#/components/schemas/Problem' }
+  const statuses = [...new Set([...always, ...problems])].sort()
+  return Object.fromEntries(
+    statuses.map(status => [
+      status,
+      {
+        description: PROBLEM_TITLES[status],
+        content: { 'application/problem+json': { schema } },
+      },
+    ]),
+  )
+}

@@ -1,0 +1,136 @@
+import type {
+  ApiHistoryEntry,
+  ApiOptions,
+  ApiRun,
+  ApiTask,
+  ApiType,
+  ApiWorker,
+  Claim,
+  HeartbeatAnswer,
+} from '../../shared/client/api-types.ts'
+import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
+import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
+import type { Options } from '../../shared/core/options.ts'
+import { type EndedRun, runId, type Task } from '../../shared/core/task.ts'
+import { defaultOrdering, shardsOf, type TaskType } from '../../shared/core/task-type.ts'
+import type { DescribedRun, TaskDescription } from '../../shared/runtime/describe-task.ts'
+import type { HeldTask } from '../../shared/runtime/held-task.ts'
+import type { PresentWorker } from '../../shared/runtime/list-workers.ts'
+import { traceIdOf } from '../../shared/runtime/traceparent.ts'
+
+/** A described task as the API shows it. */
+export function presentTask(description: TaskDescription): ApiTask {
+  const { task, status, statusReason, attempts, runs, history, input, result, error } = description
+  const { id, type, key, priority, userId, tags, options } = task
+  const traceId = traceIdOf(task.traceparent)
+  return {
+    id,
+    type,
+    key,
+    status,
+    ...(statusReason && { statusReason }),
+    dueAt: iso(task.dueAt),
+    priority,
+    ...(userId !== undefined && { userId }),
+    ...(tags && { tags }),
+    ...(input !== undefined && { input }),
+    ...(result !== undefined && { result }),
+    ...(error && { error }),
+    concurrency: options.concurrency,
+    runs: runs.map(run => presentRun(task, run)),
+    attempts,
+    history: history.map(run => presentHistory(run, traceId)),
+    ...(traceId !== undefined && { traceId }),
+    ...presentTimes(task),
+    options: presentOptions(options),
+  }
+}
+
+function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }: Task) {
+  return {
+    createdAt: iso(createdAt),
+    ...(startedAt !== undefined && { startedAt: iso(startedAt) }),
+    updatedAt: iso(updatedAt),
+    ...(finishedAt !== undefined && { finishedAt: iso(finishedAt) }),
+    ...(expiresAt !== undefined && { expiresAt: iso(expiresAt) }),
+  }
+}
+
+function presentRun({ born }: Task, run: DescribedRun): ApiRun {
+  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress } = run
+  return {
+    id: runId(born, fence),
+    workerId,
+    state,
+    fence,
+    startedAt: iso(startedAt),
+    ...(leaseUntil !== undefined && { leaseUntil: iso(leaseUntil) }),
+    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
+    ...(result !== undefined && { result }),
+    ...(error && { error }),
+    ...(progress !== undefined && { progress }),
+  }
+}
+
+function presentHistory(run: EndedRun, traceId: string | undefined): ApiHistoryEntry {
+  const { startedAt, endedAt, state, error } = run
+  return {
+    ...(traceId !== undefined && { traceId }),
+    startedAt: iso(startedAt),
+    endedAt: iso(endedAt),
+    costMs: endedAt - startedAt,
+    outcome: state,
+    ...(error && { error }),
+  }
+}
+
+/**
+ * What a worker is told when it shows a sign of life. The interval is the one it must keep, which a longer lease in the
+ * options stretches only for runs that have that lease.
+ */
+export function presentBeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
+  const heartbeatMs = beatIntervalMs(task, fence)
+  return { leaseUntil: iso(leaseUntil), options: { ...presentOptions(task.options), heartbeatMs } }
+}
+
+function presentOptions(options: Options): ApiOptions {
+  return options
+}
+
+/** A task type as the API shows it, what it leaves to the system filled in. */
+export function presentType(type: TaskType): ApiType {
+  const { kind, defaults, ordering = defaultOrdering(kind), webhook } = type.configuration
+  return {
+    type: type.type,
+    kind,
+    defaults,
+    ordering,
+    shards: shardsOf(type.configuration),
+    ...(webhook && { webhook }),
+    paused: type.paused,
+    ...(type.handlerSince !== undefined && { handlerSince: iso(type.handlerSince) }),
+    createdAt: iso(type.createdAt),
+    updatedAt: iso(type.updatedAt),
+  }
+}
+
+/** A claim: the task, running, with its input, and what its worker needs to speak for the run. */
+export function presentClaim({ task, run, input }: HeldTask, description: TaskDescription): Claim {
+  return {
+    task: presentTask({ ...description, ...(input !== undefined && { input }) }),
+    run: {
+      id: runId(task.born, run.fence),
+      fence: run.fence,
+      leaseUntil: iso(run.leaseUntil),
+      idempotencyKey: idempotencyKey(task),
+    },
+  }
+}
+
+export function presentWorker({ lastSeen, ...worker }: PresentWorker): ApiWorker {
+  return { ...worker, ...(lastSeen !== undefined && { lastSeen: iso(lastSeen) }) }
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString()
+}

@@ -1,0 +1,55 @@
+import type { Problem } from '../../shared/client/api-types.ts'
+import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
+
+/** Kinds of problems by their name in `type`, each with its status and title. */
+const KINDS = {
+  invalid: [400, 'The request is not valid'],
+  'not-found': [404, 'There is no such thing'],
+  'unknown-type': [404, 'The task type is not registered'],
+  'method-not-allowed': [405, 'The resource does not know this method'],
+  conflict: [409, 'The present state does not allow it'],
+  'too-large': [413, 'The request is too large'],
+  'unsupported-media-type': [415, 'The body is not JSON'],
+  internal: [500, 'Something went wrong'],
+  'newer-schema': [500, 'The data was written by a newer version'],
+  unavailable: [503, 'The storage does not answer at the moment'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ProblemKind = keyof typeof KINDS
+
+type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId'>
+
+export function problem(kind: ProblemKind, detail: string, more: More = {}): Problem {
+  const [status, title] = KINDS[kind]
+  return { type: `urn:baton:problem:${kind}`, title, status, detail, ...more }
+}
+
+/** Invalid input: the detail names the first field, `errors` all of them. */
+export function invalid(errors: readonly FieldProblem[], kind: 'invalid' | 'too-large' = 'invalid'): Problem {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  const detail = first ? `${first.path === '' ? 'the body' : first.path} ${first.message}${more}` : ''
+  return problem(kind, detail, { errors })
+}
+
+const KIND_OF_CODE = {
+  invalid: 'invalid',
+  'unknown-type': 'unknown-type',
+  'too-large': 'too-large',
+  refused: 'conflict',
+  'newer-schema': 'newer-schema',
+  contended: 'unavailable',
+  unavailable: 'unavailable',
+  misconfigured: 'internal',
+} as const satisfies Record<ErrorCode, ProblemKind>
+
+/** A thrown error as a problem. Of those that nobody meant to throw nothing is told but where to look. */
+export function problemOfError(error: unknown, requestId: string): Problem {
+  const kind = error instanceof BatonError ? KIND_OF_CODE[error.code] : 'internal'
+  if (kind === 'internal') {
+    return problem(kind, `unexpected; the log has more under request ${requestId}`, { requestId })
+  }
+  if (kind === 'unavailable') return problem(kind, 'try again in a moment', { requestId })
+  const { message, problems } = error as BatonError
+  return problem(kind, message, { requestId, ...(problems.length > 0 && { errors: problems }) })
+}

@@ -1,0 +1,89 @@
+import type { Problem } from '../../shared/client/api-types.ts'
+import { liveRuns, type Task } from '../../shared/core/task.ts'
+import type { RunRefusal } from '../../shared/runtime/http-runs.ts'
+import type { Operated } from '../../shared/runtime/operate-task.ts'
+import type { PublishOutcome } from '../../shared/runtime/publish.ts'
+import { dotted } from './check.ts'
+import { invalid, problem, problemOfError } from './problems.ts'
+
+/** Expected refusals of use cases, in words: what happened, to which id, and what would be legal. */
+
+export function noSuchTask(id: string): Problem {
+  return problem('not-found', `there is no task ${id}`)
+}
+
+export function unknownType(type: string, existing: readonly string[], path: string): Problem {
+  const known = existing.length > 0 ? `there are ${existing.join(', ')}` : 'none is registered yet'
+  const message = `names no registered type; ${known}`
+  return problem('unknown-type', `'${type}' is not registered; ${known}`, { errors: [{ path, message }] })
+}
+
+/** A publish that was refused; `at` is where in the request it stood. */
+export function publishProblem(
+  type: string,
+  outcome: Extract<PublishOutcome, { ok: false }>,
+  requestId: string,
+  at = '',
+): Problem {
+  switch (outcome.reason) {
+    case 'unknown-type':
+      return unknownType(type, outcome.existing, dotted(at, ['type']))
+    case 'invalid':
+      return invalid(outcome.problems.map(({ path, message }) => ({ path: dotted(at, [path]), message })))
+    case 'running':
+      return problem('conflict', `${outcome.task.id} exists and ${holders(outcome.task)}`)
+    case 'error':
+      return problemOfError(outcome.error, requestId)
+  }
+}
+
+type OperationRefusal = Extract<
+  Operated<'finished' | 'running' | 'not-finished' | 'nothing-to-do'>,
+  { ok: false }
+>
+
+/** Why a task cannot be cancelled, changed or started over. */
+export function operationProblem(id: string, refusal: OperationRefusal): Problem {
+  switch (refusal.reason) {
+    case 'unknown':
+      return noSuchTask(id)
+    case 'finished':
+      return problem(
+        'conflict',
+        `${id} has ${refusal.task.state}; only open tasks can be changed or cancelled`,
+      )
+    case 'running':
+      return problem('conflict', `${id} ${holders(refusal.task)}; cancel it first, or wait for its end`)
+    case 'not-finished':
+      return problem('conflict', `${id} waits to be run; only finished tasks start over`)
+    case 'nothing-to-do':
+      return problem(
+        'conflict',
+        `${id} keeps all the successes it needs; name "succeeded" in clean to forget them`,
+      )
+  }
+}
+
+function holders(task: Task): string {
+  const workers = liveRuns(task).map(run => run.workerId)
+  return `is run by ${workers.join(', ')}`
+}
+
+const WHY_GONE = {
+  lost: 'its lease ended without a heartbeat and it was recorded as lost',
+  cancelled: 'it was cancelled',
+  removed: 'the task was removed or started over',
+  excluded: "the task's workerIds no longer name its worker",
+  'timed-out': 'it ran longer than it may',
+} as const
+
+/** Why a run's word does not count. */
+export function runProblem(taskId: string, runId: string, refusal: RunRefusal): Problem {
+  if (refusal.reason === 'unknown') return noSuchTask(taskId)
+  const { reason, holder } = refusal
+  const now = holder === undefined ? '' : `; ${holder} holds the task now`
+  return problem('conflict', `run ${runId} of ${taskId} is over: ${WHY_GONE[reason]}${now}`, {
+    reason,
+    ...(holder !== undefined && { holder }),
+  })
+}

@@ -1,0 +1,65 @@
+import type * as z from 'zod'
+import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/http-claims.ts'
+import { describeHead } from '../../../shared/runtime/read-task.ts'
+import { presentClaim } from '../present.ts'
+import { invalid, problem } from '../problems.ts'
+import { unknownType } from '../refusals.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { claimsAnswer } from '../schemas/answers.ts'
+import { claimsBody } from '../schemas/requests.ts'
+
+const DEFAULT_LIMIT = 1
+
+export const claimRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/claims',
+    operation: 'claim',
+    summary: 'Claims tasks for a worker that speaks HTTP; they come back running, with input',
+    body: claimsBody,
+    answers: { 200: { description: 'What was claimed, in the order of the type', schema: claimsAnswer } },
+    problems: [404, 409],
+    handle: handleClaim,
+  }),
+]
+
+type Body = z.infer<typeof claimsBody>
+
+async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
+  const { system, body } = call
+  if ((body.type === undefined) === (body.types === undefined)) {
+    return answerProblem(invalid([{ path: 'type', message: 'or types is required: one of the two' }]))
+  }
+  const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers)
+  if (outcome.ok) {
+    const claims = await Promise.all(
+      outcome.claims.map(async held => presentClaim(held, await describeHead(system, call, held.task))),
+    )
+    return { status: 200, body: { claims } }
+  }
+  if (outcome.reason === 'unknown-type') {
+    const path = body.type === undefined ? `types.${body.types?.indexOf(outcome.type)}` : 'type'
+    return answerProblem(unknownType(outcome.type, outcome.existing, path))
+  }
+  const { type, configuration } = outcome.type
+  const detail = `${type} is of kind ${configuration.kind} and served by its handler; only types of kind http are claimed`
+  return answerProblem(problem('conflict', detail))
+}
+
+function requestOf({
+  type,
+  types = [],
+  workerId,
+  workerVersion,
+  limit,
+  requestId,
+  waitMs,
+}: Body): ClaimsRequest {
+  return {
+    types: type === undefined ? types : [type],
+    claimer: { workerId, ...(workerVersion !== undefined && { version: workerVersion }) },
+    limit: limit ?? DEFAULT_LIMIT,
+    ...(requestId !== undefined && { requestId }),
+    ...(waitMs !== undefined && { waitMs }),
+  }
+}

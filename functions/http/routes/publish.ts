@@ -1,0 +1,107 @@
+import * as z from 'zod'
+import type { Problem, PublishResult } from '../../../shared/client/api-types.ts'
+import type { PublishRequest } from '../../../shared/runtime/publication-of.ts'
+import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish.ts'
+import { describeHead } from '../../../shared/runtime/read-task.ts'
+import { check, fits } from '../check.ts'
+import { presentTask } from '../present.ts'
+import { invalid } from '../problems.ts'
+import { fieldProblems, publishRequestOf, sizeProblem } from '../publish-requests.ts'
+import { publishProblem } from '../refusals.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { publishAnswer, publishManyAnswer } from '../schemas/answers.ts'
+import { publishBody, publishManyBody } from '../schemas/requests.ts'
+
+type PublishCall = Call<unknown, unknown>
+
+export const publishRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/tasks',
+    operation: 'publish',
+    summary: 'Publishes a task, or up to 100 as `tasks`, each for itself',
+    documentedBody: z.union([publishBody, z.strictObject({ tasks: z.array(publishBody).max(100) })]),
+    answers: {
+      200: {
+        description: 'The key exists; or the results of many, in their order',
+        schema: z.union([publishAnswer, publishManyAnswer]),
+      },
+      201: { description: 'Created', schema: publishAnswer },
+    },
+    problems: [404, 409, 413],
+    handle: call => (isMany(call.body) ? handleMany(call) : handleOne(call)),
+  }),
+]
+
+function isMany(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, 'tasks')
+}
+
+async function handleOne(call: PublishCall): Promise<Answer> {
+  const request = requestOf(call, call.body, '')
+  if (!request.ok) return answerProblem(request.problem)
+  const outcome = await publish(call.system, request.value)
+  if (!outcome.ok) return answerProblem(publishProblem(request.value.type, outcome, call.requestId))
+  const { task, created } = outcome
+  const shown = presentTask(await describeHead(call.system, call, task))
+  const { input } = request.value
+  // The input just stored is at hand; of a task that was there before, it may be another.
+  const body = { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
+  return created
+    ? { status: 201, body, headers: { location: `/v1/tasks/${encodeURIComponent(task.id)}` } }
+    : { status: 200, body }
+}
+
+async function handleMany(call: PublishCall): Promise<Answer> {
+  const body = fits(publishManyBody, call.body)
+  if (!body.ok) return answerProblem(invalid(body.problems))
+  const members = body.value.tasks.map((member, index) => requestOf(call, member, `tasks.${index}`))
+  const valid = members.flatMap((member, index) => (member.ok ? [{ index, request: member.value }] : []))
+  const outcomes = await publishMany(
+    call.system,
+    valid.map(({ request }) => request),
+  )
+  const byIndex = new Map(
+    valid.map(({ index, request }, nth) => [index, { request, outcome: outcomes[nth] }]),
+  )
+  const results = await Promise.all(
+    members.map(async (member, index): Promise<PublishResult> => {
+      if (!member.ok) return { status: member.problem.status, problem: member.problem }
+      const done = byIndex.get(index)
+      if (!done?.outcome) throw new Error(`no outcome for tasks.${index}`)
+      return resultOf(call, done.request, done.outcome, `tasks.${index}`)
+    }),
+  )
+  return { status: 200, body: { results } }
+}
+
+async function resultOf(
+  call: PublishCall,
+  request: PublishRequest,
+  outcome: PublishOutcome,
+  at: string,
+): Promise<PublishResult> {
+  if (!outcome.ok) {
+    if (outcome.reason === 'error')
+      call.system.log.warn('a member of a batch failed', { error: outcome.error })
+    const problem = publishProblem(request.type, outcome, call.requestId, at)
+    return { status: problem.status, problem }
+  }
+  const { created, task } = outcome
+  const shown = presentTask(await describeHead(call.system, call, task, true))
+  return { status: created ? 201 : 200, id: task.id, created, task: shown }
+}
+
+type Requested =
+  | { readonly ok: true; readonly value: PublishRequest }
+  | { readonly ok: false; readonly problem: Problem }
+
+function requestOf(call: PublishCall, body: unknown, at: string): Requested {
+  const checked = check(publishBody, body, at)
+  if (!checked.ok) return { ok: false, problem: invalid(checked.problems) }
+  const problems = fieldProblems(checked.value, call.system.clock.now(), at)
+  if (problems.length > 0) return { ok: false, problem: invalid(problems) }
+  const tooLarge = sizeProblem(checked.value.input, at === '' ? 'input' : `${at}.input`)
+  if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
+  return { ok: true, value: publishRequestOf(checked.value, call.headers) }
+}

@@ -1,0 +1,104 @@
+import * as z from 'zod'
+import type { Problem, RunName, RunResult } from '../../../shared/client/api-types.ts'
+import { describeHead } from '../../../shared/runtime/read-task.ts'
+import { sideBySideByName } from '../../../shared/runtime/side-by-side.ts'
+import { type Checked, fits } from '../check.ts'
+import { presentBeat, presentTask } from '../present.ts'
+import { invalid, problemOfError } from '../problems.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { beatMember, finishMember } from '../run-words.ts'
+import { finishesAnswer, heartbeatsAnswer } from '../schemas/answers.ts'
+import { finishMembers, heartbeatMember, runsBody } from '../schemas/requests.ts'
+import { sayAlive, sayOver, type Word } from '../speak-for-run.ts'
+
+const MOST_AT_ONCE = 25
+
+export const runBatchRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/runs/heartbeat',
+    operation: 'heartbeatMany',
+    summary: 'Signs of life of many runs, each for itself',
+    documentedBody: z.strictObject({ runs: z.array(heartbeatMember).max(100) }),
+    answers: { 200: { description: 'The results, in the order of the runs', schema: heartbeatsAnswer } },
+    problems: [413],
+    handle: call =>
+      answerEach(call, beatMember, async word => {
+        const beaten = await sayAlive(call, word)
+        if (!beaten.ok) return beaten
+        return { ok: true, shown: presentBeat(beaten.task, word.fence, beaten.leaseUntil) }
+      }),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/runs/finish',
+    operation: 'finishMany',
+    summary: 'The ends of many runs, each for itself',
+    documentedBody: z.strictObject({
+      runs: z
+        .array(
+          z.discriminatedUnion('outcome', [finishMembers.succeed, finishMembers.fail, finishMembers.release]),
+        )
+        .max(100),
+    }),
+    answers: { 200: { description: 'The results, in the order of the runs', schema: finishesAnswer } },
+    problems: [413],
+    handle: call =>
+      answerEach(call, finishMember, async word => {
+        const ended = await sayOver(call.system, word)
+        if (!ended.ok) return ended
+        return {
+          ok: true,
+          shown: { task: presentTask(await describeHead(call.system, call, ended.task, true)) },
+        }
+      }),
+  }),
+]
+
+type Said = { readonly ok: true; readonly shown: object } | { readonly ok: false; readonly problem: Problem }
+
+/** Checks and says each member's word; those about one task one after the other, since they meet on one item. */
+async function answerEach<What>(
+  call: Call<unknown, unknown>,
+  memberOf: (value: unknown, at: string) => Checked<Word<What>>,
+  say: (word: Word<What>) => Promise<Said>,
+): Promise<Answer> {
+  const body = fits(runsBody, call.body)
+  if (!body.ok) return answerProblem(invalid(body.problems))
+  const members = body.value.runs.map((value, index) => ({
+    name: nameOf(value),
+    word: memberOf(value, `runs.${index}`),
+  }))
+  const results = await sideBySideByName(
+    members,
+    MOST_AT_ONCE,
+    ({ name }) => name.taskId,
+    async ({ name, word }): Promise<RunResult> => {
+      const said = word.ok
+        ? await caught(call, say(word.value))
+        : { ok: false as const, problem: invalid(word.problems) }
+      return { ...name, ...(said.ok ? { status: 200, ...said.shown } : refusalOf(said.problem)) }
+    },
+  )
+  return { status: 200, body: { results } }
+}
+
+/** What of a member names its run, as far as it is text: shown again even when the rest is nonsense. */
+function nameOf(value: unknown): RunName {
+  const members = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const { taskId, runId } = members
+  return { taskId: typeof taskId === 'string' ? taskId : '', runId: typeof runId === 'string' ? runId : '' }
+}
+
+function refusalOf(problem: Problem) {
+  const { status, reason, holder } = problem
+  return { status, ...(reason && { reason }), ...(holder !== undefined && { holder }), problem }
+}
+
+/** One member's trouble harms no other. */
+async function caught({ system, requestId }: Call<unknown, unknown>, saying: Promise<Said>): Promise<Said> {
+  return saying.catch(error => {
+    system.log.warn('a member of a batch failed', { error, requestId })
+    return { ok: false, problem: problemOfError(error, requestId) }
+  })
+}

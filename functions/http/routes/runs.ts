@@ -1,0 +1,76 @@
+import type { Outcome } from '../../../shared/core/finish.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import { lastSuccess } from '../../../shared/runtime/describe-task.ts'
+import { describeHead } from '../../../shared/runtime/read-task.ts'
+import { presentBeat, presentTask } from '../present.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { failing, releasing, succeeding } from '../run-words.ts'
+import { heartbeatAnswer, taskAnswer } from '../schemas/answers.ts'
+import { failBody, heartbeatBody, releaseBody, succeedBody } from '../schemas/requests.ts'
+import { sayAlive, sayOver } from '../speak-for-run.ts'
+
+const PATH = '/v1/tasks/{id}/runs/{runId}'
+const TASK_ANSWER = { 200: { description: 'The task as it is now', schema: taskAnswer } }
+
+export const runRoutes = [
+  route({
+    method: 'post',
+    path: `${PATH}/heartbeat`,
+    operation: 'heartbeat',
+    summary: 'A sign of life: the run keeps its lease',
+    body: heartbeatBody,
+    answers: { 200: { description: 'The new lease, and the options now in force', schema: heartbeatAnswer } },
+    problems: [404, 409, 413],
+    handle: handleHeartbeat,
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/succeed`,
+    operation: 'succeed',
+    summary: 'The run has succeeded; a repeat is accepted',
+    body: succeedBody,
+    answers: TASK_ANSWER,
+    problems: [404, 409, 413],
+    handle: call => handleFinish(call, succeeding(call.body)),
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/fail`,
+    operation: 'fail',
+    summary: 'The run has failed; the task is retried while it has retries left',
+    body: failBody,
+    answers: TASK_ANSWER,
+    problems: [404, 409],
+    handle: call => handleFinish(call, failing(call.body)),
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/release`,
+    operation: 'release',
+    summary: 'Gives the task back unharmed; no retry is counted',
+    body: releaseBody,
+    answers: TASK_ANSWER,
+    problems: [404, 409],
+    handle: call => handleFinish(call, releasing(call.body)),
+  }),
+]
+
+async function handleHeartbeat(call: Call<unknown, { fence: number; progress?: Json }>): Promise<Answer> {
+  const { id: taskId = '', runId = '' } = call.params
+  const { fence, progress } = call.body
+  const beaten = await sayAlive(call, { taskId, runId, fence, said: progress })
+  if (!beaten.ok) return answerProblem(beaten.problem)
+  return { status: 200, body: presentBeat(beaten.task, fence, beaten.leaseUntil) }
+}
+
+async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Outcome): Promise<Answer> {
+  const { id: taskId = '', runId = '' } = call.params
+  const { fence } = call.body
+  const ended = await sayOver(call.system, { taskId, runId, fence, said: outcome })
+  if (!ended.ok) return answerProblem(ended.problem)
+  const { task } = ended
+  const shown = presentTask(await describeHead(call.system, call, task))
+  const isItsResult = outcome.outcome === 'succeed' && lastSuccess(task)?.fence === fence
+  const result = isItsResult ? outcome.result : undefined
+  return { status: 200, body: { task: { ...shown, ...(result !== undefined && { result }) } } }
+}

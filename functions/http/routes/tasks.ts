@@ -1,0 +1,181 @@
+import type { Status } from '../../../shared/core/status.ts'
+import { type ListAnswer, listTasks } from '../../../shared/runtime/list-tasks.ts'
+import {
+  cancelTask,
+  type Operated,
+  patchTask,
+  removeTask,
+  restartTask,
+} from '../../../shared/runtime/operate-task.ts'
+import { describeHead, readTask } from '../../../shared/runtime/read-task.ts'
+import { presentTask } from '../present.ts'
+import { invalid, problem } from '../problems.ts'
+import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.ts'
+import { noSuchTask, operationProblem, unknownType } from '../refusals.ts'
+import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
+import { taskAnswer, taskPage, task as taskSchema } from '../schemas/answers.ts'
+import { cancelBody, listQuery, patchBody, retryBody } from '../schemas/requests.ts'
+import { isTaskId } from '../task-ids.ts'
+
+const DEFAULT_LIMIT = 20
+const PATH = '/v1/tasks/{id}'
+
+export const taskRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/tasks',
+    operation: 'list',
+    summary: 'Lists tasks of a type, of a user, or of both; without input and results',
+    query: listQuery,
+    answers: { 200: { description: 'One page', schema: taskPage } },
+    problems: [404],
+    handle: handleList,
+  }),
+  route({
+    method: 'get',
+    path: PATH,
+    operation: 'get',
+    summary: 'The task with everything',
+    answers: { 200: { description: 'The task', schema: taskSchema } },
+    problems: [404],
+    handle: handleGet,
+  }),
+  route({
+    method: 'patch',
+    path: PATH,
+    operation: 'patch',
+    summary: 'Changes an open task',
+    body: patchBody,
+    answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
+    problems: [404, 409, 413],
+    handle: handlePatch,
+  }),
+  route({
+    method: 'delete',
+    path: PATH,
+    operation: 'remove',
+    summary: 'Removes a task: it never runs again, and a running handler is aborted',
+    answers: { 204: { description: 'Removed' } },
+    problems: [404],
+    handle: handleRemove,
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/cancel`,
+    operation: 'cancel',
+    summary: 'Stops a task and keeps its record; may be repeated',
+    body: cancelBody,
+    isBodyOptional: true,
+    answers: { 200: { description: 'The cancelled task', schema: taskAnswer } },
+    problems: [404, 409],
+    handle: handleCancel,
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/retry`,
+    operation: 'retry',
+    summary: 'Starts a finished task over',
+    body: retryBody,
+    isBodyOptional: true,
+    answers: { 200: { description: 'The task, open again', schema: taskAnswer } },
+    problems: [404, 409],
+    handle: handleRetry,
+  }),
+]
+
+type Query = {
+  readonly type?: string
+  readonly userId?: string
+  readonly status?: readonly Status[]
+  readonly order?: 'due' | '-due' | 'created' | '-created'
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+async function handleList(call: Call<Query, unknown>): Promise<Answer> {
+  const { system, query } = call
+  const { type: name, userId, status = [], limit = DEFAULT_LIMIT, cursor } = query
+  if (name === undefined && userId === undefined) {
+    return answerProblem(invalid([{ path: 'type', message: 'is required, unless userId is given' }]))
+  }
+  const type = name === undefined ? undefined : await system.types.get(name)
+  if (name !== undefined && !type) {
+    const existing = (await system.types.list()).map(known => known.type)
+    return answerProblem(unknownType(name, existing.sort(), 'type'))
+  }
+  const page = await listTasks(system, {
+    ...(type && { type }),
+    ...(userId !== undefined && { userId }),
+    ...(cursor !== undefined && { cursor }),
+    statuses: status,
+    order: query.order ?? (userId === undefined ? 'due' : '-created'),
+    limit,
+  })
+  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
+}
+
+async function answerPage(api: Api, page: Extract<ListAnswer, { ok: true }>): Promise<Answer> {
+  const descriptions = await Promise.all(page.tasks.map(task => describeHead(api.system, api, task, true)))
+  const { nextCursor } = page
+  return {
+    status: 200,
+    body: { items: descriptions.map(presentTask), ...(nextCursor !== undefined && { nextCursor }) },
+  }
+}
+
+type OneCall<Body> = Call<unknown, Body>
+
+async function handleGet(call: OneCall<unknown>): Promise<Answer> {
+  const id = call.params.id ?? ''
+  const found = isTaskId(id) ? await readTask(call.system, call, id) : undefined
+  return found ? { status: 200, body: presentTask(found) } : answerProblem(noSuchTask(id))
+}
+
+async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>): Promise<Answer> {
+  const { system, params, body } = call
+  const id = params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const problems = fieldProblems(body, system.clock.now())
+  if (problems.length > 0) return answerProblem(invalid(problems))
+  const tooLarge = sizeProblem(body.input, 'input')
+  if (tooLarge) return answerProblem(invalid([tooLarge], 'too-large'))
+  const outcome = await patchTask(system, id, patchRequestOf(body))
+  if (!outcome.ok && outcome.reason === 'invalid') return answerProblem(invalid(outcome.problems))
+  return answerOperated(call, id, outcome)
+}
+
+async function handleRemove({ system, params }: OneCall<unknown>): Promise<Answer> {
+  const id = params.id ?? ''
+  const removed = isTaskId(id) && (await removeTask(system, id)).ok
+  return removed ? { status: 204 } : answerProblem(noSuchTask(id))
+}
+
+async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
+  const id = call.params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  return answerOperated(call, id, await cancelTask(call.system, id))
+}
+
+async function handleRetry(
+  call: OneCall<{ action?: string; clean?: Array<'failed' | 'succeeded'> }>,
+): Promise<Answer> {
+  const { system, params, body } = call
+  const id = params.id ?? ''
+  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+  const { action = 'restart', clean } = body
+  if (action === 'restart') return answerOperated(call, id, await restartTask(system, id, clean))
+  const task = await readTask(system, call, id)
+  if (!task) return answerProblem(noSuchTask(id))
+  return answerProblem(problem('conflict', `${id} is no flow, so only action "restart" applies to it`))
+}
+
+type AnyRefusal = Parameters<typeof operationProblem>[1]
+
+async function answerOperated(
+  api: Api,
+  id: string,
+  outcome: Operated<Exclude<AnyRefusal['reason'], 'unknown'>>,
+): Promise<Answer> {
+  if (!outcome.ok) return answerProblem(operationProblem(id, outcome))
+  return { status: 200, body: { task: presentTask(await describeHead(api.system, api, outcome.task)) } }
+}

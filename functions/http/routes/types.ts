@@ -1,0 +1,123 @@
+import type * as z from 'zod'
+import type { FieldProblem } from '../../../shared/core/errors.ts'
+import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
+import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
+import { countTasks } from '../../../shared/runtime/count-tasks.ts'
+import { putType } from '../../../shared/runtime/types.ts'
+import { pageByName } from '../page-by-name.ts'
+import { presentType } from '../present.ts'
+import { invalid, problem } from '../problems.ts'
+import { unknownType } from '../refusals.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { countsAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
+import { namePageQuery, typeBody } from '../schemas/requests.ts'
+import { typeName } from '../schemas/scalars.ts'
+
+const PATH = '/v1/types/{type}'
+
+export const typeRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/types',
+    operation: 'listTypes',
+    summary: 'Lists task types by name',
+    query: namePageQuery,
+    answers: { 200: { description: 'One page', schema: typePage } },
+    handle: handleList,
+  }),
+  route({
+    method: 'get',
+    path: PATH,
+    operation: 'getType',
+    summary: 'The configuration of a task type',
+    answers: { 200: { description: 'The type', schema: typeAnswer } },
+    problems: [404],
+    handle: handleGet,
+  }),
+  route({
+    method: 'put',
+    path: PATH,
+    operation: 'putType',
+    summary: 'Creates a task type or replaces its configuration',
+    body: typeBody,
+    answers: {
+      200: { description: 'Replaced', schema: typeAnswer },
+      201: { description: 'Created', schema: typeAnswer },
+    },
+    problems: [409],
+    handle: handlePut,
+  }),
+  route({
+    method: 'get',
+    path: `${PATH}/counts`,
+    operation: 'counts',
+    summary: 'How many tasks of the type have which status',
+    answers: { 200: { description: 'Counts', schema: countsAnswer } },
+    problems: [404],
+    handle: handleCounts,
+  }),
+]
+
+async function handleList({
+  system,
+  query,
+}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+  const page = pageByName(
+    await system.types.list(),
+    query,
+    ({ type }) => type,
+    text => typeName.safeParse(text).success,
+  )
+  if (!page.ok) return answerProblem(invalid(page.problems))
+  const { ok: _ok, items, ...rest } = page
+  return { status: 200, body: { items: items.map(presentType), ...rest } }
+}
+
+type OneCall<Body> = Call<unknown, Body>
+
+async function handleGet(call: OneCall<unknown>): Promise<Answer> {
+  const type = await findType(call)
+  return type ? { status: 200, body: presentType(type) } : answerUnknown(call)
+}
+
+async function handleCounts(call: OneCall<unknown>): Promise<Answer> {
+  const type = await findType(call)
+  return type ? { status: 200, body: await countTasks(call.system, type) } : answerUnknown(call)
+}
+
+async function findType({ system, params: { type = '' } }: OneCall<unknown>) {
+  return typeName.safeParse(type).success ? system.types.get(type) : undefined
+}
+
+async function answerUnknown({ system, params: { type = '' } }: OneCall<unknown>): Promise<Answer> {
+  const existing = (await system.types.list()).map(known => known.type)
+  return answerProblem(unknownType(type, existing.sort(), 'type'))
+}
+
+async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answer> {
+  const { system, params, body } = call
+  const name = typeName.safeParse(params.type)
+  const problems = [
+    ...(name.success ? [] : [{ path: 'type', message: name.error.issues[0]?.message ?? 'is no type name' }]),
+    ...configurationProblems(body),
+  ]
+  if (!name.success || problems.length > 0) return answerProblem(invalid(problems))
+  const { defaults = {}, ...rest } = body
+  const outcome = await putType(system, name.data, { ...rest, defaults })
+  if (outcome.ok) return { status: outcome.created ? 201 : 200, body: presentType(outcome.type) }
+  return answerProblem(
+    problem('conflict', `${name.data} has ${outcome.shards} shards; they may only grow`, {
+      errors: [{ path: 'shards', message: `must be at least ${outcome.shards}` }],
+    }),
+  )
+}
+
+function configurationProblems({ kind, defaults = {}, webhook }: z.infer<typeof typeBody>): FieldProblem[] {
+  const { priority: _priority, ...options } = defaults
+  const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
+  const problems = overlaid.ok ? [] : overlaid.problems
+  return [
+    ...problems.map(({ path, message }) => ({ path: `defaults.${path}`, message })),
+    ...(webhook && kind !== 'webhook' ? [{ path: 'webhook', message: 'is for kind "webhook" only' }] : []),
+  ]
+}

@@ -1,0 +1,37 @@
+import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { listWorkers } from '../../../shared/runtime/list-workers.ts'
+import { pageByName } from '../page-by-name.ts'
+import { presentWorker } from '../present.ts'
+import { invalid } from '../problems.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { workerPage } from '../schemas/answers.ts'
+import { namePageQuery } from '../schemas/requests.ts'
+import { isName } from '../schemas/scalars.ts'
+
+export const workerRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/workers',
+    operation: 'listWorkers',
+    summary: 'Lists live workers by id; those of Lambda in aggregate, per type',
+    query: namePageQuery,
+    answers: { 200: { description: 'One page', schema: workerPage } },
+    handle: handleList,
+  }),
+]
+
+async function handleList({
+  system,
+  query,
+}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+  const workers = await listWorkers(system)
+  const page = pageByName(
+    workers,
+    query,
+    ({ id }) => id,
+    text => isName(text, MAX_KEY_LENGTH),
+  )
+  if (!page.ok) return answerProblem(invalid(page.problems))
+  const { ok: _ok, items, ...rest } = page
+  return { status: 200, body: { items: items.map(presentWorker), ...rest } }
+}

@@ -1,0 +1,61 @@
+import type * as z from 'zod'
+import type { Outcome } from '../../shared/core/finish.ts'
+import type { Json } from '../../shared/core/json.ts'
+import { type Checked, check, fits } from './check.ts'
+import {
+  type failBody,
+  finishMembers,
+  heartbeatMember,
+  outcomeOnly,
+  type releaseBody,
+  type succeedBody,
+} from './schemas/requests.ts'
+import type { Word } from './speak-for-run.ts'
+
+export function succeeding({ result }: Pick<z.infer<typeof succeedBody>, 'result'>): Outcome {
+  return { outcome: 'succeed', ...(result !== undefined && { result }) }
+}
+
+export function failing({ error, fatal, retryInMs }: Omit<z.infer<typeof failBody>, 'fence'>): Outcome {
+  return {
+    outcome: 'fail',
+    error,
+    ...(fatal !== undefined && { fatal }),
+    ...(retryInMs !== undefined && { retryInMs }),
+  }
+}
+
+export function releasing({ delayMs }: Pick<z.infer<typeof releaseBody>, 'delayMs'>): Outcome {
+  return { outcome: 'release', ...(delayMs !== undefined && { delayMs }) }
+}
+
+/** A member of a batch of heartbeats. */
+export function beatMember(value: unknown, at: string): Checked<Word<Json | undefined>> {
+  return wordOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
+}
+
+/** A member of a batch of finishes: its outcome says which of three forms it has. */
+export function finishMember(value: unknown, at: string): Checked<Word<Outcome>> {
+  const outcome = fits(outcomeOnly, value, at)
+  if (!outcome.ok) return outcome
+  switch (outcome.value.outcome) {
+    case 'succeed':
+      return wordOf(check(finishMembers.succeed, value, at), succeeding, at)
+    case 'fail':
+      return wordOf(check(finishMembers.fail, value, at), failing, at)
+    case 'release':
+      return wordOf(check(finishMembers.release, value, at), releasing, at)
+  }
+}
+
+type RunFields = Pick<Word<unknown>, 'taskId' | 'runId' | 'fence'>
+
+function wordOf<Fields extends RunFields, Said>(
+  checked: Checked<Fields>,
+  saidIn: (fields: Fields) => Said,
+  at: string,
+): Checked<Word<Said>> {
+  if (!checked.ok) return checked
+  const { taskId, runId, fence } = checked.value
+  return { ok: true, value: { taskId, runId, fence, said: saidIn(checked.value), at } }
+}

@@ -1,0 +1,218 @@
+import * as z from 'zod'
+import { json, optional } from './scalars.ts'
+
+const time = z.string().meta({ format: 'date-time' })
+const whole = z.int().min(0)
+const statusName = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
+
+const error = z
+  .object({ name: z.string(), message: z.string(), stack: optional(z.string()) })
+  .meta({ id: 'TaskError' })
+
+const endedState = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
+const gone = z.enum(['lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
+
+export const problemAnswer = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    errors: optional(z.array(z.object({ path: z.string(), message: z.string() }))),
+    reason: optional(gone),
+    holder: optional(z.string()),
+    requestId: optional(z.string()),
+  })
+  .meta({ id: 'Problem', description: 'A problem document (RFC 9457)' })
+
+const retry = {
+  maxRetries: whole,
+  backoff: z.enum(['exponential', 'fixed', 'fibonacci', 'ladder']),
+  delayMs: whole,
+  maxDelayMs: whole,
+  delaysMs: optional(z.array(whole)),
+  jitter: z.number(),
+  scope: z.enum(['task', 'worker']),
+  localRetries: whole,
+}
+
+const options = z
+  .object({
+    concurrency: whole,
+    workerIds: z.array(z.string()),
+    minWorkerVersion: optional(z.string()),
+    heartbeatMs: whole,
+    leaseMs: whole,
+    timeoutMs: optional(whole),
+    deadlineMs: optional(whole),
+    retentionMs: whole,
+    retry: z.object(retry),
+  })
+  .meta({ id: 'Options', description: 'Options in force, defaults included' })
+
+const run = z
+  .object({
+    id: z.string(),
+    workerId: z.string(),
+    state: z.enum(['running', ...endedState]),
+    fence: whole,
+    startedAt: time,
+    leaseUntil: optional(time),
+    endedAt: optional(time),
+    result: optional(json),
+    error: optional(error),
+    progress: optional(json),
+  })
+  .meta({ id: 'Run' })
+
+const historyEntry = z.object({
+  traceId: optional(z.string()),
+  startedAt: time,
+  endedAt: time,
+  costMs: whole,
+  outcome: z.enum(endedState),
+  error: optional(error),
+})
+
+export const task = z
+  .object({
+    id: z.string(),
+    type: z.string(),
+    key: z.string(),
+    status: statusName,
+    statusReason: optional(z.enum(['due', 'retry', 'target-worker', 'no-handler', 'no-worker'])),
+    dueAt: time,
+    priority: z.int(),
+    userId: optional(z.string()),
+    tags: optional(z.record(z.string(), z.string())),
+    input: optional(json),
+    result: optional(json),
+    error: optional(error),
+    concurrency: whole,
+    runs: z.array(run),
+    attempts: z.object({ used: whole, left: whole }),
+    history: z.array(historyEntry),
+    traceId: optional(z.string()),
+    createdAt: time,
+    startedAt: optional(time),
+    updatedAt: time,
+    finishedAt: optional(time),
+    expiresAt: optional(time),
+    options,
+  })
+  .meta({ id: 'Task' })
+
+export const taskAnswer = z.object({ task })
+
+export const publishAnswer = z.object({ id: z.string(), created: z.boolean(), task })
+
+export const publishManyAnswer = z.object({
+  results: z.array(
+    z.object({
+      status: z.int(),
+      id: optional(z.string()),
+      created: optional(z.boolean()),
+      task: optional(task),
+      problem: optional(problemAnswer),
+    }),
+  ),
+})
+
+export const taskPage = z.object({ items: z.array(task), nextCursor: optional(z.string()) })
+
+/** As they were given: nothing of them need be there. */
+const defaults = z.object({
+  priority: optional(z.int()),
+  concurrency: optional(whole),
+  workerIds: optional(z.array(z.string())),
+  minWorkerVersion: optional(z.string()),
+  heartbeatMs: optional(whole),
+  leaseMs: optional(whole),
+  timeoutMs: optional(whole),
+  deadlineMs: optional(whole),
+  retentionMs: optional(whole),
+  retry: optional(
+    z.object({
+      maxRetries: optional(whole),
+      backoff: optional(retry.backoff),
+      delayMs: optional(whole),
+      maxDelayMs: optional(whole),
+      delaysMs: retry.delaysMs,
+      jitter: optional(z.number()),
+      scope: optional(retry.scope),
+      localRetries: optional(whole),
+    }),
+  ),
+})
+
+export const typeAnswer = z
+  .object({
+    type: z.string(),
+    kind: z.enum(['handler', 'http', 'webhook']),
+    defaults,
+    ordering: z.enum(['arrival', 'priority', 'aged']),
+    shards: whole,
+    webhook: optional(
+      z.object({
+        url: optional(z.string()),
+        timeoutMs: optional(whole),
+        secretName: optional(z.string()),
+        allowPrivate: optional(z.boolean()),
+      }),
+    ),
+    paused: z.boolean(),
+    handlerSince: optional(time),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Type' })
+
+export const typePage = z.object({ items: z.array(typeAnswer), nextCursor: optional(z.string()) })
+
+const workerAnswer = z
+  .object({
+    id: z.string(),
+    kind: z.enum(['standalone', 'http', 'lambda']),
+    version: optional(z.string()),
+    types: z.array(z.string()),
+    running: whole,
+    lastSeen: optional(time),
+  })
+  .meta({ id: 'Worker' })
+
+export const workerPage = z.object({ items: z.array(workerAnswer), nextCursor: optional(z.string()) })
+
+export const countsAnswer = z.object(
+  Object.fromEntries(statusName.options.map(name => [name, whole])) as Record<
+    (typeof statusName.options)[number],
+    typeof whole
+  >,
+)
+
+export const claimsAnswer = z.object({
+  claims: z.array(
+    z.object({
+      task,
+      run: z.object({ id: z.string(), fence: whole, leaseUntil: time, idempotencyKey: z.string() }),
+    }),
+  ),
+})
+
+export const heartbeatAnswer = z.object({ leaseUntil: time, options })
+
+const runResult = {
+  taskId: z.string(),
+  runId: z.string(),
+  status: z.int(),
+  reason: optional(gone),
+  holder: optional(z.string()),
+  problem: optional(problemAnswer),
+}
+
+export const heartbeatsAnswer = z.object({
+  results: z.array(z.object({ ...runResult, leaseUntil: optional(time), options: optional(options) })),
+})
+
+export const finishesAnswer = z.object({
+  results: z.array(z.object({ ...runResult, task: optional(task) })),
+})

@@ -1,0 +1,172 @@
+import * as z from 'zod'
+import {
+  MAX_BATCH_TASKS,
+  MAX_CLAIM_WAIT_MS,
+  MAX_CLAIMS,
+  MAX_CONCURRENCY,
+  MAX_DELAY_MS,
+  MAX_KEY_LENGTH,
+  MAX_PRIORITY,
+  MAX_RETRIES,
+  MAX_SHARDS,
+} from '../../../shared/core/limits.ts'
+import { isTraceparent } from '../../../shared/runtime/traceparent.ts'
+import {
+  duration,
+  json,
+  key,
+  name,
+  optional,
+  strict,
+  tags,
+  time,
+  typeName,
+  userId,
+  version,
+  whole,
+  workerId,
+} from './scalars.ts'
+
+const DAY_MS = 86_400_000
+const MIN_BEAT_MS = 50
+/** Calls run in the webhook handler's function, which has 5 minutes. */
+const MAX_WEBHOOK_MS = 240_000
+
+const retry = strict({
+  maxRetries: optional(whole(0, MAX_RETRIES)),
+  backoff: optional(z.enum(['exponential', 'fixed', 'fibonacci', 'ladder'])),
+  delayMs: optional(duration()),
+  maxDelayMs: optional(duration()),
+  delaysMs: optional(z.array(duration()).min(1).max(100)),
+  jitter: optional(z.number().min(0).max(1)),
+  scope: optional(z.enum(['task', 'worker'])),
+  localRetries: optional(whole(0, 100)),
+})
+
+const options = {
+  concurrency: optional(whole(1, MAX_CONCURRENCY)),
+  workerIds: optional(
+    z
+      .array(workerId)
+      .max(MAX_CONCURRENCY)
+      .refine(ids => new Set(ids).size === ids.length, 'must not name a worker twice'),
+  ),
+  minWorkerVersion: optional(version),
+  heartbeatMs: optional(duration(MIN_BEAT_MS, DAY_MS)),
+  leaseMs: optional(duration(2 * MIN_BEAT_MS, DAY_MS)),
+  timeoutMs: optional(duration(1)),
+  deadlineMs: optional(duration(1)),
+  retentionMs: optional(duration()),
+  retry: optional(retry),
+}
+
+const priority = whole(-MAX_PRIORITY, MAX_PRIORITY).meta({ description: 'Higher comes first' })
+const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
+
+export const publishBody = strict({
+  type: typeName,
+  key: optional(key),
+  input: optional(json),
+  userId: optional(userId),
+  tags: optional(tags),
+  dueAt: optional(time),
+  delayMs: optional(duration()),
+  priority: optional(priority),
+  ...options,
+  ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
+  clean: optional(clean),
+  traceparent: optional(z.string().refine(isTraceparent, 'must be a W3C traceparent')),
+}).meta({ id: 'Publish' })
+
+/** Members are checked one by one, so that a bad one harms no other. */
+export const publishManyBody = strict({ tasks: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
+
+export const patchBody = strict({
+  priority: optional(priority),
+  dueAt: optional(time),
+  delayMs: optional(duration()),
+  input: optional(json),
+  tags: optional(tags),
+  ...options,
+}).meta({ id: 'Patch' })
+
+export const cancelBody = strict({})
+
+export const retryBody = strict({
+  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue'])),
+  clean: optional(clean),
+})
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_048)
+
+const webhook = strict({
+  url: optional(httpUrl),
+  timeoutMs: optional(duration(1, MAX_WEBHOOK_MS)),
+  secretName: optional(name(512)),
+  allowPrivate: optional(z.boolean()),
+})
+
+export const typeBody = strict({
+  kind: z.enum(['handler', 'http', 'webhook']),
+  defaults: optional(strict({ priority: optional(priority), ...options })),
+  ordering: optional(z.enum(['arrival', 'priority', 'aged'])),
+  shards: optional(whole(1, MAX_SHARDS)),
+  webhook: optional(webhook),
+}).meta({ id: 'TypeConfiguration' })
+
+export const claimsBody = strict({
+  type: optional(typeName),
+  types: optional(z.array(typeName).min(1).max(20)),
+  workerId,
+  limit: optional(whole(1, MAX_CLAIMS)),
+  workerVersion: optional(version),
+  requestId: optional(name(MAX_KEY_LENGTH)),
+  waitMs: optional(whole(0, MAX_CLAIM_WAIT_MS)),
+})
+
+const fence = whole(1, Number.MAX_SAFE_INTEGER)
+const beat = { fence, progress: optional(json) }
+const succeed = { fence, result: optional(json) }
+const failure = {
+  fence,
+  error: strict({ name: z.string().min(1), message: z.string(), stack: optional(z.string()) }),
+  fatal: optional(z.boolean()),
+  retryInMs: optional(duration(0, MAX_DELAY_MS)),
+}
+const release = { fence, delayMs: optional(duration()) }
+
+export const heartbeatBody = strict(beat)
+export const succeedBody = strict(succeed)
+export const failBody = strict(failure)
+export const releaseBody = strict(release)
+
+const runName = { taskId: z.string(), runId: z.string() }
+
+export const heartbeatMember = strict({ ...runName, ...beat })
+export const finishMembers = {
+  succeed: strict({ ...runName, outcome: z.literal('succeed'), ...succeed }),
+  fail: strict({ ...runName, outcome: z.literal('fail'), ...failure }),
+  release: strict({ ...runName, outcome: z.literal('release'), ...release }),
+}
+
+/** Which of its three forms a member of a batch has, as its outcome says. */
+export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
+
+export const runsBody = strict({ runs: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
+
+const limit = whole(1, 100)
+const cursor = z.string().max(2_048)
+
+export const listQuery = strict({
+  type: optional(typeName),
+  userId: optional(userId),
+  status: optional(
+    z.array(z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])),
+  ),
+  order: optional(z.enum(['due', '-due', 'created', '-created'])),
+  limit: optional(limit),
+  cursor: optional(cursor),
+})
+
+/** Of a list that is read as a whole each time: types, workers. */
+export const namePageQuery = strict({ limit: optional(limit), cursor: optional(cursor) })

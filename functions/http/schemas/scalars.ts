@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import type { Json } from '../../../shared/core/json.ts'
+import { MAX_DELAY_MS, MAX_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/limits.ts'
+
+/** An object that refuses members it does not know, by name, and says which it does. */
+export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
+  const legal = Object.keys(shape).join(', ')
+  return z.strictObject(shape, {
+    error: issue => (issue.code === 'unrecognized_keys' ? `is no field here; there are ${legal}` : undefined),
+  })
+}
+
+export const optional = z.exactOptional
+
+/** Any JSON; what of it cannot be stored exactly is told before any schema sees it. */
+export const json = z.unknown().meta({ description: 'Any JSON' }) as unknown as z.ZodType<Json>
+
+const TYPE_PATTERN = `^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`
+
+export const typeName = z
+  .string()
+  .regex(new RegExp(TYPE_PATTERN), `must be 1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`)
+  .meta({ description: 'Name of a task type' })
+
+/** Text that names something: no control characters, which no log shows, and no half of a surrogate pair. */
+export function name(maxCharacters: number) {
+  return z
+    .string()
+    .refine(
+      text => isName(text, maxCharacters),
+      `must be 1–${maxCharacters} characters, none of them a control character or half a surrogate pair`,
+    )
+    .meta({ minLength: 1, maxLength: maxCharacters })
+}
+
+export function isName(text: string, maxCharacters: number): boolean {
+  // A character is a code point here, at most two code units.
+  const isLong = text.length > 2 * maxCharacters || [...text].length > maxCharacters
+  return text.length > 0 && !isLong && text.isWellFormed() && !/\p{Cc}/u.test(text)
+}
+
+export const key = name(MAX_KEY_LENGTH).meta({ description: 'Idempotency key, unique within the type' })
+export const workerId = name(MAX_KEY_LENGTH)
+export const userId = name(MAX_KEY_LENGTH)
+
+export function whole(min: number, max: number) {
+  return z.int().min(min).max(max)
+}
+
+/** Milliseconds, up to ten years. */
+export function duration(min = 0, max = MAX_DELAY_MS) {
+  return whole(min, max)
+}
+
+const ISO_TIME =
+  /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+export const time = z
+  .string()
+  .refine(isTime, 'must be a time as 2026-01-31T12:00:00.000Z')
+  .meta({ format: 'date-time' })
+
+/** Dates that no calendar has (February 30th) are none, though `Date` would move them on. */
+function isTime(text: string): boolean {
+  if (!ISO_TIME.test(text)) return false
+  const day = text.slice(0, 10)
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  const exists = Number.isFinite(midnight) && new Date(midnight).toISOString().startsWith(day)
+  return exists && Date.parse(text) >= 0
+}
+
+export const version = z
+  .string()
+  .regex(/^\d{1,9}(\.\d{1,9}){0,3}$/, 'must be dotted numbers, as 1.4.0')
+  .meta({ description: 'Dotted numbers' })
+
+export const tags = z
+  .record(name(128), name(256))
+  .refine(value => Object.keys(value).length <= 50, 'at most 50 tags')

@@ -1,0 +1,72 @@
+import type { Problem } from '../../shared/client/api-types.ts'
+import type { Outcome } from '../../shared/core/finish.ts'
+import { type Json, jsonBytes } from '../../shared/core/json.ts'
+import { MAX_PROGRESS_BYTES } from '../../shared/core/limits.ts'
+import type { Task } from '../../shared/core/task.ts'
+import {
+  beatOverHttp,
+  finishOverHttp,
+  type RunReference,
+  type RunRefusal,
+} from '../../shared/runtime/http-runs.ts'
+import type { System } from '../../shared/runtime/system.ts'
+import { dotted } from './check.ts'
+import { invalid, problem } from './problems.ts'
+import { sizeProblem } from './publish-requests.ts'
+import { runProblem } from './refusals.ts'
+import type { Api } from './route.ts'
+import { runReference } from './task-ids.ts'
+
+/** Which run is spoken for, and what is said; `at` is where in the request it stood. */
+export type Word<Said> = {
+  readonly taskId: string
+  readonly runId: string
+  readonly fence: number
+  readonly said: Said
+  readonly at?: string
+}
+
+type Refused = { readonly ok: false; readonly problem: Problem }
+
+export async function sayAlive(
+  { system, httpWorkers }: Api,
+  word: Word<Json | undefined>,
+): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
+  const tooLarge = progressProblem(word)
+  if (tooLarge) return { ok: false, problem: tooLarge }
+  const beaten = await speak(word, run => beatOverHttp(system, run, word.said))
+  const workerId = beaten.ok ? beaten.task.live[word.fence]?.workerId : undefined
+  if (beaten.ok && workerId !== undefined) await httpWorkers.seen({ workerId }, [beaten.task.type])
+  return beaten
+}
+
+export async function sayOver(
+  system: System,
+  word: Word<Outcome>,
+): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
+  const result = word.said.outcome === 'succeed' ? word.said.result : undefined
+  const tooLarge = sizeProblem(result, dotted(word.at ?? '', ['result']))
+  if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
+  return speak(word, run => finishOverHttp(system, run, word.said))
+}
+
+function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | undefined {
+  const bytes = said === undefined ? 0 : jsonBytes(said)
+  if (bytes <= MAX_PROGRESS_BYTES) return undefined
+  const message = `has ${bytes} bytes as JSON; at most ${MAX_PROGRESS_BYTES} are kept`
+  return invalid([{ path: dotted(at, ['progress']), message }], 'too-large')
+}
+
+/** Whoever names another fence than his run's does not hold it. */
+const STRANGE_FENCE = { ok: false, reason: 'lost' } as const
+
+async function speak<Accepted extends { readonly ok: true }>(
+  { taskId, runId, fence }: Word<unknown>,
+  say: (run: RunReference) => Promise<Accepted | RunRefusal>,
+): Promise<Accepted | Refused> {
+  const run = runReference(taskId, runId)
+  if (!run)
+    return { ok: false, problem: problem('not-found', `there is no run ${runId} of a task ${taskId}`) }
+  const outcome = run.fence === fence ? await say(run) : STRANGE_FENCE
+  return outcome.ok ? outcome : { ok: false, problem: runProblem(taskId, runId, outcome) }
+}

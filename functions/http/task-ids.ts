@@ -1,0 +1,16 @@
+import { MAX_KEY_LENGTH } from '../../shared/core/limits.ts'
+import { splitRunId, splitTaskId } from '../../shared/core/task.ts'
+import type { RunReference } from '../../shared/runtime/http-runs.ts'
+import { isName, typeName } from './schemas/scalars.ts'
+
+/** Whether there can be a task of this id. What cannot be stored is not asked of the store, either. */
+export function isTaskId(id: string): boolean {
+  const parts = splitTaskId(id)
+  return parts !== undefined && typeName.safeParse(parts.type).success && isName(parts.key, MAX_KEY_LENGTH)
+}
+
+/** The run that a request speaks for; undefined when there can be none. A fence that is not the run's is no run's. */
+export function runReference(taskId: string, runId: string): RunReference | undefined {
+  const run = splitRunId(runId)
+  return run && isTaskId(taskId) ? { taskId, ...run } : undefined
+}

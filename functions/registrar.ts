@@ -1,0 +1,37 @@
+import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
+import type { TypeConfiguration } from '../shared/core/task-type.ts'
+import { handlerDeployed, handlerGone } from '../shared/runtime/register-type.ts'
+import { composeSystem } from './compose.ts'
+
+type TypeProperties = { readonly type: string; readonly configuration: string }
+
+const system = composeSystem()
+
+/** The custom resource behind a deployed handler: makes its type known, and marks it when the handler is gone. */
+export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
+  try {
+    const { type, configuration } = event.ResourceProperties as unknown as TypeProperties
+    if (event.RequestType === 'Delete') await handlerGone(system, type)
+    else await handlerDeployed(system, type, JSON.parse(configuration) as TypeConfiguration)
+    await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
+  } catch (error) {
+    system.log.error('type not registered', { error })
+    const PhysicalResourceId = 'PhysicalResourceId' in event ? event.PhysicalResourceId : context.awsRequestId
+    // A stack must be deletable even when its table is gone already.
+    const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
+    await answer(event, { Status, PhysicalResourceId, Reason: String(error) })
+  }
+}
+
+type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }
+
+/** CloudFormation waits up to an hour for this PUT, so its failure must not pass silently. */
+async function answer(event: CloudFormationCustomResourceEvent, body: Answer): Promise<void> {
+  const { StackId, RequestId, LogicalResourceId } = event
+  const response = await fetch(event.ResponseURL, {
+    method: 'PUT',
+    headers: { 'content-type': '' },
+    body: JSON.stringify({ ...body, StackId, RequestId, LogicalResourceId }),
+  })
+  if (!response.ok) throw new Error(`CloudFormation answered ${response.status}`)
+}

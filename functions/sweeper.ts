@@ -1,0 +1,16 @@
+import { type SweepReport, sweep } from '../shared/runtime/sweep.ts'
+import { flushMetrics } from './compose.ts'
+import { composePlanningSystem } from './compose-timers.ts'
+
+const system = composePlanningSystem()
+
+/** Every minute: repairs what lost messages left behind. */
+export async function handler(): Promise<SweepReport> {
+  try {
+    const report = await sweep(system)
+    system.log.info('swept', report)
+    return report
+  } finally {
+    flushMetrics()
+  }
+}

@@ -1,0 +1,138 @@
+import { Duration } from 'aws-cdk-lib'
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import type { FargateService } from 'aws-cdk-lib/aws-ecs'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { IQueue } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import { ALARM_PERIOD_MINUTES, MAX_ITERATOR_AGE_MS } from './limits.ts'
+import type { Settings } from './settings.ts'
+
+const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
+
+/** Whatever lies in a dead-letter queue needs a person. */
+export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
+  raise(scope, 'DeadLetterAlarm', settings, {
+    metric: queue.metricApproximateNumberOfMessagesVisible({
+      period: Duration.minutes(1),
+      statistic: 'Maximum',
+    }),
+    description: 'Messages were given up; look at the dead-letter queue, then redrive or purge it',
+  })
+}
+
+export function watchFunction(scope: Construct, settings: Settings, fn: LambdaFunction): void {
+  raise(scope, 'ErrorAlarm', settings, {
+    metric: fn.metricErrors({ period: PERIOD }),
+    description: 'A function crashed, timed out or ran out of memory; a failing task is not counted here',
+  })
+  raise(scope, 'ThrottleAlarm', settings, {
+    metric: fn.metricThrottles({ period: PERIOD }),
+    description: 'A function was throttled; the concurrency of the account or of the function is used up',
+  })
+}
+
+/** The planner falls behind when a batch keeps failing or writes outrun it: tasks then start late. */
+export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
+  raise(scope, 'IteratorAgeAlarm', settings, {
+    metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
+    above: MAX_ITERATOR_AGE_MS,
+    description: 'Changes of tasks are read more than a minute late',
+  })
+}
+
+/** Missing data counts as an alarm: a safety net that is not called is not one. */
+export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
+  raise(scope, 'NotInvokedAlarm', settings, {
+    metric: fn.metricInvocations({ period: PERIOD }),
+    below: 1,
+    description: 'The sweeper was not invoked; lost messages are not repaired',
+  })
+}
+
+/** Missing data counts as an alarm: a service without containers reports nothing. */
+export function watchWorkers(
+  scope: Construct,
+  settings: Settings,
+  service: FargateService,
+  least: number,
+): void {
+  raise(scope, 'TooFewAlarm', settings, {
+    metric: new Metric({
+      namespace: 'ECS/ContainerInsights',
+      metricName: 'RunningTaskCount',
+      dimensionsMap: { ClusterName: service.cluster.clusterName, ServiceName: service.serviceName },
+      statistic: 'Maximum',
+      period: PERIOD,
+    }),
+    below: least,
+    description: 'Fewer worker containers run than the service must have; see its events and its log group',
+  })
+}
+
+export function watchServerErrors(scope: Construct, settings: Settings, api: HttpApi): void {
+  raise(scope, 'ServerErrorAlarm', settings, {
+    metric: api.metricServerError({ period: PERIOD, statistic: 'Sum' }),
+    description: 'The HTTP API answered with a status of 500 or more',
+  })
+}
+
+/** One alarm each for the table and its indexes: a hot index throttles the table's writes. */
+export function watchThrottling(
+  scope: Construct,
+  settings: Settings,
+  table: TableV2,
+  indexes: readonly string[],
+): void {
+  for (const index of [undefined, ...indexes]) {
+    raise(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
+      metric: throttledEvents(table, index),
+      description: `Requests to ${index ? `the index ${index}` : 'the table'} are throttled; look for a hot key`,
+    })
+  }
+}
+
+function throttledEvents(table: TableV2, index: string | undefined): IMetric {
+  const dimensionsMap = { TableName: table.tableName, ...(index && { GlobalSecondaryIndexName: index }) }
+  const events = (metricName: string) =>
+    new Metric({ namespace: 'AWS/DynamoDB', metricName, dimensionsMap, statistic: 'Sum', period: PERIOD })
+  return new MathExpression({
+    expression: 'FILL(reads, 0) + FILL(writes, 0)',
+    usingMetrics: { reads: events('ReadThrottleEvents'), writes: events('WriteThrottleEvents') },
+    period: PERIOD,
+  })
+}
+
+type Condition = {
+  readonly metric: IMetric
+  readonly description: string
+  /** Alarm above this value. @default 0 */
+  readonly above?: number
+  /** Alarm below this value, and when there is no value at all. */
+  readonly below?: number
+}
+
+function raise(scope: Construct, id: string, { alarmTopic }: Settings, condition: Condition): void {
+  const { metric, description, above = 0, below } = condition
+  const alarm = new Alarm(scope, id, {
+    metric,
+    alarmDescription: description,
+    threshold: below ?? above,
+    evaluationPeriods: 1,
+    comparisonOperator:
+      below === undefined
+        ? ComparisonOperator.GREATER_THAN_THRESHOLD
+        : ComparisonOperator.LESS_THAN_THRESHOLD,
+    treatMissingData: below === undefined ? TreatMissingData.NOT_BREACHING : TreatMissingData.BREACHING,
+  })
+  if (alarmTopic) alarm.addAlarmAction(new SnsAction(alarmTopic))
+}

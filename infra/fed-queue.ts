@@ -1,0 +1,61 @@
+import { Duration } from 'aws-cdk-lib'
+import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { BatonError } from '../shared/core/errors.ts'
+import { MESSAGE_LIFE_MS } from '../shared/core/limits.ts'
+import { DeadLetterQueue } from './dead-letter-queue.ts'
+import { MAX_RECEIVES, QUEUE_BATCH_SIZE, VISIBILITY_TIMEOUTS } from './limits.ts'
+import type { Settings } from './settings.ts'
+
+export type FedQueueSpec = {
+  /** Physical name, where functions must be able to derive it. @default generated */
+  readonly queueName?: string
+  /** Timeout of the function that the queue feeds. */
+  readonly consumerTimeout: Duration
+}
+
+export type Feeding = {
+  /** Messages per invocation, at most 10. @default 10 */
+  readonly batchSize?: number
+  /** Concurrent invocations, 2–1,000. */
+  readonly maxConcurrency: number
+}
+
+/** A queue that feeds a function, with its dead-letter queue. */
+export class FedQueue extends Construct {
+  readonly queue: Queue
+  readonly deadLetterQueue: Queue
+
+  constructor(scope: Construct, id: string, settings: Settings, spec: FedQueueSpec) {
+    super(scope, id)
+    this.deadLetterQueue = new DeadLetterQueue(this, 'DeadLetters', settings).queue
+    this.queue = new Queue(this, 'Queue', {
+      ...(spec.queueName !== undefined && { queueName: spec.queueName }),
+      visibilityTimeout: Duration.seconds(spec.consumerTimeout.toSeconds() * VISIBILITY_TIMEOUTS),
+      retentionPeriod: Duration.millis(MESSAGE_LIFE_MS),
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVES },
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+    })
+  }
+
+  /**
+   * Messages are handed over without a batching window: nothing waits for company.
+   *
+   * @throws BatonError `invalid` when the batch size is not 1–10.
+   */
+  feed(fn: LambdaFunction, { batchSize = QUEUE_BATCH_SIZE, maxConcurrency }: Feeding): EventSourceMapping {
+    if (batchSize < 1 || batchSize > QUEUE_BATCH_SIZE) {
+      throw new BatonError('invalid', `batchSize is ${batchSize}; give 1–${QUEUE_BATCH_SIZE}`)
+    }
+    this.queue.grantConsumeMessages(fn)
+    return new EventSourceMapping(this, 'Mapping', {
+      target: fn,
+      eventSourceArn: this.queue.queueArn,
+      batchSize,
+      maxConcurrency,
+      reportBatchItemFailures: true,
+    })
+  }
+}

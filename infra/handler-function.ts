@@ -1,0 +1,116 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { BatonError } from '../shared/core/errors.ts'
+import { queueNameOf } from '../shared/core/queue-name.ts'
+import type { TypeConfiguration } from '../shared/core/task-type.ts'
+import { readDefinition, refuseHttp } from './definition.ts'
+import { writeExecutorEntry } from './executor-entry.ts'
+import { FedQueue, type Feeding } from './fed-queue.ts'
+import {
+  DEFAULT_HANDLER_TIMEOUT_S,
+  HANDLER_MARGIN_S,
+  HANDLER_MAX_CONCURRENCY,
+  MAX_FUNCTION_TIMEOUT_S,
+  MIN_HANDLER_TIMEOUT_S,
+  MIN_MAPPING_CONCURRENCY,
+} from './limits.ts'
+import type { Parts } from './parts.ts'
+import { refuseReserved } from './reserved-names.ts'
+import { createFunction, reserving } from './system-function.ts'
+import { PUBLISHING } from './task-table.ts'
+import type { TypeRegistrar } from './type-registrar.ts'
+
+export type HandlerProps = Partial<Feeding> & {
+  /** The file that exports the task's definition, relative to the working directory. */
+  readonly entry: string
+  /** The name under which `entry` exports it, when it exports several. */
+  readonly task?: string
+  /** Megabytes, 128–10,240. @default 512 */
+  readonly memorySize?: number
+  /**
+   * Of one invocation, at most 15 minutes.
+   * @default 15 s more than the definition's `timeoutMs`, else 5 minutes
+   */
+  readonly timeout?: Duration
+  readonly reservedConcurrency?: number
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/**
+ * Serves a task type: its function, the queue that feeds it, and the registration of the type. A type moves to another
+ * construct id in two deployments, because its queue's name is fixed.
+ */
+export class HandlerFunction extends Construct {
+  readonly type: string
+  /** Grant it what the handler needs. */
+  readonly function: LambdaFunction
+  readonly queue: Queue
+  readonly deadLetterQueue: Queue
+
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlerProps) {
+    super(scope, id)
+    const { settings, table, messages } = parts
+    const definition = readDefinition(props.entry, props.task)
+    refuseHttp(definition)
+    refuseReserved(props.environment)
+    this.type = definition.type
+    const queueName = queueNameOf(settings.system, this.type)
+    const timeout = props.timeout ?? timeoutOf(definition.config)
+    refuseShort(timeout, props.entry)
+    this.function = createFunction(this, settings, {
+      entry: writeExecutorEntry(queueName, definition),
+      description: `Baton: runs ${this.type}`,
+      timeout,
+      ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
+      ...(props.environment && { environment: props.environment }),
+      ...reserving(props.reservedConcurrency),
+    })
+    const fed = new FedQueue(this, 'Tasks', settings, { queueName, consumerTimeout: timeout })
+    this.queue = fed.queue
+    this.deadLetterQueue = fed.deadLetterQueue
+    // Claims and finishes need no more than this; handlers may publish.
+    table.openTo(this.function, PUBLISHING)
+    messages.openTo(this.function, { dispatchesTo: this.queue })
+    const mapping = fed.feed(this.function, {
+      maxConcurrency: maxConcurrencyOf(props),
+      ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
+    })
+    // Announced when there is somebody to serve it, withdrawn before that is taken away.
+    registrar.register(this, 'Registration', definition).node.addDependency(mapping)
+  }
+
+  /** Tasks that wait in the queue to be run at once. */
+  metricBacklog(): Metric {
+    return this.queue.metricApproximateNumberOfMessagesVisible()
+  }
+}
+
+/** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
+function maxConcurrencyOf({ maxConcurrency, reservedConcurrency }: HandlerProps): number {
+  const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
+  if (most < MIN_MAPPING_CONCURRENCY || (maxConcurrency ?? 0) > most) {
+    throw new BatonError(
+      'invalid',
+      `reservedConcurrency ${reservedConcurrency} must be at least ${MIN_MAPPING_CONCURRENCY} and at least maxConcurrency`,
+    )
+  }
+  return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+}
+
+function refuseShort(timeout: Duration, entry: string): void {
+  if (timeout.toSeconds() >= MIN_HANDLER_TIMEOUT_S) return
+  throw new BatonError(
+    'invalid',
+    `${entry}: a handler's function needs a timeout of at least ${MIN_HANDLER_TIMEOUT_S} s`,
+  )
+}
+
+/** Tasks of a batch run side by side, so one task's timeout is also the batch's. */
+function timeoutOf({ defaults }: TypeConfiguration): Duration {
+  const { timeoutMs } = defaults
+  if (timeoutMs === undefined) return Duration.seconds(DEFAULT_HANDLER_TIMEOUT_S)
+  return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, MAX_FUNCTION_TIMEOUT_S))
+}

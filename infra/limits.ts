@@ -1,0 +1,79 @@
+/** Numbers of the deployment, with their unit and where they come from. */
+
+/** Keeps the prefix `<system>-q-` and the hash of a long type within SQS's 80 characters. Source: SQS quotas. */
+export const MAX_SYSTEM_NAME_LENGTH = 40
+
+/** A CPU share of about 0.3; imports take half as long as with 256 MB. Source: Lambda configuration, memory. */
+export const FUNCTION_MEMORY_MB = 512
+/** HTTP APIs give up after 30 s, claims wait up to 20 s. Source: API Gateway quotas. */
+export const API_TIMEOUT_S = 29
+export const PLANNER_TIMEOUT_S = 60
+export const WAKER_TIMEOUT_S = 30
+/** Rounds begin every minute and must not overlap. */
+export const SWEEPER_TIMEOUT_S = 50
+export const REGISTRAR_TIMEOUT_S = 60
+/** CloudFormation waits this long for a registration instead of its usual hour. */
+export const REGISTRATION_WAIT_S = 300
+
+/** For handlers whose task sets no `timeoutMs`. */
+export const DEFAULT_HANDLER_TIMEOUT_S = 300
+/** Left to a handler's function after its task's `timeoutMs`, to record the outcome. */
+export const HANDLER_MARGIN_S = 15
+/** Source: Lambda quotas. */
+export const MAX_FUNCTION_TIMEOUT_S = 900
+
+/** A worker has so long from receiving a message to its claim, which deletes it; a sixth of its visibility timeout. */
+export const WORKER_CLAIM_S = 5
+
+/** SQS gives at most 10 messages at once without a batching window. Source: Lambda with SQS. */
+export const QUEUE_BATCH_SIZE = 10
+/**
+ * Concurrent batches per mapping, set on every one: without it a full account throttles, each throttle counts as a
+ * receive, and good messages end in the dead-letter queue. Source: Lambda with SQS, maximum concurrency (2–1,000).
+ */
+export const HANDLER_MAX_CONCURRENCY = 50
+export const WAKER_MAX_CONCURRENCY = 50
+/** Six times the function's timeout lets Lambda retry a throttled batch. Source: Lambda with SQS. */
+export const VISIBILITY_TIMEOUTS = 6
+/** Also what a batch partner of a crashing task can bear; the least that AWS recommends is 5. */
+export const MAX_RECEIVES = 10
+/** The most that SQS keeps. Source: SQS quotas. */
+export const DEAD_LETTER_RETENTION_DAYS = 14
+
+export const STREAM_BATCH_SIZE = 100
+/** With bisection and partial answers only the bad record itself is retried so often. */
+export const STREAM_RETRIES = 10
+/** Half of what the stream keeps, so that a blocked shard gives up before records are lost. Source: 24 h, DynamoDB Streams. */
+export const STREAM_RECORD_AGE_HOURS = 12
+
+/** The next round comes anyway. */
+export const SWEEP_RETRIES = 3
+/** The least that Scheduler takes. Source: EventBridge Scheduler, RetryPolicy. */
+export const SWEEP_EVENT_AGE_S = 60
+
+/** The smallest CPU that Fargate has, and the smallest memory that goes with it. Source: Fargate task sizes. */
+export const WORKER_CPU_UNITS = 256
+export const WORKER_MEMORY_MB = 512
+export const WORKER_CONCURRENCY = 10
+export const WORKER_MIN_TASKS = 1
+export const WORKER_MAX_TASKS = 10
+/** Between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
+export const MAX_STOP_TIMEOUT_S = 120
+/** Left after draining, to give runs back and end. */
+export const WORKER_STOP_MARGIN_S = 10
+export const WORKER_DRAIN_S = MAX_STOP_TIMEOUT_S - WORKER_STOP_MARGIN_S
+/** An alarm of an expression reads at most 10 metrics, one of them the running containers. Source: CloudWatch quotas. */
+export const MAX_SCALED_QUEUES = 9
+/** A container is up within a minute; asking again sooner would count the same backlog twice. */
+export const SCALE_OUT_COOLDOWN_S = 60
+export const SCALE_IN_COOLDOWN_S = 300
+
+export const LOG_RETENTION_DAYS = 30
+
+export const ALARM_PERIOD_MINUTES = 5
+export const MAX_ITERATOR_AGE_MS = 60_000
+
+/** Of SQS mappings. Source: Lambda event source mapping API reference. */
+export const MIN_MAPPING_CONCURRENCY = 2
+/** Runs are told to stop 3 s before the function's end; less than this leaves them no time. */
+export const MIN_HANDLER_TIMEOUT_S = 10

@@ -1,0 +1,24 @@
+import { Duration } from 'aws-cdk-lib'
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { MetricName } from '../shared/ports.ts'
+import { ALARM_PERIOD_MINUTES } from './limits.ts'
+
+const STATISTICS: Record<MetricName, string> = {
+  Lateness: 'p99',
+  RunTime: 'p50',
+  ClaimConflict: 'Sum',
+  LeaseLost: 'Sum',
+  LookLoop: 'Sum',
+  SweeperRepaired: 'Sum',
+}
+
+/** What the functions of `system` measure about tasks of `type`: `Lateness` and `RunTime` in milliseconds, the rest counts. */
+export function taskMetric(system: string, name: MetricName, type: string): Metric {
+  return new Metric({
+    namespace: 'Baton',
+    metricName: name,
+    dimensionsMap: { service: system, type },
+    statistic: STATISTICS[name],
+    period: Duration.minutes(ALARM_PERIOD_MINUTES),
+  })
+}

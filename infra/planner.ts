@@ -1,0 +1,69 @@
+import { Duration } from 'aws-cdk-lib'
+import {
+  EventSourceMapping,
+  FilterCriteria,
+  FilterRule,
+  type Function as LambdaFunction,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE, PRIMARY_KEY } from '../shared/dynamo/keys.ts'
+import { watchIteratorAge } from './alarms.ts'
+import { DeadLetterQueue } from './dead-letter-queue.ts'
+import { functionFile } from './function-file.ts'
+import { allow } from './grants.ts'
+import { PLANNER_TIMEOUT_S, STREAM_BATCH_SIZE, STREAM_RECORD_AGE_HOURS, STREAM_RETRIES } from './limits.ts'
+import type { Parts } from './parts.ts'
+import { createFunction, reserving } from './system-function.ts'
+
+/** Reads the table's stream and sends what each changed task needs next. */
+export class Planner extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
+    super(scope, id)
+    const { settings, table, messages, timers } = parts
+    this.function = createFunction(this, settings, {
+      entry: functionFile('planner.ts'),
+      description: 'Baton: sends what changed tasks need next',
+      timeout: Duration.seconds(PLANNER_TIMEOUT_S),
+      ...reserving(reservedConcurrency),
+    })
+    table.openTo(this.function, { items: ['GetItem', 'PutItem'] })
+    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
+    timers.openTo(this.function)
+    this.readStream(parts)
+    watchIteratorAge(this, settings, this.function)
+  }
+
+  /**
+   * From the start of the stream, because a new mapping takes minutes to begin and would miss what is written until
+   * then. What is given up is reported by its place in the stream only: the sweeper repairs from the table itself.
+   */
+  private readStream({ settings, table }: Parts): void {
+    const failures = new DeadLetterQueue(this, 'Failures', settings).queue
+    allow(this.function, { actions: ['sqs:SendMessage'], resources: [failures.queueArn] })
+    table.openStreamTo(this.function)
+    new EventSourceMapping(this, 'Mapping', {
+      target: this.function,
+      eventSourceArn: table.streamArn,
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: STREAM_BATCH_SIZE,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      retryAttempts: STREAM_RETRIES,
+      maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS),
+      onFailure: { bind: () => ({ destination: failures.queueArn }) },
+      filters: [changedHeads],
+    })
+  }
+}
+
+/** Heads that were written by anything but a heartbeat. */
+const changedHeads = FilterCriteria.filter({
+  eventName: FilterRule.or('INSERT', 'MODIFY'),
+  dynamodb: {
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(HEAD_SORT_KEY) } },
+    NewImage: { [OPERATION_ATTRIBUTE]: { S: FilterRule.notEquals(BEAT_OPERATION) } },
+  },
+})

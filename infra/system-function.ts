@@ -1,0 +1,92 @@
+import type { Duration } from 'aws-cdk-lib'
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import {
+  ApplicationLogLevel,
+  Architecture,
+  LoggingFormat,
+  RecursiveLoop,
+  Runtime,
+  SystemLogLevel,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda'
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Construct } from 'constructs'
+import { watchFunction } from './alarms.ts'
+import { BUNDLING } from './bundling.ts'
+import { FUNCTION_MEMORY_MB } from './limits.ts'
+import type { LogLevel, Settings } from './settings.ts'
+
+export type FunctionSpec = {
+  /** Absolute path of the file that exports `handler`. */
+  readonly entry: string
+  readonly description: string
+  readonly timeout: Duration
+  /** Megabytes. @default 512 */
+  readonly memorySize?: number
+  readonly reservedConcurrency?: number
+  readonly environment?: Readonly<Record<string, string>>
+  /** The function may be part of a loop through SQS longer than the 16 hops after which Lambda stops it. */
+  readonly allowRecursion?: boolean
+}
+
+/** A function of the system; its role may write its logs and traces, everything else is granted by what it uses. */
+export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): NodejsFunction {
+  const logGroup = new LogGroup(scope, 'Logs', {
+    retention: settings.logRetention,
+    removalPolicy: settings.removalPolicy,
+  })
+  // A role of its own: the managed policy that CDK would attach may write to every log group of the account.
+  const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
+  logGroup.grantWrite(role)
+  const fn = new NodejsFunction(scope, 'Function', {
+    entry: spec.entry,
+    description: spec.description,
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    memorySize: spec.memorySize ?? FUNCTION_MEMORY_MB,
+    timeout: spec.timeout,
+    role,
+    logGroup,
+    ...logFilters(settings.logLevel),
+    tracing: Tracing.ACTIVE,
+    recursiveLoop: spec.allowRecursion ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
+    ...(spec.reservedConcurrency !== undefined && { reservedConcurrentExecutions: spec.reservedConcurrency }),
+    environment: { ...environmentOf(settings), ...spec.environment },
+    awsSdkConnectionReuse: false,
+    bundling: BUNDLING,
+  })
+  watchFunction(scope, settings, fn)
+  return fn
+}
+
+/** What all code of the system is told. `BATON_TABLE` and the addresses of queues are set where the permission to use them is given. */
+export function environmentOf({ system, logLevel }: Settings): Record<string, string> {
+  return {
+    BATON_SYSTEM: system,
+    POWERTOOLS_SERVICE_NAME: system,
+    POWERTOOLS_LOG_LEVEL: logLevel,
+    POWERTOOLS_METRICS_NAMESPACE: 'Baton',
+    NODE_OPTIONS: '--enable-source-maps',
+  }
+}
+
+/**
+ * The library filters by level itself. Lambda's own filter for application lines stays at INFO at least, because it
+ * takes metrics, which are lines without a level, for INFO; its start and report lines are dropped where few logs are wanted.
+ */
+function logFilters(level: LogLevel) {
+  const detailed = level === 'DEBUG' || level === 'INFO'
+  return {
+    loggingFormat: LoggingFormat.JSON,
+    applicationLogLevelV2: level === 'DEBUG' ? ApplicationLogLevel.DEBUG : ApplicationLogLevel.INFO,
+    systemLogLevelV2: detailed ? SystemLogLevel.INFO : SystemLogLevel.WARN,
+  }
+}
+
+/** The option of keeping concurrency apart for one function, so that handlers cannot starve it. */
+export function reserving(
+  reservedConcurrency: number | undefined,
+): Pick<FunctionSpec, 'reservedConcurrency'> {
+  return reservedConcurrency === undefined ? {} : { reservedConcurrency }
+}

@@ -1,0 +1,173 @@
+import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import { BatonError } from '../shared/core/errors.ts'
+import type { MetricName } from '../shared/ports.ts'
+import { FarTimers } from './far-timers.ts'
+import { functionFile } from './function-file.ts'
+import { allow } from './grants.ts'
+import { HandlerFunction, type HandlerProps } from './handler-function.ts'
+import { Messages } from './messages.ts'
+import { taskMetric } from './metrics.ts'
+import type { Parts } from './parts.ts'
+import { Planner } from './planner.ts'
+import { type SettingsProps, settingsOf } from './settings.ts'
+import { Sweeper } from './sweeper.ts'
+import { type ApiAuth, TaskApi } from './task-api.ts'
+import { PUBLISHING, type TableLimits, TaskTable } from './task-table.ts'
+import { TypeRegistrar } from './type-registrar.ts'
+import { Waker } from './waker.ts'
+import { WorkerQueue, type WorkerQueueProps } from './worker-queue.ts'
+import { WorkerService, type WorkerServiceProps } from './worker-service.ts'
+
+/** Invocations kept apart for a function. They count against the account's concurrency at once. */
+export type ReservedConcurrency = {
+  readonly api?: number
+  readonly planner?: number
+  readonly waker?: number
+  readonly sweeper?: number
+}
+
+export type TaskSystemProps = SettingsProps & {
+  /** Who may call the HTTP API. @default 'iam' */
+  readonly apiAuth?: ApiAuth
+  /** Concurrency that handlers cannot take away. @default none */
+  readonly reservedConcurrency?: ReservedConcurrency
+  /** A fuse against runaway cost. @default none */
+  readonly tableLimits?: TableLimits
+  /** Whether the shipped type `webhook` is deployed, which serves all types of kind `webhook`. @default true */
+  readonly webhook?: boolean
+}
+
+/** A task system: table, planner, waker, sweeper and HTTP API, to which handlers are added. */
+export class TaskSystem extends Construct {
+  /** Prefix of the names of its queues. */
+  readonly systemName: string
+  readonly apiUrl: string
+  readonly api: TaskApi
+  private readonly parts: Parts
+  private readonly registrar: TypeRegistrar
+  private readonly handlers: Construct
+
+  constructor(scope: Construct, id: string, props: TaskSystemProps = {}) {
+    super(scope, id)
+    const settings = settingsOf(this, props)
+    this.systemName = settings.system
+    this.refuseTwin()
+    const table = new TaskTable(this, 'Table', settings, props.tableLimits ?? {})
+    const messages = new Messages(this, 'Messages', settings)
+    const timers = new FarTimers(this, 'FarTimers', settings, messages.wake.queue)
+    this.parts = { settings, table, messages, timers }
+    const reserved = props.reservedConcurrency ?? {}
+    new Planner(this, 'Planner', this.parts, reserved.planner)
+    new Waker(this, 'Waker', this.parts, reserved.waker)
+    new Sweeper(this, 'Sweeper', this.parts, reserved.sweeper)
+    this.api = new TaskApi(this, 'Api', this.parts, props.apiAuth ?? 'iam', reserved.api)
+    this.apiUrl = this.api.url
+    this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
+    this.handlers = new Construct(this, 'Handlers')
+    if (props.webhook ?? true) this.addWebhook()
+    this.output('ApiUrl', this.apiUrl, props.systemName)
+    this.output('TableName', table.table.tableName, props.systemName)
+  }
+
+  /**
+   * Deploys the handler of the task that `props.entry` defines: function, queue with dead-letter queue, mapping, and
+   * the registration of its type.
+   *
+   * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
+   */
+  addHandler(id: string, props: HandlerProps): HandlerFunction {
+    const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
+    this.refuseSecondServer(handler)
+    return handler
+  }
+
+  /**
+   * Deploys what workers that you run yourself need to serve the task that `props.entry` defines: its queue with
+   * dead-letter queue, and the registration of its type.
+   *
+   * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
+   */
+  addWorkerQueue(id: string, props: WorkerQueueProps): WorkerQueue {
+    const queue = new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
+    this.refuseSecondServer(queue)
+    return queue
+  }
+
+  /**
+   * Deploys workers on Fargate for all tasks that `props.entry` defines: a queue with dead-letter queue and the
+   * registration per type, and one service that scales by what waits.
+   *
+   * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
+   */
+  addWorkerService(id: string, props: WorkerServiceProps): WorkerService {
+    const service = new WorkerService(this.handlers, id, this.parts, this.registrar, props)
+    for (const queue of service.queues) this.refuseSecondServer(queue)
+    return service
+  }
+
+  /** Lets `fn` write and read tasks in the table itself, whose name it finds in `BATON_TABLE`. */
+  grantPublish(fn: LambdaFunction): void {
+    this.parts.table.openTo(fn, PUBLISHING)
+    fn.addEnvironment('BATON_SYSTEM', this.systemName)
+  }
+
+  /** Lets `fn` call the HTTP API, whose URL it finds in `BATON_URL`. */
+  grantCallApi(fn: LambdaFunction): void {
+    this.api.openTo(fn)
+  }
+
+  /** How late tasks of `type` start, in milliseconds. */
+  metricLateness(type: string): Metric {
+    return this.metric('Lateness', type)
+  }
+
+  /** Runs of `type` that were taken over because their lease ended. */
+  metricLeaseLost(type: string): Metric {
+    return this.metric('LeaseLost', type)
+  }
+
+  metric(name: MetricName, type: string): Metric {
+    return taskMetric(this.systemName, name, type)
+  }
+
+  private refuseSecondServer(server: HandlerFunction | WorkerQueue): void {
+    const twin = this.handlers.node
+      .findAll()
+      .filter(other => other instanceof HandlerFunction || other instanceof WorkerQueue)
+      .find(other => other !== server && other.type === server.type)
+    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${server.type}'`)
+  }
+
+  /** Its handler may read the secrets that sign the calls: those named `<system>/webhook/…`. */
+  private addWebhook(): void {
+    const { function: fn } = this.addHandler('Webhook', { entry: functionFile('tasks/webhook.ts') })
+    const secrets = Stack.of(this).formatArn({
+      service: 'secretsmanager',
+      resource: 'secret',
+      resourceName: `${this.systemName}/webhook/*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    })
+    allow(fn, { actions: ['secretsmanager:GetSecretValue'], resources: [secrets] })
+  }
+
+  /** Outputs have plain names for the command line; a second system in a stack, which must be named, puts its name before. */
+  private output(name: string, value: string, systemName: string | undefined): void {
+    new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
+  }
+
+  /** Two systems of one name would share queues. */
+  private refuseTwin(): void {
+    const twin = Stack.of(this)
+      .node.findAll()
+      .find(other => other instanceof TaskSystem && other !== this && other.systemName === this.systemName)
+    if (twin) {
+      throw new BatonError(
+        'invalid',
+        `${twin.node.path} is already named '${this.systemName}'; give 'systemName'`,
+      )
+    }
+  }
+}

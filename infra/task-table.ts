@@ -1,0 +1,108 @@
+import { RemovalPolicy } from 'aws-cdk-lib'
+import {
+  AttributeType,
+  Billing,
+  ContributorInsightsMode,
+  ProjectionType,
+  StreamViewType,
+  TableV2,
+} from 'aws-cdk-lib/aws-dynamodb'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/dynamo/keys.ts'
+import { watchThrottling } from './alarms.ts'
+import { allow, type Runner } from './grants.ts'
+import type { Settings } from './settings.ts'
+
+type ItemAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem'
+type IndexName = keyof typeof INDEXES
+
+export type TableUse = {
+  readonly items: readonly ItemAction[]
+  /** What is queried: indexes by name, `items` for the table itself. */
+  readonly queries?: ReadonlyArray<IndexName | 'items'>
+}
+
+/** What a publisher does; it lists the types to name them when one is unknown. */
+export const PUBLISHING: TableUse = {
+  items: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  queries: ['items'],
+}
+
+/** What a standalone worker does: it also reads the heads that its markers name. */
+export const WORKING: TableUse = { ...PUBLISHING, items: [...PUBLISHING.items, 'BatchGetItem'] }
+
+export type TableLimits = {
+  /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */
+  readonly maxWriteUnitsPerSecond?: number
+  /** Read request units a second beyond which the table throttles. @default none */
+  readonly maxReadUnitsPerSecond?: number
+}
+
+/** The one table, built from the keys that the requests use. */
+export class TaskTable extends Construct {
+  readonly table: TableV2
+
+  constructor(scope: Construct, id: string, settings: Settings, limits: TableLimits) {
+    super(scope, id)
+    this.table = new TableV2(this, 'Table', {
+      partitionKey: { name: PRIMARY_KEY.partition, type: AttributeType.STRING },
+      sortKey: { name: PRIMARY_KEY.sort, type: AttributeType.STRING },
+      globalSecondaryIndexes: Object.values(INDEXES).map(index => ({
+        indexName: index.name,
+        partitionKey: { name: index.partition, type: AttributeType.STRING },
+        sortKey: {
+          name: index.sort,
+          type: index.sortType === 'N' ? AttributeType.NUMBER : AttributeType.STRING,
+        },
+        projectionType: ProjectionType.KEYS_ONLY,
+      })),
+      billing: Billing.onDemand({
+        ...(limits.maxReadUnitsPerSecond !== undefined && {
+          maxReadRequestUnits: limits.maxReadUnitsPerSecond,
+        }),
+        ...(limits.maxWriteUnitsPerSecond !== undefined && {
+          maxWriteRequestUnits: limits.maxWriteUnitsPerSecond,
+        }),
+      }),
+      timeToLiveAttribute: TTL_ATTRIBUTE,
+      dynamoStream: StreamViewType.NEW_IMAGE,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      // Names the keys that are throttled and costs only for them.
+      contributorInsightsSpecification: { enabled: true, mode: ContributorInsightsMode.THROTTLED_KEYS },
+      removalPolicy: settings.removalPolicy,
+      deletionProtection: settings.removalPolicy === RemovalPolicy.RETAIN,
+    })
+    watchThrottling(
+      this,
+      settings,
+      this.table,
+      Object.values(INDEXES).map(({ name }) => name),
+    )
+  }
+
+  get streamArn(): string {
+    const { tableStreamArn } = this.table
+    if (tableStreamArn === undefined) throw new Error('the table was built without its stream')
+    return tableStreamArn
+  }
+
+  /** Lets `runner` do exactly `use` and nothing else with the table. */
+  openTo(runner: Runner, { items, queries = [] }: TableUse): void {
+    const { tableArn, tableName } = this.table
+    const actions = items.map(action => `dynamodb:${action}`)
+    allow(runner, { actions, resources: [tableArn], environment: { BATON_TABLE: tableName } })
+    const queried = queries.map(name =>
+      name === 'items' ? tableArn : `${tableArn}/index/${INDEXES[name].name}`,
+    )
+    allow(runner, { actions: ['dynamodb:Query'], resources: queried })
+  }
+
+  /** Lets `fn` read the stream, and nothing else: CDK's own grant lists the streams of the whole account. */
+  openStreamTo(fn: LambdaFunction): void {
+    const actions = ['DescribeStream', 'GetRecords', 'GetShardIterator'].map(action => `dynamodb:${action}`)
+    allow(fn, { actions, resources: [this.streamArn] })
+    // Listing is asked for all streams of one table, past ones included.
+    allow(fn, { actions: ['dynamodb:ListStreams'], resources: [`${this.table.tableArn}/stream/*`] })
+  }
+}

@@ -1,0 +1,34 @@
+import { CustomResource, Duration } from 'aws-cdk-lib'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import type { TaskSpec } from './definition.ts'
+import { functionFile } from './function-file.ts'
+import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from './limits.ts'
+import type { Parts } from './parts.ts'
+import { createFunction } from './system-function.ts'
+
+/** Makes deployed types known to the system, and marks them when their handler goes. */
+export class TypeRegistrar extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
+    super(scope, id)
+    this.function = createFunction(this, settings, {
+      entry: functionFile('registrar.ts'),
+      description: 'Baton: makes deployed task types known',
+      timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
+    })
+    table.openTo(this.function, { items: ['GetItem', 'PutItem', 'UpdateItem'] })
+    messages.openTo(this.function, {})
+  }
+
+  /** The registration of a type. The configuration is JSON text, since CloudFormation makes text of every number. */
+  register(scope: Construct, id: string, { type, config }: TaskSpec): CustomResource {
+    return new CustomResource(scope, id, {
+      resourceType: 'Custom::BatonType',
+      serviceToken: this.function.functionArn,
+      serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
+      properties: { type, configuration: JSON.stringify(config) },
+    })
+  }
+}

@@ -1,0 +1,33 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import { functionFile } from './function-file.ts'
+import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from './limits.ts'
+import type { Parts } from './parts.ts'
+import { createFunction, reserving } from './system-function.ts'
+
+/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. */
+export class Waker extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
+    super(scope, id)
+    const { settings, table, messages } = parts
+    this.function = createFunction(this, settings, {
+      entry: functionFile('waker.ts'),
+      description: 'Baton: looks at tasks whose time has come',
+      timeout: Duration.seconds(WAKER_TIMEOUT_S),
+      // A look that comes too early is sent again, once per lease of a long run; the message counts its hops.
+      allowRecursion: true,
+      ...reserving(reservedConcurrency),
+    })
+    table.openTo(this.function, {
+      items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
+      queries: ['place'],
+    })
+    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
+    messages.wake.feed(this.function, {
+      maxConcurrency: Math.min(WAKER_MAX_CONCURRENCY, reservedConcurrency ?? WAKER_MAX_CONCURRENCY),
+    })
+  }
+}

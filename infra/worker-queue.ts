@@ -1,0 +1,46 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { queueNameOf } from '../shared/core/queue-name.ts'
+import { readDefinition, refuseHttp } from './definition.ts'
+import { FedQueue } from './fed-queue.ts'
+import { WORKER_CLAIM_S } from './limits.ts'
+import type { Parts } from './parts.ts'
+import type { TypeRegistrar } from './type-registrar.ts'
+
+export type WorkerQueueProps = {
+  /** The file that exports the task's definition, relative to the working directory. */
+  readonly entry: string
+  /** The name under which `entry` exports it, when it exports several. */
+  readonly task?: string
+}
+
+/**
+ * What a type needs to be served by workers that run anywhere: its queue with a dead-letter queue, and its
+ * registration. Workers delete a message once they have claimed its task, so that runs may take hours.
+ */
+export class WorkerQueue extends Construct {
+  readonly type: string
+  readonly queue: Queue
+  readonly deadLetterQueue: Queue
+
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
+    super(scope, id)
+    const definition = readDefinition(props.entry, props.task)
+    refuseHttp(definition)
+    this.type = definition.type
+    const fed = new FedQueue(this, 'Tasks', parts.settings, {
+      queueName: queueNameOf(parts.settings.system, this.type),
+      consumerTimeout: Duration.seconds(WORKER_CLAIM_S),
+    })
+    this.queue = fed.queue
+    this.deadLetterQueue = fed.deadLetterQueue
+    registrar.register(this, 'Registration', definition).node.addDependency(this.queue)
+  }
+
+  /** Tasks that wait in the queue to be claimed at once. */
+  metricBacklog(): Metric {
+    return this.queue.metricApproximateNumberOfMessagesVisible()
+  }
+}

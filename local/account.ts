@@ -1,0 +1,12 @@
+export const REGION = 'us-east-1'
+export const ACCOUNT_ID = '000000000000'
+
+/** An ARN of the local account. `resource` is all that stands after the account, e.g. `function:planner`. */
+export const arnOf = (service: string, resource: string) =>
+  `arn:aws:${service}:${REGION}:${ACCOUNT_ID}:${resource}`
+
+/** IAM is global: its ARNs carry no region. */
+export const roleArnOf = (name: string) => `arn:aws:iam::${ACCOUNT_ID}:role/${name}`
+
+/** The name at the end of an ARN: `arn:aws:sqs:…:orders` and `arn:aws:lambda:…:function:planner` alike. */
+export const nameOfArn = (arn: string) => arn.slice(arn.lastIndexOf(':') + 1)

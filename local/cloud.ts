@@ -1,0 +1,225 @@
+import { join, resolve } from 'node:path'
+import { ACCOUNT_ID, nameOfArn, REGION } from './account.ts'
+import { type Closing, createClosing } from './closing.ts'
+import { deployCustomResources, type KeptResources } from './custom-resources.ts'
+import { createFunctions, type Functions } from './functions/functions.ts'
+import { createLambdaApi } from './functions/lambda-api.ts'
+import { awsEnvironment } from './functions/spec.ts'
+import { createFaults, type Faults } from './gateway/faults.ts'
+import { createMeter, type Meter } from './gateway/meter.ts'
+import { type Gateway, startGateway } from './gateway/server.ts'
+import { startApiServer } from './http/api-server.ts'
+import type { Mapping } from './mappings/mapping.ts'
+import { type KeptCheckpoints, startMappings } from './mappings/mappings.ts'
+import { noSchedules } from './scheduler/schedule-store.ts'
+import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
+import { createSecrets } from './secrets.ts'
+import { type LocalService, startServices } from './services/services.ts'
+import { openStateFile, type StateFile } from './state-file.ts'
+import { startDynamoDbLocal } from './stores/dynamodb-local.ts'
+import { createQueues } from './stores/queues.ts'
+import { type QueueContent, startSqsServer } from './stores/sqs-server.ts'
+import { createTables } from './stores/tables.ts'
+import { readAssembly } from './template/assembly.ts'
+import { emulationOf } from './template/resource-types.ts'
+import { openStack, type Stack } from './template/stack.ts'
+
+export type LocalCloudOptions = {
+  /** The synthesised cloud assembly (`cdk.out`). */
+  readonly assemblyDir: string
+  readonly stackName: string
+  /** Port of the HTTP API on 127.0.0.1; 0 takes any free one. */
+  readonly apiPort?: number
+  /** Keeps tables, queues, schedules and custom resources there; without it all is in memory. */
+  readonly dataDir?: string
+  /** How many processes a function may have; its `ReservedConcurrentExecutions` may lower it. */
+  readonly maxSandboxesPerFunction?: number
+  /** Told every line that functions write, and what the cloud itself has to say. */
+  readonly log?: (line: string) => void
+  /** Whether container services run, each as one process. @default true */
+  readonly services?: boolean
+  /** Added to the environment of every function and service. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export type LocalResource = {
+  readonly type: string
+  /** What `Ref` gives: the URL of a queue, the name of a table or function. */
+  readonly physicalId: string
+  readonly arn: string
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+export type LocalCloud = {
+  /** Base address of the HTTP API. */
+  readonly apiUrl: string
+  /** The address that serves DynamoDB, its streams, SQS, Scheduler, Lambda's Invoke and Secrets Manager. */
+  readonly endpoint: string
+  /** Spread it into an AWS SDK client's options; its calls are attributed to `tester`. */
+  readonly clientOptions: {
+    readonly endpoint: string
+    readonly region: string
+    readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  }
+  /** By logical id. */
+  readonly resources: Readonly<Record<string, LocalResource>>
+  /** The one resource of a type whose logical id contains the text. */
+  resource(type: string, idPart?: string): LocalResource
+  readonly outputs: Readonly<Record<string, unknown>>
+  /** `logical id (type)` of the resources that nothing stands behind and nobody knowingly left out. */
+  readonly unsupported: readonly string[]
+  readonly functions: Functions
+  /** Container services, each one process. */
+  readonly services: readonly LocalService[]
+  readonly mappings: readonly Mapping[]
+  /** The mapping of the function that the text names. */
+  mapping(functionName: string): Mapping
+  /** The messages of a queue, by its ARN or name, without receiving them. */
+  inspectQueue(queue: string): QueueContent
+  readonly scheduler: Scheduler
+  readonly meter: Meter
+  readonly faults: Faults
+  /** Ends all processes and servers; calling it again waits for the same end. */
+  stop(): Promise<void>
+}
+
+/**
+ * Boots a stack of a synthesised template on this machine. Rejects, with everything ended again, when a part does
+ * not start or a custom resource fails.
+ */
+export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
+  const closing = createClosing()
+  try {
+    return await boot(options, closing)
+  } catch (cause) {
+    await closing.run()
+    throw cause
+  }
+}
+
+async function boot(options: LocalCloudOptions, closing: Closing): Promise<LocalCloud> {
+  const { log = () => {}, maxSandboxesPerFunction = 6 } = options
+  const dataDir = options.dataDir && resolve(options.dataDir)
+  const assembly = readAssembly(resolve(options.assemblyDir), options.stackName)
+  const stateFiles = openStateFiles(dataDir)
+  closing.last(stateFiles.flush)
+
+  const meter = createMeter()
+  const faults = createFaults()
+  const gateway = await startGateway(meter, faults, log)
+  closing.part(gateway.stop)
+  const api = await startApiServer(options.apiPort ?? 7070)
+  closing.part(api.stop)
+
+  const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
+  const stack = openStack(assembly, options.stackName, { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl })
+  const unsupported = reportUnsupported(stack, log)
+
+  const { sqs } = await startStores(gateway, dataDir, closing)
+  await createTables(stack, gateway)
+  await createQueues(stack, gateway)
+
+  const environment = { ...awsEnvironment(gateway.url), ...options.environment }
+  const functions = createFunctions(stack, assembly, {
+    maxSandboxes: maxSandboxesPerFunction,
+    environment,
+    meter,
+    log,
+  })
+  closing.part(functions.stop)
+  gateway.serve('lambda', createLambdaApi(functions))
+  gateway.serve('secretsmanager', createSecrets(process.env))
+
+  const scheduler = startScheduler(stack, {
+    ...{ gateway, functions, meter, queueUrl, log },
+    state: stateFiles.schedules,
+  })
+  closing.part(scheduler.stop)
+  await deployCustomResources(stack, { gateway, functions, log, state: stateFiles.custom })
+
+  const mappings = startMappings(stack, { gateway, sqs, functions, log, checkpoints: stateFiles.checkpoints })
+  for (const mapping of mappings) closing.part(mapping.stop)
+  api.serve(stack, functions, meter)
+  scheduler.begin()
+  const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
+  for (const service of services) closing.first(service.stop)
+
+  return {
+    ...describeCloud(stack, gateway, api.url),
+    unsupported,
+    functions,
+    services,
+    mappings,
+    mapping: name => findMapping(mappings, functions, name),
+    inspectQueue: queue => sqs.inspect(nameOfArn(queue)),
+    scheduler,
+    meter,
+    faults,
+    stop: closing.run,
+  }
+}
+
+async function startStores(gateway: Gateway, dataDir: string | undefined, closing: Closing) {
+  const folder = (name: string) => dataDir && join(dataDir, name)
+  const dynamo = await startDynamoDbLocal(folder('dynamodb'))
+  closing.part(dynamo.stop)
+  const sqs = await startSqsServer(gateway.url, folder('sqs'))
+  closing.part(sqs.stop)
+  gateway.serve('dynamodb', dynamo.answer)
+  gateway.serve('sqs', sqs.answer)
+  return { sqs }
+}
+
+function openStateFiles(dataDir: string | undefined) {
+  const file = (name: string) => dataDir && join(dataDir, name)
+  const checkpoints: StateFile<KeptCheckpoints> = openStateFile(file('checkpoints.json'), {})
+  const schedules = openStateFile(file('schedules.json'), noSchedules)
+  const custom: StateFile<KeptResources> = openStateFile(file('deployed.json'), {})
+  const flush = () => {
+    for (const state of [checkpoints, schedules, custom]) state.flush()
+  }
+  return { checkpoints, schedules, custom, flush }
+}
+
+function reportUnsupported(stack: Stack, log: (line: string) => void): string[] {
+  const found = stack.ids(type => emulationOf(type).kind === 'unsupported')
+  const unsupported = found.map(logicalId => `${logicalId} (${stack.resource(logicalId).Type})`)
+  for (const resource of unsupported) log(`NOT SUPPORTED locally: ${resource}; it does nothing here`)
+  return unsupported
+}
+
+function describeCloud(stack: Stack, gateway: Gateway, apiUrl: string) {
+  const resources = Object.fromEntries(
+    stack
+      .ids()
+      .map(logicalId => [logicalId, { type: stack.resource(logicalId).Type, ...stack.describe(logicalId) }]),
+  )
+  return {
+    apiUrl,
+    endpoint: gateway.url,
+    clientOptions: {
+      endpoint: gateway.url,
+      region: REGION,
+      credentials: { accessKeyId: 'tester', secretAccessKey: 'local' },
+    },
+    resources,
+    resource: (type: string, idPart = '') => findResource(resources, type, idPart),
+    outputs: stack.outputs(),
+  }
+}
+
+function findResource(resources: Record<string, LocalResource>, type: string, idPart: string): LocalResource {
+  const ofType = Object.entries(resources).filter(([, resource]) => resource.type === type)
+  const exact = ofType.find(([logicalId]) => logicalId === idPart)
+  const [only, second] = exact ? [exact] : ofType.filter(([logicalId]) => logicalId.includes(idPart))
+  if (only && !second) return only[1]
+  const ids = ofType.map(([logicalId]) => logicalId).join(', ')
+  throw new Error(`${second ? 'Several' : 'No'} ${type} match "${idPart}"; there are: ${ids}`)
+}
+
+function findMapping(mappings: readonly Mapping[], functions: Functions, name: string): Mapping {
+  const { logicalId } = functions.find(name)
+  const found = mappings.find(({ functionId }) => functionId === logicalId)
+  if (found) return found
+  throw new Error(`${logicalId} has no event source mapping`)
+}

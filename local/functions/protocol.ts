@@ -1,0 +1,22 @@
+/** What the cloud sends to a function's process over IPC: one invocation at a time. */
+export type InvocationRequest = {
+  readonly requestId: string
+  readonly event: unknown
+  /** Unix time in ms at which the invocation is cut. */
+  readonly deadline: number
+  readonly functionArn: string
+  readonly traceId: string
+}
+
+export type InvocationError = {
+  readonly errorType: string
+  readonly errorMessage: string
+  readonly trace?: readonly string[]
+}
+
+/** What a function's process sends back. */
+export type SandboxMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'init-failed'; readonly error: InvocationError }
+  | { readonly kind: 'result'; readonly requestId: string; readonly payload: unknown }
+  | { readonly kind: 'error'; readonly requestId: string; readonly error: InvocationError }

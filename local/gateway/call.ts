@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** One request to an AWS service, with who made it. */
+export type Call = {
+  /** Logical id of a function or mapping, or `tester`: the access key id that signed the request. */
+  readonly caller: string
+  /** The service name of the signature's scope: `dynamodb`, `sqs`, `scheduler`, … */
+  readonly service: string
+  /** `PutItem`, `SendMessage`, `CreateSchedule`, … */
+  readonly operation: string
+  readonly method: string
+  /** With the query string. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  /** Aborts when the caller hangs up before its answer. */
+  readonly hungUp?: AbortSignal
+}
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/** A service behind the gateway. */
+export type Backend = (call: Call) => Promise<Answer>
+
+export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  const contentType = 'application/x-amz-json-1.0'
+  return {
+    status,
+    headers: { 'content-type': contentType, ...headers },
+    body: Buffer.from(JSON.stringify(body)),
+  }
+}
+
+/** An error in the shape that all SDK protocols in use here understand. */
+export function errorAnswer(status: number, code: string, message: string): Answer {
+  return jsonAnswer(status, { __type: code, message, Message: message }, { 'x-amzn-errortype': code })
+}
+
+/** The body as JSON; an empty object when there is none or it is not JSON. */
+export function bodyOf(message: { readonly body: Buffer }): Record<string, unknown> {
+  if (message.body.length === 0) return {}
+  try {
+    return JSON.parse(message.body.toString('utf8')) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+/**
+ * All text values of a field, found without parsing: bodies may hold hundreds of KB. Inside string values quotes are
+ * escaped and DynamoDB's attributes are typed objects, so only fields of the request itself can match.
+ */
+export function textFields(body: Buffer, name: string): string[] {
+  const opening = `"${name}":"`
+  const found: string[] = []
+  for (let at = body.indexOf(opening); at >= 0; at = body.indexOf(opening, at + 1)) {
+    const begin = at + opening.length
+    found.push(body.toString('utf8', begin, body.indexOf('"', begin)))
+  }
+  return found
+}

@@ -1,0 +1,116 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from './call.ts'
+
+/** A trouble that a test puts between callers and a service. Absent selectors match everything. */
+type Fault = {
+  readonly caller?: string
+  readonly service: string
+  readonly operation?: string
+  /** Looks at the request's JSON body. */
+  matches?(body: Record<string, unknown>): boolean
+  /**
+   * `drop`: answer success and do nothing; `fail-before`: answer 500 and do nothing; `fail-after`: do it, then
+   * answer 500; `throttle`: answer the service's throttling error; `delay`: only wait `delayMs`.
+   */
+  readonly action: 'drop' | 'fail-before' | 'fail-after' | 'throttle' | 'delay'
+  readonly delayMs?: number
+  /** How many calls it hits; all of them when absent. */
+  readonly times?: number
+}
+
+export type Faults = {
+  /** Returns a function that removes the fault and tells how many calls it hit. */
+  add(fault: Fault): () => number
+  clear(): void
+  /** Wraps a service so that the faults stand before it. */
+  around(backend: Backend): Backend
+}
+
+type Armed = { readonly fault: Fault; hits: number }
+
+export function createFaults(): Faults {
+  const armed = new Set<Armed>()
+
+  return {
+    add: fault => {
+      const entry = { fault, hits: 0 }
+      armed.add(entry)
+      return () => {
+        armed.delete(entry)
+        return entry.hits
+      }
+    },
+    clear: () => armed.clear(),
+    around: backend => call => {
+      // The usual case pays one comparison.
+      if (armed.size === 0) return backend(call)
+      const entry = [...armed].find(({ fault }) => hits(fault, call))
+      if (!entry) return backend(call)
+      entry.hits += 1
+      if (entry.hits === entry.fault.times) armed.delete(entry)
+      return apply(entry.fault, call, backend)
+    },
+  }
+}
+
+function hits(fault: Fault, call: Call) {
+  if (fault.service !== call.service) return false
+  if (fault.operation !== undefined && fault.operation !== call.operation) return false
+  if (fault.caller !== undefined && fault.caller !== call.caller) return false
+  return fault.matches?.(bodyOf(call)) ?? true
+}
+
+async function apply(fault: Fault, call: Call, backend: Backend): Promise<Answer> {
+  if (fault.delayMs !== undefined) await sleep(fault.delayMs)
+  switch (fault.action) {
+    case 'drop':
+      return pretendSuccess(call)
+    case 'fail-before':
+      return outage()
+    case 'fail-after':
+      await backend(call)
+      return outage()
+    case 'throttle':
+      return throttled(call)
+    case 'delay':
+      return backend(call)
+  }
+}
+
+const outage = () => errorAnswer(500, 'InternalServerError', 'A fault was injected here')
+
+function throttled({ service }: Call) {
+  const code = service === 'sqs' ? 'RequestThrottled' : 'ThrottlingException'
+  return errorAnswer(service === 'scheduler' ? 429 : 400, code, 'Rate exceeded (a fault was injected here)')
+}
+
+type SendEntry = { readonly Id?: string; readonly MessageBody?: string }
+
+/** The answer of a call that did what it was asked; the SDK checks the digests of sent messages. */
+function pretendSuccess(call: Call) {
+  const body = bodyOf(call)
+  const entries = (body.Entries ?? []) as readonly SendEntry[]
+  switch (call.operation) {
+    case 'SendMessage':
+      return jsonAnswer(200, receiptOf(body as SendEntry))
+    case 'SendMessageBatch':
+      return jsonAnswer(200, {
+        Successful: entries.map(entry => ({ Id: entry.Id, ...receiptOf(entry) })),
+        Failed: [],
+      })
+    case 'DeleteMessageBatch':
+    case 'ChangeMessageVisibilityBatch':
+      return jsonAnswer(200, { Successful: entries.map(({ Id }) => ({ Id })), Failed: [] })
+    case 'CreateSchedule':
+    case 'UpdateSchedule':
+      return jsonAnswer(200, { ScheduleArn: `arn:aws:scheduler:dropped:${call.path}` })
+    default:
+      return jsonAnswer(200, {})
+  }
+}
+
+const receiptOf = ({ MessageBody = '' }: SendEntry) => ({
+  MessageId: randomUUID(),
+  MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
+})

@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+const credentialScope = /Credential=([^/]+)\/\d+\/[^/]+\/([^/]+)\//
+
+const schedulerOperations: Record<string, string> = {
+  POST: 'Create',
+  GET: 'Get',
+  PUT: 'Update',
+  DELETE: 'Delete',
+}
+
+const servicesByTarget: Record<string, string> = {
+  DynamoDB_20120810: 'dynamodb',
+  DynamoDBStreams_20120810: 'dynamodb',
+  AmazonSQS: 'sqs',
+  secretsmanager: 'secretsmanager',
+}
+
+/** Who calls which operation of which service, read from the signature and the target header alone. */
+export function identify(headers: IncomingHttpHeaders, method: string, path: string) {
+  const signature = credentialScope.exec(headers.authorization ?? '')
+  const [prefix, operation] = splitTarget(headers['x-amz-target'])
+  const service = signature?.[2] ?? (prefix ? servicesByTarget[prefix] : undefined) ?? 'unknown'
+  return {
+    caller: signature?.[1] ?? 'anonymous',
+    service,
+    operation: operation ?? restOperation(method, path),
+  }
+}
+
+function splitTarget(target: string | string[] | undefined): [string, string] | [undefined, undefined] {
+  if (typeof target !== 'string') return [undefined, undefined]
+  const dot = target.indexOf('.')
+  return [target.slice(0, dot), target.slice(dot + 1)]
+}
+
+/** Names the operation of a REST request: `POST /schedules/x` is CreateSchedule, `GET /schedules` ListSchedules. */
+function restOperation(method: string, path: string) {
+  const [collection, name] = path.split('?')[0]?.split('/').filter(Boolean) ?? []
+  if (collection === undefined) return 'Unknown'
+  const noun = { schedules: 'Schedule', 'schedule-groups': 'ScheduleGroup' }[collection] ?? 'Unknown'
+  if (method === 'GET' && name === undefined) return `List${noun}s`
+  return `${schedulerOperations[method] ?? method}${noun}`
+}

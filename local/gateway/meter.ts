@@ -1,0 +1,84 @@
+/** What was used by one caller through one operation of one resource. */
+type MeterLine = {
+  readonly caller: string
+  readonly service: string
+  readonly operation: string
+  /** Table, `table/index`, queue or API route; empty where the service has none. */
+  readonly resource: string
+  readonly calls: number
+  /** Billed requests: 64 KB chunks of SQS, 512 KB chunks of the API, invocations of Lambda and Scheduler. */
+  readonly requests: number
+  readonly readUnits: number
+  readonly writeUnits: number
+  /** Write units of conditions that failed; contained in `writeUnits`. */
+  readonly failedWriteUnits: number
+  /** SQS receives that brought nothing; contained in `requests`. */
+  readonly emptyReceives: number
+  readonly gbMs: number
+  readonly logBytes: number
+}
+
+export type MeterSnapshot = readonly MeterLine[]
+
+type Place = Pick<MeterLine, 'caller' | 'service' | 'operation' | 'resource'>
+type Amounts = Omit<MeterLine, keyof Place>
+
+export type Meter = {
+  add(place: Place, amounts: Partial<Amounts>): void
+  snapshot(): MeterSnapshot
+  /** What was used after `before` was taken. */
+  since(before: MeterSnapshot): MeterSnapshot
+}
+
+type Writable<T> = { -readonly [name in keyof T]: T[name] }
+
+const none: Writable<Amounts> = {
+  calls: 0,
+  requests: 0,
+  readUnits: 0,
+  writeUnits: 0,
+  failedWriteUnits: 0,
+  emptyReceives: 0,
+  gbMs: 0,
+  logBytes: 0,
+}
+
+const amountNames = Object.keys(none) as readonly (keyof Amounts)[]
+
+export function createMeter(): Meter {
+  const lines = new Map<string, Place & Writable<Amounts>>()
+
+  const snapshot = () => [...lines.values()].map(line => ({ ...line }))
+
+  return {
+    add: (place, amounts) => {
+      const key = keyOf(place)
+      const line = lines.get(key) ?? { ...place, ...none }
+      lines.set(key, line)
+      for (const name of amountNames) line[name] += amounts[name] ?? 0
+    },
+    snapshot,
+    since: before => {
+      const earlier = new Map(before.map(line => [keyOf(line), line]))
+      return snapshot()
+        .map(line => difference(line, earlier.get(keyOf(line))))
+        .filter(line => amountNames.some(name => line[name] !== 0))
+    },
+  }
+}
+
+/** Adds up lines, e.g. all of one caller. */
+export function totalOf(lines: MeterSnapshot): Amounts {
+  const total = { ...none }
+  for (const line of lines) for (const name of amountNames) total[name] += line[name]
+  return total
+}
+
+const keyOf = ({ caller, service, operation, resource }: Place) =>
+  `${caller} ${service} ${operation} ${resource}`
+
+function difference(line: MeterLine, before: MeterLine | undefined): MeterLine {
+  if (!before) return line
+  const changed = amountNames.map(name => [name, line[name] - before[name]] as const)
+  return { ...line, ...Object.fromEntries(changed) }
+}

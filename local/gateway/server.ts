@@ -1,0 +1,151 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { REGION } from '../account.ts'
+import { type Answer, type Backend, bodyOf, type Call, errorAnswer, textFields } from './call.ts'
+import type { Faults } from './faults.ts'
+import { identify } from './identify.ts'
+import type { Meter } from './meter.ts'
+import { isDynamoWrite, meterCall } from './metering.ts'
+
+export type Gateway = {
+  readonly url: string
+  /** Puts a service behind the gateway. */
+  serve(service: string, backend: Backend): void
+  /** Makes a call inside this process; it is metered and meets faults like one that came over the wire. */
+  call(caller: string, service: string, operation: string, body: unknown): Promise<Record<string, unknown>>
+  /** Answers requests that are no AWS calls, e.g. answers of custom resources. */
+  route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
+  /** Told the body of every DynamoDB write that succeeded. */
+  onWrite(listener: (tableNames: readonly string[]) => void): void
+  stop(): Promise<void>
+}
+
+/** The one door to all AWS services of the local cloud: here calls are attributed, metered and troubled. */
+export async function startGateway(
+  meter: Meter,
+  faults: Faults,
+  log: (line: string) => void,
+): Promise<Gateway> {
+  const backends = new Map<string, Backend>()
+  const routes = new Map<string, (path: string, body: Buffer) => void>()
+  const writeListeners: ((tableNames: readonly string[]) => void)[] = []
+
+  const answerCall = faults.around(async call => {
+    const backend = backends.get(call.service)
+    if (!backend) return notServed(call, log)
+    const answer = await backend(call)
+    meterCall(meter, call, answer)
+    if (answer.status === 200 && call.service === 'dynamodb' && isDynamoWrite(call)) {
+      const tables = tablesOf(call)
+      for (const listener of writeListeners) listener(tables)
+    }
+    return answer
+  })
+
+  async function answerRequest(request: IncomingMessage, response: ServerResponse) {
+    const body = await readBody(request)
+    const { method = 'GET', url: path = '/', headers } = request
+    const route = [...routes].find(([prefix]) => path.startsWith(prefix))
+    if (route) {
+      route[1](path, body)
+      return void response.writeHead(200).end()
+    }
+    const hangingUp = new AbortController()
+    response.once('close', () => hangingUp.abort())
+    const call = {
+      ...identify(headers, method, path),
+      ...{ method, path, headers, body, hungUp: hangingUp.signal },
+    }
+    const answer = await answerCall(call)
+    response.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length })
+    response.end(answer.body)
+  }
+
+  const server = createServer((request, response) => {
+    answerRequest(request, response).catch(cause => refuse(response, cause))
+  })
+  // Long polls outlive Node's defaults, and an idle connection closed under an SDK client costs it a retry.
+  server.requestTimeout = 0
+  server.keepAliveTimeout = 0
+  const url = await listen(server)
+
+  return {
+    url,
+    serve: (service, backend) => void backends.set(service, backend),
+    route: (prefix, handler) => void routes.set(prefix, handler),
+    onWrite: listener => void writeListeners.push(listener),
+    call: async (caller, service, operation, body) => {
+      const answer = await answerCall(internalCall(caller, service, operation, body))
+      const found = bodyOf(answer)
+      if (answer.status < 300) return found
+      throw new Error(`${service} ${operation} answered ${answer.status}: ${answer.body}`)
+    },
+    stop: () => close(server),
+  }
+}
+
+function internalCall(caller: string, service: string, operation: string, body: unknown): Call {
+  const target = targetPrefixes[service]?.(operation) ?? service
+  return {
+    caller,
+    service,
+    operation,
+    method: 'POST',
+    path: '/',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `${target}.${operation}`,
+      // DynamoDB Local answers only requests that look signed; nothing checks the signature.
+      authorization: `AWS4-HMAC-SHA256 Credential=${caller}/20260101/${REGION}/${service}/aws4_request, SignedHeaders=host, Signature=0`,
+    },
+    body: Buffer.from(JSON.stringify(body)),
+  }
+}
+
+const streamOperations = new Set(['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'])
+
+const targetPrefixes: Record<string, (operation: string) => string> = {
+  dynamodb: operation => (streamOperations.has(operation) ? 'DynamoDBStreams_20120810' : 'DynamoDB_20120810'),
+  sqs: () => 'AmazonSQS',
+}
+
+function tablesOf(call: Call): string[] {
+  if (call.operation === 'BatchWriteItem') return Object.keys(bodyOf(call).RequestItems ?? {})
+  return textFields(call.body, 'TableName')
+}
+
+function notServed({ caller, service, operation }: Call, log: (line: string) => void): Answer {
+  log(`NOT SUPPORTED locally: ${caller} called ${operation} of ${service}`)
+  return errorAnswer(501, 'NotImplemented', `The local cloud has no ${service} (${operation} was called)`)
+}
+
+function refuse(response: ServerResponse, cause: unknown) {
+  if (response.headersSent) return void response.destroy()
+  const answer = errorAnswer(500, 'InternalServerError', String(cause))
+  response.writeHead(answer.status, answer.headers).end(answer.body)
+}
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}
+
+/** Listens on loopback and tells the address. */
+export function listen(server: Server, port = 0): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    })
+  })
+}
+
+/** Closes at once: open connections are cut, not waited for. */
+export function close(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}

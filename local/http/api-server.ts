@@ -1,0 +1,122 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { Functions } from '../functions/functions.ts'
+import type { Meter } from '../gateway/meter.ts'
+import { close, listen } from '../gateway/server.ts'
+import type { Stack } from '../template/stack.ts'
+import { type HttpAnswer, httpAnswerOf, messageAnswer } from './answer.ts'
+import { httpEventOf } from './event.ts'
+import { findRoute, type Route } from './routes.ts'
+
+/** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
+const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+const TIMEOUT_MS = 30_000
+/** Billed per started 512 KB. */
+const BILLED_BYTES = 512 * 1024
+
+export type ApiServer = {
+  readonly url: string
+  /** Begins to serve the routes; until then requests are answered with 503. */
+  serve(stack: Stack, functions: Functions, meter: Meter): void
+  stop(): Promise<void>
+}
+
+type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
+
+/** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
+export async function startApiServer(port: number): Promise<ApiServer> {
+  let serve: Serve = async () => messageAnswer(503, 'Service Unavailable')
+  const server: Server = createServer((request, response) => {
+    readLimited(request)
+      .then(body => (body ? serve(request, body) : messageAnswer(413, 'Request Entity Too Large')))
+      .catch(() => messageAnswer(500, 'Internal Server Error'))
+      .then(answer => send(response, answer))
+  })
+  server.keepAliveTimeout = 0
+  const url = await listen(server, port).catch(explainPort(port))
+  return {
+    url,
+    serve: (stack, functions, meter) => {
+      serve = createServe(stack, functions, meter)
+    },
+    stop: () => close(server),
+  }
+}
+
+function explainPort(port: number) {
+  return (cause: NodeJS.ErrnoException): never => {
+    if (cause.code !== 'EADDRINUSE') throw cause
+    throw new Error(`Port ${port} is taken; choose another one (PORT=…), or 0 for any`, { cause })
+  }
+}
+
+function createServe(stack: Stack, functions: Functions, meter: Meter): Serve {
+  const routes = readRoutes(stack)
+  const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
+
+  return async (request, body) => {
+    const [path = '/'] = (request.url ?? '/').split('?')
+    const match = findRoute(routes, request.method ?? 'GET', path)
+    if (!match) return messageAnswer(404, 'Not Found')
+    const place = {
+      caller: 'client',
+      service: 'execute-api',
+      operation: 'Request',
+      resource: match.route.key,
+    }
+    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
+    const event = httpEventOf(request, body, match, apiId)
+    const trace = request.headers['x-amzn-trace-id']
+    const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
+    const result = await within(TIMEOUT_MS, invocation)
+    if (!result) return messageAnswer(503, 'Service Unavailable')
+    return result.ok ? httpAnswerOf(result.payload) : messageAnswer(500, 'Internal Server Error')
+  }
+}
+
+/** The value, or `undefined` when it takes longer. */
+function within<T>(ms: number, value: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(resolve, ms, undefined)
+  return Promise.race([value, promise]).finally(() => clearTimeout(timer))
+}
+
+function readRoutes(stack: Stack): Route[] {
+  return stack.ids('AWS::ApiGatewayV2::Route').map(logicalId => {
+    const { RouteKey, Target } = stack.properties(logicalId) as { RouteKey: string; Target: string }
+    const integration = stack
+      .ids('AWS::ApiGatewayV2::Integration')
+      .find(id => Target === `integrations/${stack.describe(id).physicalId}`)
+    if (!integration) throw new Error(`Route ${RouteKey} targets ${Target}, which is not in the stack`)
+    return { key: RouteKey, functionArn: integratedFunction(stack, integration) }
+  })
+}
+
+// A Lambda integration names the function, or the invocation path that contains its ARN.
+function integratedFunction(stack: Stack, integration: string) {
+  const uri = String(stack.properties(integration).IntegrationUri)
+  return /functions\/(arn:[^/]+)\/invocations/.exec(uri)?.[1] ?? uri
+}
+
+/** The body, or `undefined` when it is longer than the service takes. */
+async function readLimited(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length
+    // Read to the end all the same: an answer before that would reach the client as a broken connection.
+    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk as Buffer)
+  }
+  return size <= BODY_LIMIT_BYTES ? Buffer.concat(chunks) : undefined
+}
+
+function send(response: ServerResponse, answer: HttpAnswer) {
+  const headers: OutgoingHttpHeaders = { ...answer.headers, 'content-length': answer.body.length }
+  response.writeHead(answer.status, headers)
+  response.end(answer.body)
+}

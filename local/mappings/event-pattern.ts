@@ -1,0 +1,92 @@
+import { isRecord } from '../template/intrinsics.ts'
+
+/** An EventBridge pattern: objects mirror the event, leaves are lists of what is accepted. */
+export type Pattern = { readonly [key: string]: unknown }
+
+type Rule = string | number | boolean | null | Record<string, unknown>
+
+/** Whether a record passes a mapping's `FilterCriteria`: one pattern that matches is enough, none lets all pass. */
+export function passesFilters(patterns: readonly Pattern[], record: unknown): boolean {
+  return patterns.length === 0 || patterns.some(pattern => matchesPattern(pattern, record))
+}
+
+/** `FilterCriteria` of the template, as patterns. Throws on an operator that is not known. */
+export function readFilters(criteria: unknown): Pattern[] {
+  const { Filters = [] } = (criteria ?? {}) as { Filters?: readonly { Pattern: string }[] }
+  const patterns = Filters.map(({ Pattern }) => JSON.parse(Pattern) as Pattern)
+  for (const pattern of patterns) refuseUnknownOperators(pattern)
+  return patterns
+}
+
+/** Every key of the pattern must match; `$or` is satisfied by any of its alternatives. */
+export function matchesPattern(pattern: Pattern, event: unknown): boolean {
+  const fields = isRecord(event) ? event : {}
+  return Object.entries(pattern).every(([key, expected]) => {
+    if (key === '$or') return (expected as Pattern[]).some(alternative => matchesPattern(alternative, event))
+    if (Array.isArray(expected)) return matchesLeaf(expected as Rule[], fields[key], key in fields)
+    return matchesPattern(expected as Pattern, fields[key])
+  })
+}
+
+// `exists` speaks of leaves only: an object under the key counts as absent, as on AWS.
+function matchesLeaf(rules: readonly Rule[], value: unknown, isPresent: boolean): boolean {
+  const present = isPresent && !isRecord(value)
+  const values = Array.isArray(value) ? value : [value]
+  return rules.some(rule => {
+    if (isRecord(rule) && 'exists' in rule) return rule.exists === present
+    return present && values.some(entry => matchesRule(rule, entry))
+  })
+}
+
+function matchesRule(rule: Rule, value: unknown): boolean {
+  if (!isRecord(rule)) return rule === value
+  return Object.entries(rule).every(([operator, operand]) => operators[operator]?.(operand, value) ?? false)
+}
+
+type Operator = (operand: unknown, value: unknown) => boolean
+
+const prefixed: Operator = (prefix, value) => typeof value === 'string' && value.startsWith(String(prefix))
+const suffixed: Operator = (suffix, value) => typeof value === 'string' && value.endsWith(String(suffix))
+
+const operators: Record<string, Operator> = {
+  exists: () => true,
+  prefix: prefixed,
+  suffix: suffixed,
+  'equals-ignore-case': (text, value) =>
+    typeof value === 'string' && value.toLowerCase() === String(text).toLowerCase(),
+  'anything-but': (operand, value) => {
+    if (isRecord(operand)) return !matchesRule(operand, value)
+    return !(Array.isArray(operand) ? operand : [operand]).includes(value)
+  },
+  numeric: (operand, value) => typeof value === 'number' && compares(operand as (string | number)[], value),
+}
+
+/** `[">", 0, "<=", 5]`: pairs of comparison and bound, all of which must hold. */
+function compares(pairs: readonly (string | number)[], value: number): boolean {
+  for (let at = 0; at < pairs.length; at += 2) {
+    if (!comparisons[String(pairs[at])]?.(value, Number(pairs[at + 1]))) return false
+  }
+  return true
+}
+
+const comparisons: Record<string, (value: number, bound: number) => boolean> = {
+  '=': (value, bound) => value === bound,
+  '<': (value, bound) => value < bound,
+  '<=': (value, bound) => value <= bound,
+  '>': (value, bound) => value > bound,
+  '>=': (value, bound) => value >= bound,
+}
+
+function refuseUnknownOperators(pattern: Pattern) {
+  for (const [key, expected] of Object.entries(pattern)) {
+    if (key === '$or') (expected as Pattern[]).forEach(refuseUnknownOperators)
+    else if (Array.isArray(expected)) expected.filter(isRecord).forEach(refuseUnknownOperator)
+    else if (isRecord(expected)) refuseUnknownOperators(expected)
+    else throw new Error(`A filter gives ${key} a bare value; a leaf must be a list`)
+  }
+}
+
+function refuseUnknownOperator(rule: Record<string, unknown>) {
+  const unknown = Object.keys(rule).find(name => !(name in operators))
+  if (unknown) throw new Error(`A filter uses the operator ${unknown}, which the local cloud does not know`)
+}

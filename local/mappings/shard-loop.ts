@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Pattern, passesFilters } from './event-pattern.ts'
+import type { Checkpoints, ShardReader } from './shard-reader.ts'
+import { type BatchSetting, deliverStreamBatch } from './stream-batch.ts'
+import type { StreamRecord } from './stream-records.ts'
+import type { WakeUp } from './wake-up.ts'
+
+/** GetRecords gives no more at once. */
+const READ_MOST = 1000
+/** Lambda polls each shard about four times a second; writes seen by the gateway wake a reader earlier. */
+const IDLE_POLL_MS = 250
+/** A record can be read a little after its write was answered: these are the waits until it is looked for again. */
+const LOOKS_AFTER_WRITE_MS = [0, 1, 2, 4, 8, 15]
+const PAUSE_POLL_MS = 20
+
+export type ShardLoop = {
+  readonly reader: ShardReader
+  readonly bell: WakeUp
+  readonly batches: BatchSetting
+  readonly batchSize: number
+  readonly windowMs: number
+  readonly filters: readonly Pattern[]
+  readonly checkpoints: Checkpoints
+  readonly log: (line: string) => void
+}
+
+/** Reads a shard and delivers its batches one after the other, until it is closed (or the mapping is stopped). */
+export async function runShard(loop: ShardLoop) {
+  const { state } = loop.batches
+  let closed = false
+  while (!closed && !state.stopped) {
+    if (state.paused) {
+      await sleep(PAUSE_POLL_MS)
+      continue
+    }
+    closed = await step(loop).catch(async cause => {
+      if (!state.stopped) loop.log(`could not read ${loop.reader.shardId}: ${cause}`)
+      await loop.bell.wait(IDLE_POLL_MS, [])
+      return false
+    })
+  }
+}
+
+/** One read and all its batches; answers whether the shard has ended. */
+async function step(loop: ShardLoop): Promise<boolean> {
+  const { reader, batches, batchSize } = loop
+  const { records, closed } = await readWindow(loop)
+  if (records.length === 0 && !closed) await loop.bell.wait(IDLE_POLL_MS, LOOKS_AFTER_WRITE_MS)
+  const wanted = records.filter(record => passesFilters(loop.filters, record))
+  for (let at = 0; at < wanted.length; at += batchSize) {
+    await deliverStreamBatch(wanted.slice(at, at + batchSize), reader.shardId, batches)
+  }
+  const last = records.at(-1)
+  // A batch that a stop cut short is delivered again after the restart.
+  if (last && !batches.state.stopped) loop.checkpoints.set(reader.shardId, last.dynamodb.SequenceNumber)
+  return closed
+}
+
+async function readWindow({ reader, batchSize, windowMs, batches }: ShardLoop) {
+  const first = await reader.read(Math.min(READ_MOST, batchSize))
+  const records: StreamRecord[] = [...first.records]
+  const deadline = Date.now() + windowMs
+  let { closed } = first
+  const wantsMore = () =>
+    records.length < batchSize && Date.now() < deadline && !closed && !batches.state.stopped
+  while (records.length > 0 && wantsMore()) {
+    await sleep(Math.min(PAUSE_POLL_MS, Math.max(1, deadline - Date.now())))
+    const more = await reader.read(Math.min(READ_MOST, batchSize - records.length))
+    records.push(...more.records)
+    closed = more.closed
+  }
+  return { records, closed }
+}

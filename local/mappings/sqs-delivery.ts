@@ -1,0 +1,46 @@
+import type { LocalFunction } from '../functions/functions.ts'
+import { readBatchFailures } from './batch-failures.ts'
+import { type Pattern, passesFilters } from './event-pattern.ts'
+import type { MappingState } from './mapping.ts'
+import { filterView, type Message, recordOf } from './sqs-records.ts'
+
+export type SqsDelivery = {
+  readonly queueArn: string
+  readonly filters: readonly Pattern[]
+  readonly reportsItemFailures: boolean
+  readonly target: LocalFunction
+  readonly state: MappingState
+  traceOf(messageId: string): string | undefined
+  remove(messages: readonly Message[]): Promise<void>
+}
+
+/**
+ * Gives one batch to the function and deletes what it handled. What it did not handle stays invisible until its
+ * visibility timeout ends, as on AWS; what the filters refuse is deleted unseen.
+ */
+export async function deliverMessages(messages: readonly Message[], delivery: SqsDelivery) {
+  const { filters, state, target, remove } = delivery
+  const wanted = messages.filter(message => passesFilters(filters, filterView(message)))
+  await remove(messages.filter(message => !wanted.includes(message)))
+  if (wanted.length === 0) return
+
+  const records = wanted.map(message =>
+    recordOf(message, delivery.queueArn, delivery.traceOf(message.MessageId)),
+  )
+  if (state.dropped?.(records)) return remove(wanted)
+
+  let handled = wanted
+  for (let round = 0; round < state.deliveries; round += 1) {
+    const result = await target.invoke({ Records: records }, records[0]?.attributes.AWSTraceHeader)
+    handled = result.ok ? handledOf(handled, result.payload, delivery) : []
+  }
+  await remove(handled)
+}
+
+function handledOf(messages: readonly Message[], answer: unknown, { reportsItemFailures }: SqsDelivery) {
+  if (!reportsItemFailures) return [...messages]
+  const outcome = readBatchFailures(answer, new Set(messages.map(({ MessageId }) => MessageId)))
+  if (outcome.kind === 'all-succeeded') return [...messages]
+  if (outcome.kind === 'all-failed') return []
+  return messages.filter(({ MessageId }) => !outcome.identifiers.has(MessageId))
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nameOfArn } from '../account.ts'
+import type { LocalFunction } from '../functions/functions.ts'
+import type { Gateway } from '../gateway/server.ts'
+import type { SqsServer } from '../stores/sqs-server.ts'
+import type { Pattern } from './event-pattern.ts'
+import { controlOf, type Mapping, newMappingState } from './mapping.ts'
+import { deliverMessages } from './sqs-delivery.ts'
+import type { Message } from './sqs-records.ts'
+
+/** SQS gives no more at once; larger batches are gathered from several receives. */
+const RECEIVE_MOST = 10
+
+/** Lambda's pollers wait as long as SQS lets them. */
+const LONG_POLL_S = 20
+
+const PAUSE_POLL_MS = 20
+const TROUBLE_WAIT_MS = 500
+
+export type SqsMappingSpec = {
+  readonly logicalId: string
+  readonly queueArn: string
+  readonly queueUrl: string
+  readonly batchSize: number
+  readonly windowMs: number
+  readonly concurrency: number
+  readonly reportsItemFailures: boolean
+  readonly filters: readonly Pattern[]
+}
+
+type Parts = { readonly gateway: Gateway; readonly sqs: SqsServer; readonly log: (line: string) => void }
+
+/** Polls a queue and gives its messages to a function, at most `concurrency` batches at a time. */
+export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, parts: Parts): Mapping {
+  const { logicalId, queueArn } = spec
+  const queue = openQueue(spec, parts.gateway)
+  const state = newMappingState()
+  const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
+  // More batches than processes would only wait here while their visibility runs out.
+  const most = Math.min(spec.concurrency, target.most)
+  const running = new Set<Promise<void>>()
+
+  async function poll() {
+    while (!state.stopped) {
+      if (state.paused) await sleep(PAUSE_POLL_MS)
+      else if (running.size >= most) await Promise.race(running)
+      else await takeOne().catch(waitAfterTrouble)
+    }
+  }
+
+  async function takeOne() {
+    const messages = await gather()
+    if (messages.length === 0) return
+    const trouble = (cause: unknown) => {
+      if (!state.stopped) parts.log(`${logicalId} could not settle a batch: ${cause}`)
+    }
+    const settled: Promise<void> = deliverMessages(messages, delivery)
+      .catch(trouble)
+      .finally(() => running.delete(settled))
+    running.add(settled)
+  }
+
+  async function gather() {
+    const messages = await queue.receive(spec.batchSize, LONG_POLL_S)
+    const deadline = Date.now() + spec.windowMs
+    const wantsMore = () => messages.length < spec.batchSize && Date.now() < deadline && !state.stopped
+    while (messages.length > 0 && wantsMore()) {
+      const waitS = Math.ceil((deadline - Date.now()) / 1000)
+      messages.push(...(await queue.receive(spec.batchSize - messages.length, waitS)))
+    }
+    return messages
+  }
+
+  async function waitAfterTrouble(cause: unknown) {
+    if (state.stopped) return
+    parts.log(`${logicalId} could not poll: ${cause}`)
+    await sleep(TROUBLE_WAIT_MS)
+  }
+
+  const wake = () => parts.sqs.wakeReceivers(nameOfArn(queueArn))
+  const polling = poll()
+
+  return {
+    logicalId,
+    source: 'sqs',
+    sourceArn: queueArn,
+    functionId: target.logicalId,
+    ...controlOf(state, wake),
+    stop: async () => {
+      state.stopped = true
+      wake()
+      await polling
+      await Promise.all(running)
+    },
+  }
+}
+
+/** The queue as its mapping uses it; every call is booked to the mapping. */
+function openQueue({ logicalId, queueUrl: QueueUrl }: SqsMappingSpec, gateway: Gateway) {
+  return {
+    receive: async (count: number, WaitTimeSeconds: number): Promise<Message[]> => {
+      const answer = await gateway.call(logicalId, 'sqs', 'ReceiveMessage', {
+        QueueUrl,
+        MaxNumberOfMessages: Math.min(count, RECEIVE_MOST),
+        WaitTimeSeconds,
+        MessageSystemAttributeNames: ['All'],
+        MessageAttributeNames: ['All'],
+      })
+      return (answer.Messages ?? []) as Message[]
+    },
+    remove: async (messages: readonly Message[]) => {
+      for (let at = 0; at < messages.length; at += RECEIVE_MOST) {
+        const slice = messages.slice(at, at + RECEIVE_MOST)
+        const Entries = slice.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
+        await gateway.call(logicalId, 'sqs', 'DeleteMessageBatch', { QueueUrl, Entries })
+      }
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LocalFunction } from '../functions/functions.ts'
+import { readBatchFailures } from './batch-failures.ts'
+import type { MappingState } from './mapping.ts'
+import { eventRecordOf, failureMessage, isTooOld, type StreamRecord, sequenceOf } from './stream-records.ts'
+
+export type RetryRules = {
+  /** -1: without end. */
+  readonly retries: number
+  /** -1: of any age. */
+  readonly maxAgeS: number
+  readonly bisects: boolean
+  readonly reportsItemFailures: boolean
+}
+
+export type BatchSetting = RetryRules & {
+  readonly streamArn: string
+  readonly target: LocalFunction
+  readonly state: MappingState
+  /** Where batches that are given up are reported. */
+  sendLost(message: unknown): Promise<void>
+}
+
+/** Lambda's back-off between attempts is not documented; a fast one suits a developer's patience. */
+const backoffMs = (attempt: number) => Math.min(100 * 2 ** attempt, 5_000)
+
+type Pending = { readonly records: readonly StreamRecord[]; readonly attempts: number }
+
+/**
+ * Delivers one batch until all of it is handled or given up, by the rules of the mapping. Order is kept: a failed
+ * part is settled before anything behind it is delivered.
+ */
+export async function deliverStreamBatch(
+  records: readonly StreamRecord[],
+  shardId: string,
+  setting: BatchSetting,
+) {
+  const queue: Pending[] = [{ records, attempts: 0 }]
+  let next = queue.shift()
+  while (next && !setting.state.stopped) {
+    queue.unshift(...(await attempt(next, shardId, setting)))
+    next = queue.shift()
+  }
+}
+
+/** One attempt; answers what is left of this part. */
+async function attempt(pending: Pending, shardId: string, setting: BatchSetting): Promise<Pending[]> {
+  const young = pending.records.filter(record => !isTooOld(record, setting.maxAgeS, Date.now()))
+  const expired = pending.records.slice(0, pending.records.length - young.length)
+  if (expired.length > 0)
+    await giveUp({ ...pending, records: expired }, 'RecordAgeExceeded', '', shardId, setting)
+  if (young.length === 0) return []
+
+  const batch = { ...pending, records: young }
+  const events = young.map(record => eventRecordOf(record, setting.streamArn))
+  if (setting.state.dropped?.(events)) return []
+  const { left, requestId } = await invokeRepeatedly(batch, events, setting)
+  if (left.length === 0) return []
+  return retryOf(batch, left, requestId, shardId, setting)
+}
+
+async function invokeRepeatedly(batch: Pending, events: readonly unknown[], setting: BatchSetting) {
+  let left: readonly StreamRecord[] = []
+  let requestId = ''
+  for (let delivery = 0; delivery < setting.state.deliveries && left.length === 0; delivery += 1) {
+    const result = await setting.target.invoke({ Records: events })
+    requestId = result.requestId
+    left = result.ok ? unhandled(batch.records, result.payload, setting) : batch.records
+  }
+  return { left, requestId }
+}
+
+// The first failed sequence number is a checkpoint: everything from there on comes again.
+function unhandled(records: readonly StreamRecord[], answer: unknown, { reportsItemFailures }: RetryRules) {
+  if (!reportsItemFailures) return []
+  const outcome = readBatchFailures(answer, new Set(records.map(sequenceOf)))
+  if (outcome.kind === 'all-succeeded') return []
+  if (outcome.kind === 'all-failed') return records
+  return records.slice(records.findIndex(record => outcome.identifiers.has(sequenceOf(record))))
+}
+
+async function retryOf(
+  batch: Pending,
+  left: readonly StreamRecord[],
+  requestId: string,
+  shardId: string,
+  setting: BatchSetting,
+): Promise<Pending[]> {
+  const progressed = left.length < batch.records.length
+  // Splitting does not use up an attempt; a checkpoint inside the batch splits it already.
+  if (setting.bisects && left.length > 1 && !progressed) {
+    const middle = Math.ceil(left.length / 2)
+    return [
+      { records: left.slice(0, middle), attempts: batch.attempts },
+      { records: left.slice(middle), attempts: batch.attempts },
+    ]
+  }
+  const attempts = batch.attempts + 1
+  if (setting.retries >= 0 && attempts > setting.retries) {
+    await giveUp({ records: left, attempts }, 'RetryAttemptsExhausted', requestId, shardId, setting)
+    return []
+  }
+  await waitUnlessStopped(backoffMs(batch.attempts), setting.state)
+  return [{ records: left, attempts }]
+}
+
+async function giveUp(
+  lost: Pending,
+  condition: 'RetryAttemptsExhausted' | 'RecordAgeExceeded',
+  requestId: string,
+  shardId: string,
+  { sendLost, streamArn, target }: BatchSetting,
+) {
+  const at = { streamArn, shardId, functionArn: target.arn, now: Date.now() }
+  await sendLost(failureMessage({ ...lost, ...at, condition, requestId }))
+}
+
+async function waitUnlessStopped(ms: number, state: MappingState) {
+  const deadline = Date.now() + ms
+  while (Date.now() < deadline && !state.stopped) await sleep(Math.min(50, deadline - Date.now()))
+}

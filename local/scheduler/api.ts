@@ -1,0 +1,131 @@
+import { type Answer, type Backend, bodyOf, type Call, errorAnswer } from '../gateway/call.ts'
+import type { ScheduleRunner } from './runner.ts'
+import { findFault, type Schedule, type ScheduleRequest } from './schedule.ts'
+import type { ScheduleStore } from './schedule-store.ts'
+
+type Asked = {
+  readonly operation: string
+  readonly name: string
+  readonly group: string
+  readonly query: URLSearchParams
+  readonly body: Partial<ScheduleRequest>
+}
+
+type Operation = (asked: Asked) => Answer
+
+const PAGE = 100
+
+/** The REST API of EventBridge Scheduler, as its SDK client speaks it. */
+export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner): Backend {
+  const operations: Record<string, Operation> = {
+    CreateSchedule: asked => {
+      if (store.find(asked.group, asked.name)) return conflict(`Schedule ${asked.name} already exists.`)
+      return accept(asked)
+    },
+    UpdateSchedule: asked => (store.find(asked.group, asked.name) ? accept(asked) : missing(asked)),
+    GetSchedule: asked => {
+      const schedule = store.find(asked.group, asked.name)
+      return schedule ? ok(shown(schedule)) : missing(asked)
+    },
+    DeleteSchedule: asked => {
+      const schedule = store.find(asked.group, asked.name)
+      if (!schedule) return missing(asked)
+      store.delete(schedule)
+      runner.rearm()
+      return ok({})
+    },
+    ListSchedules: listSchedules,
+    CreateScheduleGroup: ({ name }) => {
+      if (store.group(name)) return conflict(`Schedule group ${name} already exists.`)
+      return ok({ ScheduleGroupArn: store.putGroup(name, runner.now()).Arn })
+    },
+    GetScheduleGroup: asked => {
+      const group = store.group(asked.name)
+      return group ? ok({ ...group, State: 'ACTIVE' }) : missing(asked)
+    },
+    DeleteScheduleGroup: asked => {
+      if (!store.group(asked.name)) return missing(asked)
+      store.deleteGroup(asked.name)
+      runner.rearm()
+      return ok({})
+    },
+    ListScheduleGroups: () =>
+      ok({ ScheduleGroups: store.groups().map(group => ({ ...group, State: 'ACTIVE' })) }),
+  }
+
+  function accept({ name, group, body }: Asked) {
+    if (!store.group(group)) return notFound(`Schedule group ${group} does not exist.`)
+    const fault = findFault(name, body)
+    if (fault) return errorAnswer(400, 'ValidationException', fault)
+    const { Arn } = store.put(group, name, body as ScheduleRequest, runner.now())
+    runner.rearm()
+    return ok({ ScheduleArn: Arn })
+  }
+
+  function listSchedules({ query }: Asked) {
+    const group = query.get('ScheduleGroup')
+    const prefix = query.get('NamePrefix') ?? ''
+    const from = Number(query.get('NextToken') ?? 0)
+    const most = Number(query.get('MaxResults') ?? PAGE)
+    const found = store
+      .list()
+      .filter(({ GroupName, Name }) => (group === null || GroupName === group) && Name.startsWith(prefix))
+    const more = from + most < found.length ? { NextToken: String(from + most) } : {}
+    return ok({ Schedules: found.slice(from, from + most).map(summary), ...more })
+  }
+
+  return async call => {
+    const asked = read(call)
+    const operation = operations[asked.operation]
+    return operation
+      ? operation(asked)
+      : errorAnswer(400, 'ValidationException', `${call.method} ${call.path}`)
+  }
+}
+
+function read(call: Call): Asked {
+  const url = new URL(call.path, 'http://scheduler')
+  const [, , name = ''] = url.pathname.split('/')
+  const body = bodyOf(call) as Partial<ScheduleRequest>
+  return {
+    operation: call.operation,
+    name: decodeURIComponent(name),
+    group: body.GroupName ?? url.searchParams.get('groupName') ?? 'default',
+    query: url.searchParams,
+    body,
+  }
+}
+
+const ok = (body: unknown): Answer => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(JSON.stringify(body)),
+})
+
+const conflict = (message: string) => errorAnswer(409, 'ConflictException', message)
+const notFound = (message: string) => errorAnswer(404, 'ResourceNotFoundException', message)
+
+function missing({ operation, name }: Asked) {
+  const noun = operation.endsWith('Group') ? 'Schedule group' : 'Schedule'
+  return notFound(`${noun} ${name} does not exist.`)
+}
+
+function shown(schedule: Schedule) {
+  const { firedAt: _internal, ...rest } = schedule
+  return {
+    State: 'ENABLED',
+    ActionAfterCompletion: 'NONE',
+    ScheduleExpressionTimezone: 'UTC',
+    ...rest,
+  }
+}
+
+const summary = ({ Arn, Name, GroupName, State, CreationDate, LastModificationDate, Target }: Schedule) => ({
+  Arn,
+  Name,
+  GroupName,
+  State: State ?? 'ENABLED',
+  CreationDate,
+  LastModificationDate,
+  Target: { Arn: Target.Arn },
+})

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { nextFiring, readExpression } from './expression.ts'
+import type { Schedule, Target } from './schedule.ts'
+import type { ScheduleStore } from './schedule-store.ts'
+
+/** A timer of Node holds at most 24.8 days; looking again each minute also notices a machine that slept. */
+const LONGEST_TIMER_MS = 60_000
+
+/** After the machine slept, a recurring schedule fires once, not once for every time it missed. */
+const CATCH_UP_MS = 1000
+
+/** The service's defaults when a schedule names no retry policy. */
+const DEFAULT_RETRIES = 185
+const DEFAULT_MAX_AGE_S = 86_400
+
+const retryDelayMs = (attempt: number) => Math.min(1000 * 2 ** (attempt - 1), 60_000)
+
+export type ScheduleRunner = {
+  /** Scheduler time: the machine's clock plus what tests have added. Unix ms. */
+  now(): number
+  /** Moves Scheduler time forward and fires what became due on the way, in order. */
+  advance(ms: number): Promise<void>
+  /** Fires a schedule now, whatever its expression says. */
+  fire(schedule: Schedule): Promise<void>
+  /** Looks again at what is due; to be called after every change of the schedules. */
+  rearm(): void
+  stop(): void
+}
+
+type Parts = {
+  readonly store: ScheduleStore
+  /** Throws when the target could not be reached. */
+  invoke(target: Target, input: string, schedule: Schedule): Promise<void>
+  deadLetter(queueArn: string, input: string, schedule: Schedule): Promise<void>
+  readonly log: (line: string) => void
+}
+
+export function createScheduleRunner(parts: Parts): ScheduleRunner {
+  const { store } = parts
+  const retries = new Set<NodeJS.Timeout>()
+  let offset = 0
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+
+  const now = () => Date.now() + offset
+  const earliest = createDueTimes(now())
+
+  function rearm() {
+    clearTimeout(timer)
+    if (stopped) return
+    const next = earliest(store.list())
+    if (!next) return
+    timer = setTimeout(
+      () => void fireDue(now(), 'latest'),
+      Math.min(Math.max(0, next.at - now()), LONGEST_TIMER_MS),
+    )
+  }
+
+  async function fireDue(until: number, missed: 'each' | 'latest') {
+    let next = earliest(store.list())
+    while (next && next.at <= until && !stopped) {
+      const { schedule, at } = next
+      complete(schedule, missed === 'each' ? at : Math.max(at, until - CATCH_UP_MS))
+      void deliver(schedule, at, 1)
+      next = earliest(store.list())
+    }
+    rearm()
+  }
+
+  // Settled before the target answers: a second look must not find the schedule due again.
+  function complete(schedule: Schedule, at: number) {
+    const ended = earliest([{ ...schedule, firedAt: at }]) === undefined
+    if (ended && schedule.ActionAfterCompletion === 'DELETE') store.delete(schedule)
+    else store.markFired(schedule, at)
+  }
+
+  async function deliver(schedule: Schedule, at: number, attempt: number): Promise<void> {
+    const { Target: target } = schedule
+    const input = fillIn(target.Input ?? '{}', schedule, at, attempt)
+    try {
+      await parts.invoke(target, input, schedule)
+    } catch (cause) {
+      parts.log(`schedule ${schedule.Name} could not invoke its target: ${cause}`)
+      const policy = target.RetryPolicy ?? {}
+      const exhausted = attempt > (policy.MaximumRetryAttempts ?? DEFAULT_RETRIES)
+      const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? DEFAULT_MAX_AGE_S) * 1000
+      if (exhausted || tooOld) return giveUp(schedule, input)
+      retryLater(schedule, at, attempt)
+    }
+  }
+
+  function retryLater(schedule: Schedule, at: number, attempt: number) {
+    if (stopped) return
+    const retry = setTimeout(() => {
+      retries.delete(retry)
+      void deliver(schedule, at, attempt + 1)
+    }, retryDelayMs(attempt))
+    retries.add(retry)
+  }
+
+  async function giveUp(schedule: Schedule, input: string) {
+    const queueArn = schedule.Target.DeadLetterConfig?.Arn
+    if (!queueArn) return parts.log(`schedule ${schedule.Name} lost an event: it has no dead-letter queue`)
+    await parts.deadLetter(queueArn, input, schedule).catch(cause => parts.log(`dead letter lost: ${cause}`))
+  }
+
+  return {
+    now,
+    advance: async ms => {
+      offset += ms
+      await fireDue(now(), 'each')
+    },
+    fire: schedule => deliver(schedule, now(), 1),
+    rearm,
+    stop: () => {
+      stopped = true
+      clearTimeout(timer)
+      for (const retry of retries) clearTimeout(retry)
+    },
+  }
+}
+
+type Due = { readonly schedule: Schedule; readonly at: number }
+
+/** Finds the schedule that fires first. What one value of a schedule is due at never changes, so it is remembered. */
+function createDueTimes(begin: number) {
+  const known = new WeakMap<Schedule, { at: number | undefined }>()
+
+  function dueTime(schedule: Schedule) {
+    const found = known.get(schedule) ?? { at: computeDueTime(schedule, begin) }
+    known.set(schedule, found)
+    return found.at
+  }
+
+  return (schedules: readonly Schedule[]): Due | undefined => {
+    let found: Due | undefined
+    for (const schedule of schedules) {
+      const at = dueTime(schedule)
+      if (at !== undefined && (!found || at < found.at)) found = { schedule, at }
+    }
+    return found
+  }
+}
+
+/**
+ * When a schedule fires next. A one-time schedule whose time has passed unfired is due at once; what a recurring one
+ * missed before `watchedSince` is not made up for.
+ */
+function computeDueTime(schedule: Schedule, watchedSince: number): number | undefined {
+  if (schedule.State === 'DISABLED') return undefined
+  const timing = readExpression(schedule.ScheduleExpression, schedule.ScheduleExpressionTimezone)
+  if (!timing) return undefined
+  if (timing.kind === 'once') return schedule.firedAt === undefined ? timing.at : undefined
+  const begin = (schedule.StartDate ?? schedule.CreationDate) * 1000
+  const changed = schedule.LastModificationDate * 1000
+  const at = nextFiring(timing, begin, Math.max(schedule.firedAt ?? 0, begin - 1, changed, watchedSince))
+  const ended = at !== undefined && schedule.EndDate !== undefined && at > schedule.EndDate * 1000
+  return ended ? undefined : at
+}
+
+/** Replaces the context attributes that a target's input may name. */
+function fillIn(input: string, schedule: Schedule, at: number, attempt: number) {
+  return input
+    .replaceAll('<aws.scheduler.schedule-arn>', schedule.Arn)
+    .replaceAll('<aws.scheduler.scheduled-time>', new Date(at).toISOString().replace(/\.\d+Z$/, 'Z'))
+    .replaceAll('<aws.scheduler.execution-id>', randomUUID())
+    .replaceAll('<aws.scheduler.attempt-number>', String(attempt))
+}

@@ -1,0 +1,74 @@
+import { readExpression } from './expression.ts'
+
+type RetryPolicy = {
+  readonly MaximumRetryAttempts?: number
+  readonly MaximumEventAgeInSeconds?: number
+}
+
+export type Target = {
+  readonly Arn: string
+  readonly RoleArn: string
+  readonly Input?: string
+  readonly RetryPolicy?: RetryPolicy
+  readonly DeadLetterConfig?: { readonly Arn?: string }
+  readonly SqsParameters?: { readonly MessageGroupId?: string }
+}
+
+/** What a caller says about a schedule; dates are Unix seconds, as the protocol sends them. */
+export type ScheduleRequest = {
+  readonly ScheduleExpression: string
+  readonly ScheduleExpressionTimezone?: string
+  readonly StartDate?: number
+  readonly EndDate?: number
+  readonly State?: 'ENABLED' | 'DISABLED'
+  readonly Description?: string
+  readonly FlexibleTimeWindow: { readonly Mode: string; readonly MaximumWindowInMinutes?: number }
+  readonly Target: Target
+  readonly ActionAfterCompletion?: 'NONE' | 'DELETE'
+  readonly GroupName?: string
+}
+
+export type Schedule = ScheduleRequest & {
+  readonly Name: string
+  readonly GroupName: string
+  readonly Arn: string
+  /** Unix seconds. */
+  readonly CreationDate: number
+  readonly LastModificationDate: number
+  /** Unix ms of the last firing; rates and one-time schedules continue from it. */
+  readonly firedAt?: number
+}
+
+const namePattern = /^[0-9a-zA-Z\-_.]{1,64}$/
+const INPUT_LIMIT_BYTES = 256 * 1024
+
+/** What is wrong with a request, in the words of a ValidationException; `undefined` when nothing is. */
+export function findFault(name: string, request: Partial<ScheduleRequest>): string | undefined {
+  const { ScheduleExpression, ScheduleExpressionTimezone, FlexibleTimeWindow, Target } = request
+  if (!namePattern.test(name)) return `Invalid schedule name ${name}.`
+  if (!isTimezone(ScheduleExpressionTimezone)) return `Invalid Timezone ${ScheduleExpressionTimezone}.`
+  if (!readExpression(ScheduleExpression ?? '', ScheduleExpressionTimezone)) {
+    return `Invalid Schedule Expression ${ScheduleExpression}.`
+  }
+  if (!FlexibleTimeWindow?.Mode) return 'FlexibleTimeWindow must be set.'
+  return findTargetFault(Target)
+}
+
+function findTargetFault(target: Partial<Target> | undefined): string | undefined {
+  if (!target?.Arn || !target.RoleArn) return 'Target must have an Arn and a RoleArn.'
+  if (!/^arn:aws:(sqs|lambda):/.test(target.Arn)) return `Target ${target.Arn} is not supported locally.`
+  const { MaximumRetryAttempts: retries = 0, MaximumEventAgeInSeconds: age = 60 } = target.RetryPolicy ?? {}
+  if (retries < 0 || retries > 185) return 'MaximumRetryAttempts must be between 0 and 185.'
+  if (age < 60 || age > 86_400) return 'MaximumEventAgeInSeconds must be between 60 and 86400.'
+  const tooLarge = Buffer.byteLength(target.Input ?? '') > INPUT_LIMIT_BYTES
+  return tooLarge ? 'Input must not be larger than 256 KB.' : undefined
+}
+
+function isTimezone(timeZone: string | undefined) {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: timeZone ?? 'UTC' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,168 @@
+import { buildApp } from 'fauxqs'
+import { type Answer, bodyOf, type Call } from '../gateway/call.ts'
+
+/** How many sent messages keep their trace header for their receiver. */
+const TRACES_KEPT = 100_000
+
+type SqsStore = NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>['sqsStore']
+
+type Parts = {
+  readonly stores: NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>
+  save(): void
+}
+
+type QueuedMessage = {
+  readonly messageId: string
+  readonly body: string
+  readonly state: 'ready' | 'delayed' | 'in-flight'
+  readonly receiveCount: number
+  /** The trace header it was sent with. */
+  readonly trace: string | undefined
+}
+
+export type QueueContent = { readonly messages: readonly QueuedMessage[] }
+
+export type SqsServer = {
+  answer(call: Call): Promise<Answer>
+  /** The `AWSTraceHeader` a message was sent with. */
+  traceOf(messageId: string): string | undefined
+  /** All messages of a queue: waiting, delayed and in flight. */
+  inspect(queueName: string): QueueContent
+  /** Ends the waiting receives of a queue; they answer with what is there. */
+  wakeReceivers(queueName: string): void
+  stop(): Promise<void>
+}
+
+/**
+ * The SQS server `fauxqs`, in this process and without a port of its own: `startFauxqs` would listen on all
+ * interfaces, and a second hop over TCP would cost more than the call.
+ */
+export async function startSqsServer(gatewayUrl: string, dataDir: string | undefined): Promise<SqsServer> {
+  const { stores, save } = await openStores(gatewayUrl, dataDir)
+  const app = buildApp({ logger: false, stores })
+  await app.ready()
+  const traces = new Map<string, string>()
+  const { host } = new URL(gatewayUrl)
+
+  const wakeReceivers = (name: string) => stores.sqsStore.getQueueByName(name)?.cancelWaiters()
+
+  return {
+    answer: async call => {
+      // A receiver that is gone must not be handed a message; those who wait beside it ask again.
+      if (call.operation === 'ReceiveMessage') {
+        call.hungUp?.addEventListener('abort', () => wakeReceivers(queueNameIn(call)), { once: true })
+      }
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/',
+        headers: {
+          'content-type': 'application/x-amz-json-1.0',
+          'x-amz-target': String(call.headers['x-amz-target']),
+          authorization: String(call.headers.authorization),
+          host,
+        },
+        payload: call.body,
+      })
+      const result = {
+        status: answer.statusCode,
+        headers: headersOf(answer.headers),
+        body: answer.rawPayload,
+      }
+      keepTraces(traces, call, result)
+      return result
+    },
+    inspect: name => ({
+      messages: inspect(stores.sqsStore, name).map(message => ({
+        ...message,
+        trace: traces.get(message.messageId),
+      })),
+    }),
+    traceOf: messageId => traces.get(messageId),
+    wakeReceivers,
+    stop: async () => {
+      stores.sqsStore.shutdown()
+      await app.close()
+      save()
+    },
+  }
+}
+
+function queueNameIn(call: Call): string {
+  return String(bodyOf(call).QueueUrl).split('/').at(-1) ?? ''
+}
+
+function inspect(store: SqsStore, name: string): Omit<QueuedMessage, 'trace'>[] {
+  const found = store.inspectQueue(name)?.messages
+  if (!found) return []
+  type Stored = (typeof found.ready)[number]
+  const as = (state: QueuedMessage['state']) => (message: Stored) => ({
+    messageId: message.messageId,
+    body: message.body,
+    state,
+    receiveCount: message.approximateReceiveCount,
+  })
+  return [
+    ...found.ready.map(as('ready')),
+    ...found.delayed.map(as('delayed')),
+    ...found.inflight.map(({ message }) => as('in-flight')(message)),
+  ]
+}
+
+// The package exports neither its stores nor its persistence; its version is pinned, so their files are.
+async function openStores(gatewayUrl: string, dataDir: string | undefined): Promise<Parts> {
+  const load = (file: string) => import(new URL(file, import.meta.resolve('fauxqs')).href)
+  const [{ SqsStore }, { SnsStore }, { S3Store }] = await Promise.all(
+    ['./sqs/sqsStore.js', './sns/snsStore.js', './s3/s3Store.js'].map(load),
+  )
+  const sqsStore = new SqsStore() as SqsStore
+  // With a host the server would write its own form of queue URL; without one it echoes the caller's.
+  sqsStore.host = ''
+  const stores = { sqsStore, snsStore: new SnsStore(), s3Store: new S3Store() }
+  if (!dataDir) return { stores, save: () => {} }
+
+  const { PersistenceManager } = await load('./persistence.js')
+  const persistence = new PersistenceManager(dataDir)
+  persistence.loadSqsAndSns(stores.sqsStore, stores.snsStore)
+  sqsStore.persistence = persistence
+  for (const queue of sqsStore.allQueues()) {
+    queue.persistence = persistence
+    // Kept with the port of the last run.
+    Object.assign(queue, { url: new URL(new URL(queue.url).pathname, gatewayUrl).href })
+  }
+  return { stores, save: () => persistence.close() }
+}
+
+function headersOf(headers: Record<string, unknown>): Record<string, string> {
+  const kept = ['content-type', 'x-amzn-query-error'].filter(name => headers[name] !== undefined)
+  return Object.fromEntries(kept.map(name => [name, String(headers[name])]))
+}
+
+type Traced = { MessageSystemAttributes?: { AWSTraceHeader?: { StringValue?: string } } }
+
+// fauxqs forgets system attributes, and Lambda needs the trace to recognise loops.
+function keepTraces(traces: Map<string, string>, call: Call, answer: Answer) {
+  if (answer.status !== 200 || !call.operation.startsWith('SendMessage')) return
+  const fromCaller = call.headers['x-amzn-trace-id']
+  if (typeof fromCaller !== 'string' && !call.body.includes('AWSTraceHeader')) return
+  const sent = bodyOf(call) as Traced & { Entries?: readonly (Traced & { Id: string })[] }
+  const result = bodyOf(answer) as {
+    MessageId?: string
+    Successful?: readonly { Id: string; MessageId: string }[]
+  }
+  const traceOf = (message: Traced | undefined) =>
+    message?.MessageSystemAttributes?.AWSTraceHeader?.StringValue ?? fromCaller
+  const receipts = result.MessageId
+    ? [[result.MessageId, traceOf(sent)] as const]
+    : (result.Successful ?? []).map(
+        ({ Id, MessageId }) => [MessageId, traceOf(sent.Entries?.find(entry => entry.Id === Id))] as const,
+      )
+  for (const [messageId, trace] of receipts) if (typeof trace === 'string') traces.set(messageId, trace)
+  forgetOldest(traces)
+}
+
+function forgetOldest(traces: Map<string, string>) {
+  for (const messageId of traces.keys()) {
+    if (traces.size <= TRACES_KEPT) return
+    traces.delete(messageId)
+  }
+}

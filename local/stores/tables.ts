@@ -1,0 +1,85 @@
+import type { Gateway } from '../gateway/server.ts'
+import type { Stack } from '../template/stack.ts'
+
+type Index = { IndexName: string; KeySchema: unknown; Projection: unknown }
+type KeyAttribute = { AttributeName: string; AttributeType: string }
+
+export type TableProperties = {
+  readonly KeySchema: readonly { AttributeName: string; KeyType: string }[]
+  readonly AttributeDefinitions: readonly KeyAttribute[]
+  readonly GlobalSecondaryIndexes?: readonly Index[]
+  readonly LocalSecondaryIndexes?: readonly Index[]
+  readonly StreamSpecification?: { readonly StreamViewType: string }
+  readonly TimeToLiveSpecification?: { readonly AttributeName?: string; readonly Enabled: boolean }
+}
+
+type TableDescription = { LatestStreamArn?: string; GlobalSecondaryIndexes?: readonly Index[] }
+
+/** `AWS::DynamoDB::Table` and the `GlobalTable` that TableV2 synthesises. */
+export const isTable = (type: string) =>
+  type === 'AWS::DynamoDB::Table' || type === 'AWS::DynamoDB::GlobalTable'
+
+/** Makes sure that every table of the template exists, and tells the stack the ARNs of their streams. */
+export async function createTables(stack: Stack, gateway: Gateway) {
+  const { TableNames } = (await gateway.call('deploy', 'dynamodb', 'ListTables', {})) as {
+    TableNames: string[]
+  }
+  for (const logicalId of stack.ids(isTable)) {
+    const name = stack.describe(logicalId).physicalId
+    const properties = stack.properties(logicalId) as TableProperties
+    const table = TableNames.includes(name)
+      ? await bringUpToDate(gateway, name, properties)
+      : await createTable(gateway, name, properties)
+    if (table.LatestStreamArn) stack.learn(logicalId, { attributes: { StreamArn: table.LatestStreamArn } })
+  }
+}
+
+async function createTable(gateway: Gateway, name: string, properties: TableProperties) {
+  const { TableDescription } = await gateway.call(
+    'deploy',
+    'dynamodb',
+    'CreateTable',
+    creationOf(name, properties),
+  )
+  const ttl = properties.TimeToLiveSpecification
+  if (ttl?.Enabled) {
+    const TimeToLiveSpecification = { AttributeName: ttl.AttributeName, Enabled: true }
+    await gateway.call('deploy', 'dynamodb', 'UpdateTimeToLive', { TableName: name, TimeToLiveSpecification })
+  }
+  return TableDescription as TableDescription
+}
+
+/** The CreateTable request for a table of the template. */
+function creationOf(name: string, properties: TableProperties) {
+  const { GlobalSecondaryIndexes: globals, LocalSecondaryIndexes: locals, StreamSpecification } = properties
+  return {
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    KeySchema: properties.KeySchema,
+    AttributeDefinitions: properties.AttributeDefinitions,
+    ...(globals?.length ? { GlobalSecondaryIndexes: globals.map(indexOf) } : {}),
+    ...(locals?.length ? { LocalSecondaryIndexes: locals.map(indexOf) } : {}),
+    ...(StreamSpecification
+      ? { StreamSpecification: { StreamEnabled: true, StreamViewType: StreamSpecification.StreamViewType } }
+      : {}),
+  }
+}
+
+const indexOf = ({ IndexName, KeySchema, Projection }: Index) => ({ IndexName, KeySchema, Projection })
+
+// Keys of a kept table cannot change; indexes can be added, as a deployment would.
+async function bringUpToDate(gateway: Gateway, name: string, properties: TableProperties) {
+  const { Table } = (await gateway.call('deploy', 'dynamodb', 'DescribeTable', { TableName: name })) as {
+    Table: TableDescription
+  }
+  const present = new Set(Table.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName))
+  for (const index of properties.GlobalSecondaryIndexes ?? []) {
+    if (present.has(index.IndexName)) continue
+    await gateway.call('deploy', 'dynamodb', 'UpdateTable', {
+      TableName: name,
+      AttributeDefinitions: properties.AttributeDefinitions,
+      GlobalSecondaryIndexUpdates: [{ Create: indexOf(index) }],
+    })
+  }
+  return Table
+}

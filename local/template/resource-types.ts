@@ -1,0 +1,185 @@
+import { arnOf, REGION, roleArnOf } from '../account.ts'
+
+export type Described = {
+  /** What `Ref` gives. */
+  readonly physicalId: string
+  readonly arn: string
+  /** What `Fn::GetAtt` gives. */
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+/** Addresses that the parts of the cloud listen on; they are known before any resource is described. */
+export type Surroundings = {
+  readonly gatewayUrl: string
+  readonly apiUrl: string
+  queueUrl(name: string): string
+}
+
+type Asked = {
+  readonly logicalId: string
+  readonly stackName: string
+  /** A top-level property with its intrinsics resolved. */
+  read(property: string): unknown
+  readonly surroundings: Surroundings
+}
+
+export type Emulation = {
+  /** `provided`: a real part stands behind it. `passive`: knowingly without effect here, for `reason`. */
+  readonly kind: 'provided' | 'passive' | 'unsupported'
+  readonly reason?: string
+  describe(asked: Asked): Described
+}
+
+/** How a resource type is treated. A type that stands in no table is `unsupported` and must be reported. */
+export function emulationOf(type: string): Emulation {
+  if (type.startsWith('Custom::')) return customResource
+  return table[type] ?? unsupported
+}
+
+const generated = ({ logicalId, stackName }: Asked) => `${stackName}-${logicalId}`.slice(0, 64)
+
+const named = (asked: Asked, property: string) => String(asked.read(property) ?? generated(asked))
+
+/** A resource whose `Ref` is its name, with an ARN made from that name. */
+function provided(nameProperty: string, arn: (name: string) => string): Emulation {
+  return { kind: 'provided', describe: asked => nameAndArn(named(asked, nameProperty), arn) }
+}
+
+function passive(
+  reason: string,
+  nameProperty = 'Name',
+  arn = (name: string) => arnOf('local', name),
+): Emulation {
+  return { kind: 'passive', reason, describe: asked => nameAndArn(named(asked, nameProperty), arn) }
+}
+
+function nameAndArn(name: string, arnFor: (name: string) => string): Described {
+  const arn = arnFor(name)
+  return { physicalId: name, arn, attributes: { Arn: arn, Name: name } }
+}
+
+const customResource: Emulation = {
+  kind: 'provided',
+  describe: asked => ({ physicalId: generated(asked), arn: '', attributes: {} }),
+}
+
+const unsupported: Emulation = {
+  kind: 'unsupported',
+  describe: asked => nameAndArn(generated(asked), name => arnOf('unsupported', name)),
+}
+
+const dynamoTable: Emulation = {
+  kind: 'provided',
+  describe: asked => {
+    const name = named(asked, 'TableName')
+    const arn = arnOf('dynamodb', `table/${name}`)
+    return { physicalId: name, arn, attributes: { Arn: arn, TableId: name } }
+  },
+}
+
+const queue: Emulation = {
+  kind: 'provided',
+  describe: asked => {
+    const fifo = asked.read('FifoQueue') === true && asked.read('QueueName') === undefined ? '.fifo' : ''
+    const name = named(asked, 'QueueName') + fifo
+    const url = asked.surroundings.queueUrl(name)
+    const arn = arnOf('sqs', name)
+    return { physicalId: url, arn, attributes: { Arn: arn, QueueName: name, QueueUrl: url } }
+  },
+}
+
+const schedule: Emulation = {
+  kind: 'provided',
+  describe: asked => {
+    const group = String(asked.read('GroupName') ?? 'default')
+    return nameAndArn(named(asked, 'Name'), name => arnOf('scheduler', `schedule/${group}/${name}`))
+  },
+}
+
+const httpApi: Emulation = {
+  kind: 'provided',
+  describe: asked => {
+    const id = asked.logicalId.toLowerCase().slice(-10)
+    const arn = `arn:aws:apigateway:${REGION}::/apis/${id}`
+    return { physicalId: id, arn, attributes: { ApiId: id, ApiEndpoint: asked.surroundings.apiUrl } }
+  },
+}
+
+const secret: Emulation = {
+  kind: 'provided',
+  describe: asked => {
+    const arn = arnOf('secretsmanager', `secret:${named(asked, 'Name')}`)
+    return { physicalId: arn, arn, attributes: { Id: arn } }
+  },
+}
+
+const topicLike: Emulation = {
+  kind: 'passive',
+  reason: 'nobody is notified from a local machine',
+  describe: asked => {
+    const name = named(asked, 'TopicName')
+    const arn = arnOf('sns', name)
+    return { physicalId: arn, arn, attributes: { TopicArn: arn, TopicName: name } }
+  },
+}
+
+const notEnforced = 'permissions are not enforced locally; calls are attributed to their caller instead'
+const noMetrics = 'no metrics service runs locally'
+const noNetwork = 'containers run as processes of this machine, in its network'
+const inTheParts = 'its settings are read together with the resource it belongs to'
+
+const table: Record<string, Emulation> = {
+  'AWS::DynamoDB::Table': dynamoTable,
+  'AWS::DynamoDB::GlobalTable': dynamoTable,
+  'AWS::SQS::Queue': queue,
+  'AWS::Lambda::Function': provided('FunctionName', name => arnOf('lambda', `function:${name}`)),
+  'AWS::Lambda::EventSourceMapping': provided('Id', name => arnOf('lambda', `event-source-mapping:${name}`)),
+  'AWS::Lambda::EventInvokeConfig': provided('Id', name => arnOf('lambda', `event-invoke-config:${name}`)),
+  'AWS::Scheduler::Schedule': schedule,
+  'AWS::Scheduler::ScheduleGroup': provided('Name', name => arnOf('scheduler', `schedule-group/${name}`)),
+  'AWS::ApiGatewayV2::Api': httpApi,
+  'AWS::ApiGatewayV2::Route': provided('RouteId', name => arnOf('apigateway', name)),
+  'AWS::ApiGatewayV2::Integration': provided('IntegrationId', name => arnOf('apigateway', name)),
+  'AWS::SecretsManager::Secret': secret,
+  'AWS::ECS::Service': provided('ServiceName', name => arnOf('ecs', `service/${name}`)),
+  'AWS::ECS::TaskDefinition': provided('Family', name => arnOf('ecs', `task-definition/${name}`)),
+  'AWS::CloudFormation::CustomResource': customResource,
+
+  'AWS::ApiGatewayV2::Stage': passive(inTheParts, 'StageName'),
+  'AWS::ApiGatewayV2::Authorizer': passive('requests from this machine are not authenticated'),
+  'AWS::IAM::Role': passive(notEnforced, 'RoleName', roleArnOf),
+  'AWS::IAM::Policy': passive(notEnforced, 'PolicyName'),
+  'AWS::IAM::ManagedPolicy': passive(notEnforced, 'ManagedPolicyName'),
+  'AWS::Lambda::Permission': passive(notEnforced),
+  'AWS::SQS::QueuePolicy': passive(notEnforced),
+  'AWS::S3::BucketPolicy': passive(notEnforced),
+  'AWS::SNS::TopicPolicy': passive(notEnforced),
+  'AWS::Logs::LogGroup': passive('logs go to the terminal', 'LogGroupName', name =>
+    arnOf('logs', `log-group:${name}`),
+  ),
+  'AWS::Logs::MetricFilter': passive(noMetrics),
+  'AWS::CloudWatch::Alarm': passive(noMetrics, 'AlarmName', name => arnOf('cloudwatch', `alarm:${name}`)),
+  'AWS::CloudWatch::CompositeAlarm': passive(noMetrics, 'AlarmName', name =>
+    arnOf('cloudwatch', `alarm:${name}`),
+  ),
+  'AWS::CloudWatch::Dashboard': passive(noMetrics, 'DashboardName'),
+  'AWS::SNS::Topic': topicLike,
+  'AWS::SNS::Subscription': topicLike,
+  'AWS::KMS::Key': passive('data on this machine is not encrypted', 'KeyId', name =>
+    arnOf('kms', `key/${name}`),
+  ),
+  'AWS::KMS::Alias': passive('data on this machine is not encrypted', 'AliasName'),
+  'AWS::ECS::Cluster': passive(noNetwork, 'ClusterName', name => arnOf('ecs', `cluster/${name}`)),
+  'AWS::ApplicationAutoScaling::ScalableTarget': passive('a service runs as one process here'),
+  'AWS::ApplicationAutoScaling::ScalingPolicy': passive('a service runs as one process here', 'PolicyName'),
+  'AWS::EC2::InternetGateway': passive(noNetwork),
+  'AWS::EC2::Route': passive(noNetwork),
+  'AWS::EC2::RouteTable': passive(noNetwork),
+  'AWS::EC2::SecurityGroup': passive(noNetwork, 'GroupName'),
+  'AWS::EC2::Subnet': passive(noNetwork),
+  'AWS::EC2::SubnetRouteTableAssociation': passive(noNetwork),
+  'AWS::EC2::VPC': passive(noNetwork),
+  'AWS::EC2::VPCEndpoint': passive(noNetwork),
+  'AWS::EC2::VPCGatewayAttachment': passive(noNetwork),
+  'AWS::CDK::Metadata': passive('usage statistics of the CDK'),
+}

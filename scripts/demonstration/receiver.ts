@@ -1,0 +1,56 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** An HTTP server that plays the outside world: it takes webhooks and hands out texts. */
+export type Receiver = {
+  readonly url: string
+  /** How often a task of this key was delivered. */
+  deliveries(key: string): number
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key,
+ * `GET /texts/<name>` answers with that text.
+ */
+export async function startReceiver(texts: ReadonlyMap<string, string>): Promise<Receiver> {
+  const delivered = new Map<string, number>()
+  const server = createServer(async (request, response) => {
+    const text = texts.get(decodeURIComponent(request.url?.replace('/texts/', '') ?? ''))
+    if (request.method === 'GET') {
+      response
+        .writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain; charset=utf-8' })
+        .end(text)
+      return
+    }
+    const { key } = JSON.parse(await bodyOf(request)) as { key: string }
+    const count = (delivered.get(key) ?? 0) + 1
+    delivered.set(key, count)
+    const refuse = request.url === '/flaky' && count <= FLAKY_REFUSALS
+    response.writeHead(refuse ? 503 : 200).end(refuse ? 'not now' : 'thank you')
+  })
+  await listen(server)
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    deliveries: key => delivered.get(key) ?? 0,
+    stop: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Calls of one key that `/flaky` refuses before it accepts. */
+export const FLAKY_REFUSALS = 2
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function listen(server: Server): Promise<void> {
+  return new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+}

@@ -1,0 +1,46 @@
+import { type MeterSnapshot, totalOf } from '../../local/gateway/meter.ts'
+import { percentiles } from './percentiles.ts'
+import type { Verdict } from './verify.ts'
+
+/** Prints what became of the workload: outcomes by group, latencies, and what it cost in requests and units. */
+export function summarise(verdicts: readonly Verdict[], used: MeterSnapshot): void {
+  console.log('\nOutcomes')
+  const groups = Map.groupBy(verdicts, ({ group }) => group)
+  for (const [group, members] of groups) console.log(`  ${group.padEnd(24)}${outcomes(members)}`)
+  console.log('\nLatency (p50 / p95 / p99 / max)')
+  const immediate = verdicts.filter(({ dueAt, createdAt }) => dueAt === createdAt)
+  console.log(
+    `  ${'publish to start'.padEnd(24)}${percentiles(waits(immediate))}   (the whole burst at once)`,
+  )
+  const delayed = verdicts.filter(({ dueAt, createdAt }) => dueAt > createdAt)
+  console.log(`  ${'lateness of delayed'.padEnd(24)}${percentiles(waits(delayed))}`)
+  console.log('\nAWS use per task')
+  for (const [label, amount] of costs(used, verdicts.length)) console.log(`  ${label.padEnd(24)}${amount}`)
+  console.log()
+}
+
+function outcomes(members: readonly Verdict[]): string {
+  const counts = Map.groupBy(members, ({ status }) => status)
+  return [...counts].map(([status, ofStatus]) => `${ofStatus.length} ${status}`).join(', ')
+}
+
+function waits(verdicts: readonly Verdict[]): number[] {
+  return verdicts.flatMap(({ startedAt, dueAt }) => (startedAt === undefined ? [] : [startedAt - dueAt]))
+}
+
+/** Requests and units of all callers. */
+function costs(used: MeterSnapshot, tasks: number): Array<[string, string]> {
+  const per = (amount: number) => (amount / tasks).toFixed(2)
+  const of = (service: string) => totalOf(used.filter(line => line.service === service))
+  const dynamo = of('dynamodb')
+  return [
+    [
+      'DynamoDB writes',
+      `${per(dynamo.writeUnits)} units (${per(dynamo.failedWriteUnits)} of them lost races)`,
+    ],
+    ['DynamoDB reads', `${per(dynamo.readUnits)} units (watching and checking the workload included)`],
+    ['SQS', `${per(of('sqs').requests)} requests`],
+    ['Lambda', `${per(of('lambda').requests)} invocations`],
+    ['Scheduler', `${per(of('scheduler').requests)} requests`],
+  ]
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import type { Json } from '../../shared/core/json.ts'
+import { FLAKY_REFUSALS } from './receiver.ts'
+
+/** One task of the demonstration: what is published, and how it must end. */
+export type Job = {
+  readonly group: string
+  readonly publication: {
+    readonly type: string
+    readonly key: string
+    readonly input: Json
+    readonly delayMs?: number
+    readonly retry?: { readonly maxRetries: number; readonly backoff: 'fixed'; readonly delayMs: number }
+  }
+  readonly expected: {
+    readonly status: 'succeeded' | 'failed'
+    readonly runs: number
+    /** What is wrong with the result; undefined when nothing is. */
+    problem?(result: unknown): string | undefined
+  }
+}
+
+/** The type that the demonstration's own HTTP worker serves. */
+export const DIGEST_TYPE = 'digest'
+
+const WORD_COUNTS = 80
+const DELAYED = 40
+const WEBHOOKS = 40
+const FLAKY = 20
+const FATAL = 10
+const DIGESTS = 30
+/** Delays are spread over this span, at odd milliseconds, so that lateness is measured between whole seconds. */
+const [FIRST_DELAY_MS, DELAY_SPAN_MS] = [1_500, 5_000]
+
+/** 220 tasks on real texts, some of which must fail. Every twentieth word count is of a whole text behind a URL. */
+export function workload(texts: ReadonlyMap<string, string>, receiverUrl: string): Job[] {
+  const pieces = [...texts.values()]
+    .flatMap(text => text.split(/\n\s*\n/))
+    .filter(piece => piece.trim().length > 40)
+  const piece = (index: number) => pieces[index % pieces.length] ?? ''
+  const names = [...texts.keys()]
+  const range = (length: number) => Array.from({ length }, (_, index) => index)
+  return [
+    ...range(WORD_COUNTS).map(i =>
+      i % 20 === 0
+        ? fetched(i, `${receiverUrl}/texts/${encodeURIComponent(names[(i / 20) % names.length] ?? '')}`)
+        : counted('word counts', `piece-${i}`, piece(i)),
+    ),
+    ...range(DELAYED).map(i => delayed(i, piece(i * 7))),
+    ...range(WEBHOOKS).map(i => webhook(i, `${receiverUrl}/hook`)),
+    ...range(FLAKY).map(i => flaky(i, `${receiverUrl}/flaky`)),
+    ...range(FATAL).map(fatal),
+    ...range(DIGESTS).map(i => digest(i, piece(i * 3))),
+  ]
+}
+
+function counted(group: string, key: string, text: string): Job {
+  return {
+    group,
+    publication: { type: 'word-count', key, input: { text } },
+    expected: { status: 'succeeded', runs: 1, problem: result => linesProblem(result, text) },
+  }
+}
+
+/** Lines are counted here in another way than words are there: enough to see that the right text was counted. */
+function linesProblem(result: unknown, text: string): string | undefined {
+  const { lines, words } = (result ?? {}) as { lines?: number; words?: number }
+  const right = lines === text.split('\n').length && (words ?? 0) > 0
+  return right ? undefined : `counted ${lines} lines instead of ${text.split('\n').length}`
+}
+
+function fetched(index: number, url: string): Job {
+  return {
+    group: 'word counts',
+    publication: { type: 'word-count', key: `whole-${index}`, input: { url } },
+    expected: {
+      status: 'succeeded',
+      runs: 1,
+      problem: result =>
+        ((result as { words?: number })?.words ?? 0) > 1_000 ? undefined : 'a whole text has more words',
+    },
+  }
+}
+
+function delayed(index: number, text: string): Job {
+  const job = counted('delayed', `later-${index}`, text)
+  const delayMs = Math.round(FIRST_DELAY_MS + (index * DELAY_SPAN_MS) / DELAYED + ((index * 373) % 1_000))
+  return { ...job, publication: { ...job.publication, delayMs } }
+}
+
+function webhook(index: number, url: string): Job {
+  return {
+    group: 'webhooks',
+    publication: { type: 'webhook', key: `hook-${index}`, input: { url, order: index } },
+    expected: { status: 'succeeded', runs: 1 },
+  }
+}
+
+function flaky(index: number, url: string): Job {
+  const retry = { maxRetries: 3, backoff: 'fixed' as const, delayMs: 300 }
+  return {
+    group: 'failing, then retried',
+    publication: { type: 'webhook', key: `flaky-${index}`, input: { url }, retry },
+    expected: { status: 'succeeded', runs: FLAKY_REFUSALS + 1 },
+  }
+}
+
+function fatal(index: number): Job {
+  return {
+    group: 'fatal',
+    publication: { type: 'word-count', key: `fatal-${index}`, input: { text: index } },
+    expected: { status: 'failed', runs: 1 },
+  }
+}
+
+function digest(index: number, text: string): Job {
+  return {
+    group: 'HTTP worker',
+    publication: { type: DIGEST_TYPE, key: `digest-${index}`, input: { text } },
+    expected: {
+      status: 'succeeded',
+      runs: 1,
+      problem: result => (result === digestOf(text) ? undefined : 'the digest is another'),
+    },
+  }
+}
+
+/** What the HTTP worker computes. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

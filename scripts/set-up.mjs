@@ -1,0 +1,73 @@
+// Installs what a command needs and this machine lacks: npm packages, and a Java 17+ runtime for DynamoDB Local.
+// Runs on whatever Node the machine has, before anything is installed: plain JavaScript, no dependencies.
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+
+const MIN_JAVA = 17
+const root = new URL('..', import.meta.url)
+
+installPackages()
+installJava()
+
+/** `npm ci` when the installed tree is missing or older than the lock file. */
+function installPackages() {
+  const lock = new URL('package-lock.json', root)
+  const installed = new URL('node_modules/.package-lock.json', root)
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return
+  console.log('Installing npm packages …')
+  run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], 'npm could not install the packages')
+}
+
+function installJava() {
+  if (javaVersion() >= MIN_JAVA) return
+  for (const { tool, commands } of INSTALLERS) {
+    if (!has(tool)) continue
+    console.log(`Installing a Java runtime with ${tool} …`)
+    for (const [command, ...args] of commands) spawnSync(command, args, { stdio: 'inherit' })
+    if (javaVersion() >= MIN_JAVA) return
+  }
+  fail(
+    `DynamoDB Local needs a Java ${MIN_JAVA}+ runtime: install one (for example openjdk-${MIN_JAVA}-jre-headless) so that 'java' is on the PATH.`,
+  )
+}
+
+const INSTALLERS = [
+  {
+    tool: 'apt-get',
+    commands: [
+      [...asRoot(), 'apt-get', 'update', '-qq'],
+      [...asRoot(), 'apt-get', 'install', '-y', '-qq', 'default-jre-headless'],
+    ],
+  },
+  { tool: 'dnf', commands: [[...asRoot(), 'dnf', 'install', '-y', '-q', 'java-latest-openjdk-headless']] },
+  { tool: 'apk', commands: [[...asRoot(), 'apk', 'add', '-q', 'openjdk17-jre-headless']] },
+  { tool: 'brew', commands: [['brew', 'install', '--quiet', 'openjdk@21']] },
+]
+
+function asRoot() {
+  return process.getuid?.() === 0 || !has('sudo') ? [] : ['sudo', '-n']
+}
+
+/** Major version of the `java` on the PATH; 0 when there is none. */
+function javaVersion() {
+  const { stderr, status } = spawnSync('java', ['-version'], { encoding: 'utf8' })
+  return status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0) : 0
+}
+
+function has(tool) {
+  return spawnSync(process.platform === 'win32' ? 'where' : 'which', [tool]).status === 0
+}
+
+function run(command, args, complaint) {
+  const { status } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0) fail(complaint)
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

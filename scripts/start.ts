@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { type LocalCloud, startLocalCloud } from '../local/cloud.ts'
+import { runDemonstration } from './demonstration/run.ts'
+
+/**
+ * `npm start`: synthesises the template, boots the system from it, publishes a demonstration workload and serves until
+ * Ctrl-C. `--once` ends when the workload is done: exit code 0 only if every task ended as expected.
+ */
+const { values } = parseArgs({
+  options: {
+    once: { type: 'boolean', default: false },
+    empty: { type: 'boolean', default: false },
+    data: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+})
+
+const DEFAULT_PORT = 7070
+const port = Number(process.env.PORT ?? DEFAULT_PORT)
+if (!Number.isInteger(port) || port < 0 || port > 65_535)
+  fail(`PORT is ${process.env.PORT}: give a number from 0 to 65535`)
+
+synthesise()
+const cloud = await boot()
+stopOnSignals(cloud)
+for (const fn of cloud.functions.all()) void fn.warm(1)
+console.log(
+  `Baton is up at ${cloud.apiUrl} after ${process.uptime().toFixed(1)} s (OpenAPI at ${cloud.apiUrl}/v1/openapi.json)`,
+)
+
+const passed = values.empty || (await runDemonstration(cloud))
+if (values.once) {
+  await cloud.stop()
+  process.exit(passed ? 0 : 1)
+}
+console.log(`Serving at ${cloud.apiUrl} until Ctrl-C.`)
+
+function synthesise(): void {
+  const { status, stderr } = spawnSync('cdk', ['synth', '--quiet'], { encoding: 'utf8' })
+  if (status !== 0) fail(`the template could not be synthesised:\n${stderr}`)
+}
+
+async function boot(): Promise<LocalCloud> {
+  try {
+    return await startLocalCloud({
+      assemblyDir: 'cdk.out',
+      stackName: 'Baton',
+      apiPort: port,
+      ...(values.data && { dataDir: values.data }),
+      log: line => {
+        if (values.verbose || isTrouble(line)) console.error(line)
+      },
+    })
+  } catch (error) {
+    return fail(`the system did not start: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function isTrouble(line: string): boolean {
+  return line.includes('"level":"ERROR"') || line.includes('NOT SUPPORTED')
+}
+
+/** The first signal ends everything in order; a second one ends the process at once. */
+function stopOnSignals(running: LocalCloud): void {
+  let stopping = false
+  const stop = async () => {
+    if (stopping) process.exit(130)
+    stopping = true
+    console.log('\nStopping …')
+    await running.stop()
+    process.exit(0)
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+}
+
+function fail(message: string): never {
+  console.error(message)
+  process.exit(1)
+}

@@ -1,0 +1,21 @@
+import { ulid } from 'ulid'
+import type { Chance, Clock } from '../ports.ts'
+
+/** The time of this machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise(resolve => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done, { once: true })
+    }),
+}
+
+/** The randomness of this machine. */
+export const systemChance: Chance = { ulid: now => ulid(now), fraction: () => Math.random() }

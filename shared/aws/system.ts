@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { SQSClient } from '@aws-sdk/client-sqs'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createRecordStore } from '../dynamo/record-store.ts'
+import { createTargets } from '../dynamo/targets.ts'
+import { createTaskStore } from '../dynamo/task-store.ts'
+import { createTypeStore } from '../dynamo/type-store.ts'
+import { createWorkerStore } from '../dynamo/worker-store.ts'
+import type { Chance, Clock, Log, Metrics } from '../ports.ts'
+import type { System } from '../runtime/system.ts'
+import { createSqsMessages } from '../sqs/messages.ts'
+import { systemChance, systemClock } from './machine.ts'
+
+/** Where a deployed system is. */
+export type SystemAddress = {
+  readonly table: string
+  /** The system's name, which begins the names of its queues. */
+  readonly system: string
+  readonly wakeQueueUrl: string
+}
+
+export type AwsSettings = SystemAddress & {
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly clock?: Clock
+  readonly chance?: Chance
+}
+
+/** A connection that says nothing must not hold a heartbeat until the lease is gone. The SDK tries three times. */
+const REQUEST_LIMITS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
+
+/** The world of a process on AWS: every port on its adapter. Region and credentials come as the SDK finds them. */
+export function createAwsSystem({
+  table,
+  system,
+  wakeQueueUrl,
+  log,
+  metrics,
+  clock = systemClock,
+  chance = systemChance,
+}: AwsSettings): System {
+  const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ requestHandler: REQUEST_LIMITS }))
+  return {
+    clock,
+    chance,
+    tasks: createTaskStore(documents, { table, token: newToken, clock, chance }),
+    types: createTypeStore(documents, { table }),
+    records: createRecordStore(documents, { table, clock }),
+    targets: createTargets(documents, { table, clock }),
+    workers: createWorkerStore(documents, { table, clock }),
+    messages: createSqsMessages(new SQSClient({ requestHandler: REQUEST_LIMITS }), { system, wakeQueueUrl }),
+    log,
+    metrics,
+  }
+}
+
+/** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */
+function newToken(): string {
+  return randomBytes(6).toString('base64url')
+}

@@ -1,0 +1,88 @@
+import type {
+  ApiTask,
+  ApiType,
+  ApiWorker,
+  ClaimsAnswer,
+  ClaimsBody,
+  Counts,
+  FailBody,
+  FinishMember,
+  HeartbeatAnswer,
+  HeartbeatBody,
+  ListFilter,
+  Page,
+  PatchBody,
+  ReleaseBody,
+  RetryTaskBody,
+  RunName,
+  RunResult,
+  SucceedBody,
+  TaskAnswer,
+  TypeBody,
+} from './api-types.ts'
+import type { Send } from './send.ts'
+
+/** The calls of the API that are one request and one answer. */
+export type Operations = {
+  get(id: string): Promise<ApiTask>
+  /** One page; `list` follows the cursor by itself. */
+  listPage(filter: ListFilter): Promise<Page<ApiTask>>
+  patch(id: string, changes: PatchBody): Promise<ApiTask>
+  remove(id: string): Promise<void>
+  cancel(id: string): Promise<ApiTask>
+  retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
+  counts(type: string): Promise<Counts>
+  types(page?: { limit?: number; cursor?: string }): Promise<Page<ApiType>>
+  type(type: string): Promise<ApiType>
+  putType(type: string, configuration: TypeBody): Promise<ApiType>
+  workers(page?: { limit?: number; cursor?: string }): Promise<Page<ApiWorker>>
+  claim(request: ClaimsBody): Promise<ClaimsAnswer>
+  heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
+  succeed(id: string, runId: string, body: SucceedBody): Promise<ApiTask>
+  fail(id: string, runId: string, body: FailBody): Promise<ApiTask>
+  release(id: string, runId: string, body: ReleaseBody): Promise<ApiTask>
+  heartbeatMany(
+    runs: ReadonlyArray<RunName & HeartbeatBody>,
+  ): Promise<Array<RunResult & Partial<HeartbeatAnswer>>>
+  finishMany(runs: readonly FinishMember[]): Promise<Array<RunResult & Partial<TaskAnswer>>>
+}
+
+export function createOperations(send: Send): Operations {
+  const post = <Answer>(path: string, body: unknown = {}) => send<Answer>('POST', path, { body })
+  const postForTask = async (path: string, body?: unknown) => (await post<TaskAnswer>(path, body)).task
+  return {
+    get: id => send('GET', taskPath(id)),
+    listPage: filter => send('GET', '/v1/tasks', { query: filter }),
+    patch: async (id, changes) => (await send<TaskAnswer>('PATCH', taskPath(id), { body: changes })).task,
+    remove: id => send('DELETE', taskPath(id)),
+    cancel: id => postForTask(`${taskPath(id)}/cancel`),
+    retry: (id, how) => postForTask(`${taskPath(id)}/retry`, how),
+    counts: type => send('GET', `${typePath(type)}/counts`),
+    types: (page = {}) => send('GET', '/v1/types', { query: page }),
+    type: type => send('GET', typePath(type)),
+    putType: (type, configuration) => send('PUT', typePath(type), { body: configuration }),
+    workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
+    claim: request => post('/v1/claims', request),
+    heartbeat: (id, runId, body) => post(runPath(id, runId, 'heartbeat'), body),
+    succeed: (id, runId, body) => postForTask(runPath(id, runId, 'succeed'), body),
+    fail: (id, runId, body) => postForTask(runPath(id, runId, 'fail'), body),
+    release: (id, runId, body) => postForTask(runPath(id, runId, 'release'), body),
+    heartbeatMany: async runs =>
+      (await post<{ results: Array<RunResult & Partial<HeartbeatAnswer>> }>('/v1/runs/heartbeat', { runs }))
+        .results,
+    finishMany: async runs =>
+      (await post<{ results: Array<RunResult & Partial<TaskAnswer>> }>('/v1/runs/finish', { runs })).results,
+  }
+}
+
+function taskPath(id: string): string {
+  return `/v1/tasks/${encodeURIComponent(id)}`
+}
+
+function runPath(id: string, runId: string, word: string): string {
+  return `${taskPath(id)}/runs/${encodeURIComponent(runId)}/${word}`
+}
+
+function typePath(type: string): string {
+  return `/v1/types/${encodeURIComponent(type)}`
+}

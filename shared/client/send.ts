@@ -1,0 +1,83 @@
+import type { Problem } from './api-types.ts'
+import { ProblemError } from './problem-error.ts'
+
+type HeaderSource = Readonly<Record<string, string>>
+
+export type ClientSettings = {
+  /** Where the API is, as `http://127.0.0.1:7070`. */
+  readonly url: string
+  /** Replaces the global `fetch`: to sign requests, to go through a proxy, to test. */
+  readonly fetch?: (request: Request) => Promise<Response>
+  /** Sent with every request. */
+  readonly headers?: HeaderSource | (() => HeaderSource | Promise<HeaderSource>)
+}
+
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>
+
+export type Send = <Answer>(
+  method: string,
+  path: string,
+  more?: { body?: unknown; query?: Query },
+) => Promise<Answer>
+
+/** Sends requests and reads their answers. @throws ProblemError on every answer that is no success, and on none. */
+export function createSend({ url, fetch: send = fetch, headers = {} }: ClientSettings): Send {
+  const base = url.replace(/\/+$/, '')
+  return async <Answer>(method: string, path: string, more: { body?: unknown; query?: Query } = {}) => {
+    const request = new Request(`${base}${path}${queryText(more.query)}`, {
+      method,
+      headers: {
+        ...(typeof headers === 'function' ? await headers() : headers),
+        ...(more.body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(more.body !== undefined && { body: JSON.stringify(more.body) }),
+    })
+    const response = await send(request).catch(error => {
+      throw new ProblemError(noAnswer(method, request.url, error), error)
+    })
+    return readAnswer<Answer>(response, `${method} ${path}`)
+  }
+}
+
+function queryText(query: Query = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
+  )
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
+}
+
+async function readAnswer<Answer>(response: Response, call: string): Promise<Answer> {
+  const text = await response.text()
+  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer
+  throw new ProblemError(problemIn(text) ?? strange(response, call))
+}
+
+/** What stands before the API (a gateway, a proxy) answers in words of its own. */
+function problemIn(text: string): Problem | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const isProblem = typeof parsed === 'object' && parsed !== null && 'status' in parsed && 'title' in parsed
+    return isProblem ? (parsed as Problem) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function strange({ status, statusText }: Response, call: string): Problem {
+  return {
+    type: 'about:blank',
+    title: statusText || 'The request failed',
+    status,
+    detail: `${call} was answered with status ${status}`,
+  }
+}
+
+function noAnswer(method: string, url: string, error: unknown): Problem {
+  const reason = error instanceof Error ? error.message : String(error)
+  return {
+    type: 'urn:baton:problem:no-answer',
+    title: 'No answer',
+    status: 0,
+    detail: `${method} ${url}: ${reason}`,
+  }
+}

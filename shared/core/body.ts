@@ -1,0 +1,78 @@
+import type { BodyWrite } from './change.ts'
+import { hash32 } from './hash.ts'
+import { type Json, jsonBytes } from './json.ts'
+import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from './limits.ts'
+import { type Body, type EndedRun, endedRuns, type Task, type TaskError } from './task.ts'
+
+/**
+ * Sort keys of a task's items beside its head; all carry the birth. Inputs carry the revision that set them and a hash:
+ * bodies are written before the head, so of two changes decided on one revision the loser must not overwrite the
+ * input of the winner.
+ */
+export const bodyRef = {
+  input: (born: string, revision: number, value: Json) => `in#${born}#${revision}#${digest(value)}`,
+  result: (born: string, fence: number, value: Json) => `out#${born}#${fenceOrder(fence)}#${digest(value)}`,
+  run: (born: string, fence: number) => `${runRefPrefix(born)}${fenceOrder(fence)}`,
+}
+
+/** Two writers that race for one revision or fence write to two names, so that the loser cannot spoil the winner's. */
+function digest(value: Json): string {
+  return hash32(JSON.stringify(value)).toString(16)
+}
+
+/** All records of ended runs of one birth sort, oldest first, under this prefix. */
+export function runRefPrefix(born: string): string {
+  return `run#${born}#`
+}
+
+function fenceOrder(fence: number): string {
+  return String(fence).padStart(10, '0')
+}
+
+/** A value as a body: in the head when small, else as an item of its own that is to be written first. */
+export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Body; writes: BodyWrite[] } {
+  const bytes = jsonBytes(value)
+  if (bytes <= MAX_INLINE_BYTES) return { body: { inline: value }, writes: [] }
+  return { body: { ref, bytes, expiresAt }, writes: [{ ref, value, expiresAt }] }
+}
+
+/** When a body of a task due at `dueAt` may expire: late enough that renewing it is the exception. */
+export function bodyExpiry(dueAt: number, now: number, retentionMs: number): number {
+  return Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS
+}
+
+/** Bodies that would expire before `until`: they must be renewed before the head relies on them that long. */
+export function bodiesExpiringBefore(task: Task, until: number): Array<Body & { ref: string }> {
+  const bodies = [task.input, ...endedRuns(task).map(run => run.result)]
+  return bodies.filter(body => body !== undefined && 'ref' in body && body.expiresAt < until) as Array<
+    Body & { ref: string }
+  >
+}
+
+/** An ended run as heads keep it: the error without its stack, cut. */
+export function shortened(run: EndedRun): EndedRun {
+  return run.error ? { ...run, error: shortError(run.error) } : run
+}
+
+/** An error without its stack, its message cut to what a head has room for. */
+export function shortError(error: TaskError): TaskError {
+  return {
+    name: cut(error.name, SHORT_ERROR_CHARACTERS),
+    message: cut(error.message, SHORT_ERROR_CHARACTERS),
+  }
+}
+
+/** An error with each of its parts cut to `limit` characters. */
+export function cutError(error: TaskError, limit: number): TaskError {
+  const { name, message, stack } = error
+  return {
+    name: cut(name, SHORT_ERROR_CHARACTERS),
+    message: cut(message, limit),
+    ...(stack !== undefined && { stack: cut(stack, limit) }),
+  }
+}
+
+/** Never half a surrogate pair: that is no UTF-8 and would not be stored. */
+function cut(text: string, limit: number): string {
+  return (text.length <= limit ? text : `${text.slice(0, limit - 1)}…`).toWellFormed()
+}

@@ -1,0 +1,87 @@
+import { type Change, refuse, revise } from './change.ts'
+import { expire, isPastDeadline } from './deadline.ts'
+import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
+import { hasBudget } from './targeted.ts'
+import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from './task.ts'
+import { versionSuffices } from './worker-version.ts'
+
+/** Who claims. */
+export type Claimer = { readonly workerId: string; readonly version?: string }
+
+export type ClaimRefusal =
+  | 'finished'
+  | 'not-due'
+  | 'not-allowed'
+  | 'holds-run'
+  | 'already-succeeded'
+  | 'budget-spent'
+  | 'no-slot'
+
+export type ClaimDecision =
+  | { readonly ok: true; readonly change: Change; readonly run: LiveRun }
+  /** `change`, when there, records what was found on the way: the last lost run, a passed deadline. */
+  | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change }
+
+/**
+ * A worker takes the task: a slot and the next fence are its own until its lease ends. Runs whose lease has ended are
+ * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
+ */
+export function claim(task: Task, claimer: Claimer, now: number): ClaimDecision {
+  if (task.state !== 'open') return refuse('finished')
+  if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
+  const expired = takeable(task, claimer, now)
+  const judged = endLost(task, expired, now)
+  const leases = expired.map(leaseOf)
+  if (judged.draft.state !== 'open') {
+    return {
+      ...refuse('budget-spent'),
+      change: revise(task, judged.draft, now, { leases, bodies: judged.bodies }).change,
+    }
+  }
+  const reason = refusal(judged.draft, claimer, now)
+  if (reason) return refuse(reason)
+  const run: LiveRun = {
+    fence: task.fence + 1,
+    workerId: claimer.workerId,
+    startedAt: now,
+    leaseUntil: now + task.options.leaseMs,
+    ...(task.options.timeoutMs !== undefined && { timeoutAt: now + task.options.timeoutMs }),
+  }
+  const draft: Task = {
+    ...judged.draft,
+    operation: 'claim',
+    fence: run.fence,
+    retrying: false,
+    startedAt: task.startedAt ?? now,
+    live: { ...judged.draft.live, [run.fence]: run },
+  }
+  return { ...revise(task, draft, now, { leases, bodies: judged.bodies }), run }
+}
+
+/** Runs past their lease whose slot this claim needs: all of them when none is free, else the claimer's own. */
+function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
+  const needsSlot = openSlots(task) <= 0
+  return liveRuns(task)
+    .filter(run => leaseEnded(run, now) && (needsSlot || run.workerId === claimer.workerId))
+    .slice(0, MAX_LOST_AT_ONCE)
+}
+
+function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
+  if (task.dueAt > now) return 'not-due'
+  if (!isAllowed(task, claimer)) return 'not-allowed'
+  if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
+  if (successes(task).some(isBy(claimer))) return 'already-succeeded'
+  if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
+  return openSlots(task) > 0 ? undefined : 'no-slot'
+}
+
+function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {
+  return run => run.workerId === claimer.workerId
+}
+
+/** Whether the options let this worker take the task at all. */
+function isAllowed(task: Task, claimer: Claimer): boolean {
+  const { workerIds, minWorkerVersion } = task.options
+  const listed = workerIds.length === 0 || workerIds.includes(claimer.workerId)
+  return listed && versionSuffices(claimer.version, minWorkerVersion)
+}

@@ -1,0 +1,38 @@
+import { bodyExpiry, bodyRef, shortened } from './body.ts'
+import type { BodyWrite } from './change.ts'
+import { without } from './change.ts'
+import type { EndedRun, LiveRun, Task } from './task.ts'
+
+type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result'>>
+
+/** The runs of a task after some of its live ones ended in the same way. Unknown fences are passed over. */
+export function endRuns(
+  task: Task,
+  fences: readonly string[],
+  ending: Ending,
+  now: number,
+): Pick<Task, 'live' | 'ended'> {
+  const ended = { ...task.ended }
+  for (const fence of fences) {
+    const run = task.live[fence]
+    if (!run) continue
+    ended[fence] = shortened(endedRun(run, ending, now))
+  }
+  return { live: without(task.live, fences), ended }
+}
+
+function endedRun(run: LiveRun, ending: Ending, now: number): EndedRun {
+  const { leaseUntil: _leaseUntil, timeoutAt: _timeoutAt, ...rest } = run
+  return { ...rest, ...ending, endedAt: now }
+}
+
+/**
+ * The full record of a run that ends without success, kept as an item of its own: the head forgets all but the last
+ * few, and keeps no stack.
+ */
+export function runRecord(task: Task, fence: number, ending: Ending, now: number): BodyWrite[] {
+  const run = task.live[fence]
+  if (!run) return []
+  const expiresAt = bodyExpiry(task.dueAt, now, task.options.retentionMs)
+  return [{ ref: bodyRef.run(task.born, fence), run: endedRun(run, ending, now), expiresAt }]
+}

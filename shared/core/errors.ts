@@ -1,0 +1,30 @@
+/** The closed set of things that go wrong beyond expected outcomes (those are return values). */
+export type ErrorCode =
+  | 'invalid'
+  | 'unknown-type'
+  | 'too-large'
+  | 'newer-schema'
+  | 'contended'
+  | 'unavailable'
+  | 'misconfigured'
+  | 'refused'
+
+/** What is wrong with one field of an input: where (dotted path) and what would be legal. */
+export type FieldProblem = { readonly path: string; readonly message: string }
+
+/** Every error Baton throws on purpose. Look at `code`; messages are for people. */
+export class BatonError extends Error {
+  override readonly name = 'BatonError'
+  readonly code: ErrorCode
+  readonly problems: readonly FieldProblem[]
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { cause?: unknown; problems?: readonly FieldProblem[] } = {},
+  ) {
+    super(message, 'cause' in more ? { cause: more.cause } : {})
+    this.code = code
+    this.problems = more.problems ?? []
+  }
+}

@@ -1,0 +1,104 @@
+import { bodyExpiry, bodyOf, bodyRef, cutError } from './body.ts'
+import { type BodyWrite, type Change, refuse, revise } from './change.ts'
+import { endRuns, runRecord } from './end-runs.ts'
+import type { Json } from './json.ts'
+import { MAX_ERROR_CHARACTERS } from './limits.ts'
+import { type RunGone, whyGone } from './run-gone.ts'
+import { failureCounted, finished, retryDelayMs } from './settle.ts'
+import { type LiveRun, successes, type Task, type TaskError } from './task.ts'
+
+/** The run that speaks: its birth and fence, and what it says. */
+export type Finish = { readonly born: string; readonly fence: number } & Outcome
+
+export type Outcome =
+  | { readonly outcome: 'succeed'; readonly result?: Json }
+  | {
+      readonly outcome: 'fail'
+      readonly error: TaskError
+      readonly fatal?: boolean
+      readonly retryInMs?: number
+    }
+  | { readonly outcome: 'release'; readonly delayMs?: number }
+
+export type FinishDecision =
+  | { readonly ok: true; readonly change: Change }
+  /** The very same word again: nothing to write, and all is well. */
+  | { readonly ok: true; readonly change?: undefined }
+  | { readonly ok: false; readonly reason: RunGone }
+
+/**
+ * Ends a run by its worker's word. Accepted exactly when the run is stored as running under this birth and fence; the
+ * clock has no say. `chance` (0 to 1) feeds the jitter of a retry.
+ */
+export function finish(task: Task | undefined, word: Finish, now: number, chance: number): FinishDecision {
+  const run = task?.born === word.born ? task.live[word.fence] : undefined
+  if (task && run) return { ok: true, change: ending(task, run, word, now, chance) }
+  return isRepeat(task, word) ? { ok: true } : refuse(whyGone(task, word))
+}
+
+function ending(task: Task, run: LiveRun, word: Outcome, now: number, chance: number): Change {
+  switch (word.outcome) {
+    case 'succeed':
+      return succeed(task, run, word.result, now)
+    case 'fail':
+      return fail(task, run, word, now, chance)
+    case 'release':
+      return release(task, run, word.delayMs ?? 0, now)
+  }
+}
+
+function succeed(task: Task, run: LiveRun, value: Json | undefined, now: number): Change {
+  const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
+  const stored =
+    value === undefined ? undefined : bodyOf(value, bodyRef.result(task.born, run.fence, value), expiry)
+  const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }) }
+  const draft: Task = { ...task, ...endRuns(task, [String(run.fence)], ending, now), operation: 'succeed' }
+  const done = successes(draft).length >= task.options.concurrency
+  const bodies: BodyWrite[] = stored?.writes ?? []
+  return revise(task, done ? finished(draft, 'succeeded', now) : draft, now, { bodies }).change
+}
+
+function fail(
+  task: Task,
+  run: LiveRun,
+  word: Extract<Outcome, { outcome: 'fail' }>,
+  now: number,
+  chance: number,
+): Change {
+  const error = cutError(word.error, MAX_ERROR_CHARACTERS)
+  const draft = failed(task, run, { error }, now)
+  const bodies = runRecord(task, run.fence, { state: 'failed', error }, now)
+  if (draft.state !== 'open') return revise(task, draft, now, { bodies }).change
+  if (word.fatal) return revise(task, finished(draft, 'failed', now, error), now, { bodies }).change
+  const delayMs = word.retryInMs ?? retryDelayMs(draft, run.workerId, chance)
+  return revise(task, { ...draft, dueAt: now + delayMs, retrying: true }, now, { bodies }).change
+}
+
+/** The draft in which `run` has failed and the failure is counted. */
+export function failed(
+  task: Task,
+  run: LiveRun,
+  more: { error: TaskError; cause?: 'timed-out' },
+  now: number,
+): Task {
+  const runs = endRuns(task, [String(run.fence)], { state: 'failed', ...more }, now)
+  return failureCounted({ ...task, ...runs, operation: 'fail' }, run.workerId, more.error, now)
+}
+
+/** Given back unharmed: no retry is counted. */
+function release(task: Task, run: LiveRun, delayMs: number, now: number): Change {
+  const ending = { state: 'released' as const }
+  const runs = endRuns(task, [String(run.fence)], ending, now)
+  const bodies = runRecord(task, run.fence, ending, now)
+  const dueAt = delayMs > 0 ? now + delayMs : task.dueAt
+  return revise(task, { ...task, ...runs, dueAt, operation: 'release' }, now, { bodies }).change
+}
+
+const ENDING_STATE = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
+
+/** A finish whose answer was lost comes again. The run's end is on record; a result once stored is not compared. */
+function isRepeat(task: Task | undefined, word: Finish): boolean {
+  if (!task || task.born !== word.born) return false
+  const run = task.ended[word.fence]
+  return run !== undefined && run.cause === undefined && run.state === ENDING_STATE[word.outcome]
+}

@@ -1,0 +1,50 @@
+import type { FieldProblem } from './errors.ts'
+
+/** Any JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+
+/** Deeper values are refused, so that no walk over one can overflow the stack. */
+const MAX_DEPTH = 200
+
+/**
+ * The first place where `value` is not JSON that survives storage exactly: integers beyond 2^53, NaN, functions,
+ * undefined members, class instances, or nesting beyond 200 levels. Undefined when all is well.
+ */
+export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem | undefined {
+  if (depth > MAX_DEPTH) return { path, message: `nests deeper than ${MAX_DEPTH} levels` }
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (typeof value === 'number') return numberProblem(value, path)
+  if (typeof value !== 'object') return { path, message: `is ${typeof value}, which JSON cannot hold` }
+  if (!Array.isArray(value) && !isPlain(value))
+    return { path, message: 'is a class instance; give plain JSON' }
+  for (const [name, member] of Object.entries(value)) {
+    const problem = jsonProblem(member, path === '' ? name : `${path}.${name}`, depth + 1)
+    if (problem) return problem
+  }
+  return undefined
+}
+
+function numberProblem(value: number, path: string): FieldProblem | undefined {
+  if (!Number.isFinite(value)) return { path, message: `is ${value}; JSON has finite numbers only` }
+  const tooLarge = Math.abs(value) > Number.MAX_SAFE_INTEGER
+  return tooLarge
+    ? { path, message: 'is beyond ±(2^53 − 1) and would lose digits; send it as a string' }
+    : undefined
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Bytes of the value as JSON text in UTF-8. */
+export function jsonBytes(value: Json): number {
+  return textBytes(JSON.stringify(value))
+}
+
+const encoder = new TextEncoder()
+
+/** Bytes of the text in UTF-8. */
+export function textBytes(text: string): number {
+  return encoder.encode(text).length
+}

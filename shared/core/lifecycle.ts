@@ -1,0 +1,48 @@
+import type { Status } from './status.ts'
+import type { Operation, RunState } from './task.ts'
+
+/** From each of these statuses an operation may lead to each of those. `none`: not there, or removed. */
+export type Move = {
+  readonly from: ReadonlyArray<Status | 'none'>
+  readonly to: ReadonlyArray<Status | 'none'>
+}
+
+const WAITING = ['delayed', 'ready'] as const
+const OPEN = ['delayed', 'ready', 'running'] as const
+const FINAL = ['succeeded', 'failed', 'cancelled'] as const
+
+/**
+ * The lifecycle of a task, whole: what each operation may do to its status. The property tests hold every transition
+ * against it, and the diagram in `docs/lifecycle.md` is checked against it. Time alone moves `delayed` to `ready`.
+ */
+export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
+  publish: [{ from: ['none', ...FINAL], to: WAITING }],
+  update: [{ from: WAITING, to: [...WAITING, 'succeeded', 'failed'] }],
+  claim: [{ from: ['ready', 'running'], to: ['running'] }],
+  beat: [{ from: ['running'], to: ['running'] }],
+  succeed: [{ from: ['running'], to: [...OPEN, 'succeeded'] }],
+  fail: [{ from: ['running'], to: [...OPEN, 'failed'] }],
+  lose: [{ from: ['running'], to: [...OPEN, 'failed'] }],
+  release: [{ from: ['running'], to: OPEN }],
+  expire: [{ from: OPEN, to: ['failed'] }],
+  surface: [
+    { from: ['ready'], to: ['ready'] },
+    { from: ['running'], to: ['running'] },
+  ],
+  patch: [
+    { from: WAITING, to: [...WAITING, 'succeeded', 'failed'] },
+    { from: ['running'], to: [...OPEN, 'succeeded', 'failed'] },
+  ],
+  cancel: [{ from: OPEN, to: ['cancelled'] }],
+  remove: [{ from: [...OPEN, ...FINAL], to: ['none'] }],
+  restart: [{ from: [...WAITING, ...FINAL], to: WAITING }],
+}
+
+/** The states of a run, and who moves it there. A run that has ended never changes again. */
+export const RUN_MOVES: Readonly<Record<Exclude<RunState, 'running'>, readonly Operation[]>> = {
+  succeeded: ['succeed'],
+  failed: ['fail', 'expire'],
+  lost: ['lose', 'claim'],
+  released: ['release'],
+  cancelled: ['cancel', 'patch', 'succeed', 'fail', 'lose'],
+}

@@ -1,0 +1,59 @@
+/** Limits of the product and of the services beneath it. Units stand in the names. */
+
+const KB = 1024
+const SECOND_MS = 1_000
+const DAY_MS = 86_400 * SECOND_MS
+
+export const MAX_BODY_BYTES = 350 * KB
+export const MAX_BATCH_BYTES = 5 * KB * KB
+export const MAX_BATCH_TASKS = 100
+export const MAX_ERROR_CHARACTERS = 4 * KB
+export const MAX_TYPE_LENGTH = 100
+export const MAX_KEY_LENGTH = 200
+export const MAX_DELAY_MS = 3_653 * DAY_MS
+export const MAX_CONCURRENCY = 100
+export const MAX_RETRIES = 1_000
+export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
+export const MAX_CLAIMS = 100
+/** Inputs handed out with one answer to a claim; Lambda answers end at 6 MB. */
+export const MAX_CLAIM_BYTES = 5 * KB * KB
+/** Far from where `aged` order, which takes seconds of priority off a due time, would leave its 16 digits. */
+export const MAX_PRIORITY = 1_000_000_000
+/** Progress stands in the head, beside its run. */
+export const MAX_PROGRESS_BYTES = KB
+
+/**
+ * Bodies up to this size stay in the head item. A head must stay within 1 KB, one write unit: keys, options, run and
+ * history of a plain task measure about 550 bytes, input and result may add one such body each.
+ */
+export const MAX_INLINE_BYTES = 200
+
+/** A head keeps all succeeded runs and so many others; older ones are read from their own items. */
+export const RECENT_RUNS = 5
+/** The API shows all live and succeeded runs and so many others. */
+export const SHOWN_RUNS = 20
+/** An ended run's error in the head is cut here; the full text is an item of its own. */
+export const SHORT_ERROR_CHARACTERS = 120
+
+/** SQS delays a message by at most 15 minutes. Source: SQS quotas. */
+export const MAX_QUEUE_DELAY_MS = 900 * SECOND_MS
+/** EventBridge Scheduler fires up to 60 s after its time; a minute's tasks are fetched this much earlier. */
+export const MINUTE_LEAD_MS = 120 * SECOND_MS
+/** A look comes this much after the time it looks for, so that a heartbeat on its way can land. */
+export const LOOK_SLACK_MS = 500
+
+/** Queues keep a message this long: what fell due before that cannot be in one any more. */
+export const MESSAGE_LIFE_MS = 4 * DAY_MS
+/** A tombstone outlives every message (4 days in queues, 14 in dead-letter queues) and the stream (24 hours). */
+export const TOMBSTONE_MS = 15 * DAY_MS
+/** Bodies outlive their task's expected end by this much; changing an item's TTL costs its whole size in units. */
+export const BODY_GRACE_MS = 30 * DAY_MS
+/** Open tasks do not expire; heads get a TTL at their end. */
+export const DEFAULT_RETENTION_MS = 7 * DAY_MS
+
+/** Partitions per type and bucket of the indexes: each takes 1,000 write units a second. */
+export const DEFAULT_SHARDS = 4
+export const MAX_SHARDS = 64
+
+/** Version of the stored form; code refuses items that carry a larger one. */
+export const SCHEMA_VERSION = 1

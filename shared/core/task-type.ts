@@ -1,0 +1,65 @@
+import { hash32 } from './hash.ts'
+import { DEFAULT_SHARDS } from './limits.ts'
+import type { PartialOptions } from './options.ts'
+import type { Ordering, TypeKind } from './task.ts'
+
+/** How a `webhook` type calls its receiver. */
+export type WebhookSettings = {
+  /** Where to POST; left out by the shipped type, whose tasks bring their URL as input. */
+  readonly url?: string
+  readonly timeoutMs?: number
+  /** Name of the secret that signs the calls. */
+  readonly secretName?: string
+  /** Whether private and loopback addresses may be called. */
+  readonly allowPrivate?: boolean
+}
+
+/** What is set of a task type: by `PUT /v1/types/{type}`, or by the deployment of its handler. */
+export type TypeConfiguration = {
+  readonly kind: TypeKind
+  readonly defaults: PartialOptions & { readonly priority?: number }
+  readonly ordering?: Ordering
+  /** Partitions of its indexes; may only grow. */
+  readonly shards?: number
+  readonly webhook?: WebhookSettings
+}
+
+/** A task type as stored. */
+export type TaskType = {
+  readonly type: string
+  readonly configuration: TypeConfiguration
+  readonly paused: boolean
+  /** Since when a deployed handler serves it; undefined: none does. HTTP types need none. */
+  readonly handlerSince?: number
+  /** Grows with every change. */
+  readonly version: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** The order in which a type's tasks are run unless it says otherwise. */
+export function defaultOrdering(kind: TypeKind): Ordering {
+  return kind === 'http' ? 'priority' : 'arrival'
+}
+
+/**
+ * The type whose queue and function serve the tasks of `type`: all webhook types share those of the shipped one.
+ */
+export function servingType(type: string, kind: TypeKind): string {
+  return kind === 'webhook' ? 'webhook' : type
+}
+
+/** Over how many partitions each bucket of the type's indexes is spread. */
+export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number {
+  return shards
+}
+
+/** The partitions of each bucket of the type's indexes. */
+export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>): number[] {
+  return [...Array(shardsOf(configuration)).keys()]
+}
+
+/** The partition a new task of the type goes to. */
+export function shardOf(id: string, configuration: TypeConfiguration): number {
+  return hash32(id) % shardsOf(configuration)
+}

@@ -1,0 +1,172 @@
+/**
+ * The words of Baton, and the value they are about.
+ *
+ * - task      one piece of work of a type, named by `type` + `key`; its id is `type:key`
+ * - birth     the ULID of one incarnation of a key (`born`); nothing of an earlier one can touch a later one
+ * - claim     the conditional write by which a worker takes a task
+ * - run       one worker's hold on one task, from claim to its end
+ * - lease     the time until which a run is safe from takeover; each heartbeat moves it
+ * - fence     a number that grows with every claim of the task; every later write of that run carries it
+ * - wake      the next time the task must be looked at; a look is the timer message that says so
+ * - place     where a task waits that must be found without a message
+ * - target    a worker that a task names in `workerIds`; a marker of its own tells it that it may take the task
+ * - revision  grows with every change but heartbeats; a write names the revision it was decided on
+ *
+ * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
+ */
+import type { Json } from './json.ts'
+import type { Options } from './options.ts'
+
+/** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
+export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
+
+/** Who works on the tasks of a type. */
+export type TypeKind = 'handler' | 'http' | 'webhook'
+
+/** In which order the open tasks of a type are run. */
+export type Ordering = 'arrival' | 'priority' | 'aged'
+
+/** Input or result: in the head when small, else an item of its own, found by `ref` and kept until `expiresAt`. */
+export type Body =
+  | { readonly inline: Json }
+  | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
+
+export type TaskError = { readonly name: string; readonly message: string; readonly stack?: string }
+
+export type LiveRun = {
+  readonly fence: number
+  readonly workerId: string
+  readonly startedAt: number
+  readonly leaseUntil: number
+  /** How long its lease is, where the task's option has been changed since its claim. */
+  readonly leaseMs?: number
+  /** The run's own limit, as its claim found it: options that change later apply at the next claim. */
+  readonly timeoutAt?: number
+  readonly progress?: Json
+}
+
+export type EndedRunState = 'succeeded' | 'failed' | 'lost' | 'released' | 'cancelled'
+export type RunState = 'running' | EndedRunState
+
+/** Why a run ended other than by its worker's word. */
+export type EndCause = 'excluded' | 'timed-out'
+
+export type EndedRun = {
+  readonly fence: number
+  readonly workerId: string
+  readonly state: EndedRunState
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly result?: Body
+  readonly error?: TaskError
+  readonly cause?: EndCause
+  readonly progress?: Json
+}
+
+/** The last operation on a task, stored with it: what the stream's reader sees as the reason of a change. */
+export type Operation =
+  | 'publish'
+  | 'update'
+  | 'claim'
+  | 'beat'
+  | 'succeed'
+  | 'fail'
+  | 'lose'
+  | 'release'
+  | 'expire'
+  | 'surface'
+  | 'patch'
+  | 'cancel'
+  | 'remove'
+  | 'restart'
+
+/** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
+export type View = { readonly bucket: 'open' | 'succeeded' | 'failed' | 'cancelled'; readonly sort: number }
+
+/** Where the task waits for machinery, and its position there (compares as text). At most one. */
+export type Place = { readonly name: string; readonly order: string }
+
+export type Task = {
+  readonly id: string
+  readonly type: string
+  readonly key: string
+  readonly kind: TypeKind
+  readonly ordering: Ordering
+  readonly born: string
+  readonly revision: number
+  readonly operation: Operation
+  readonly state: TaskState
+  readonly dueAt: number
+  /** Set while `dueAt` is the time of a retry. */
+  readonly retrying: boolean
+  readonly deadlineAt?: number
+  readonly priority: number
+  readonly userId?: string
+  readonly tags?: Readonly<Record<string, string>>
+  /** W3C trace context the task was published under. */
+  readonly traceparent?: string
+  readonly options: Options
+  readonly input?: Body
+  /** The last fence handed out. */
+  readonly fence: number
+  readonly live: Readonly<Record<string, LiveRun>>
+  /** All succeeded runs and the last few others, by fence. */
+  readonly ended: Readonly<Record<string, EndedRun>>
+  /** Failed and lost runs, in all and (retry scope `worker`) by worker. */
+  readonly failures: number
+  readonly failuresBy: Readonly<Record<string, number>>
+  readonly error?: TaskError
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  readonly expiresAt?: number
+  /** Which partition of its type's indexes it is in. */
+  readonly shard: number
+  readonly view?: View
+  readonly place?: Place
+}
+
+export function taskId(type: string, key: string): string {
+  return `${type}:${key}`
+}
+
+/** Type and key of an id. A type has no colon; a key may. Undefined when `id` is none. */
+export function splitTaskId(id: string): { type: string; key: string } | undefined {
+  const colon = id.indexOf(':')
+  if (colon < 1 || colon === id.length - 1) return undefined
+  return { type: id.slice(0, colon), key: id.slice(colon + 1) }
+}
+
+/** A run's public id: stable, and unlike that of any other run of the key. */
+export function runId(born: string, fence: number): string {
+  return `${born}.${fence}`
+}
+
+/** Birth and fence of a run's id; undefined when `id` is none. */
+export function splitRunId(id: string): { born: string; fence: number } | undefined {
+  const match = /^([0-9A-HJKMNP-TV-Z]{26})\.([1-9][0-9]{0,14})$/.exec(id)
+  return match?.[1] && match[2] ? { born: match[1], fence: Number(match[2]) } : undefined
+}
+
+/** Whether only listed workers may take the task. Each is told by a marker of its own, never by the type's queue. */
+export function isTargeted({ options }: Task): boolean {
+  return options.workerIds.length > 0
+}
+
+export function liveRuns(task: Task): LiveRun[] {
+  return Object.values(task.live)
+}
+
+export function endedRuns(task: Task): EndedRun[] {
+  return Object.values(task.ended)
+}
+
+export function successes(task: Task): EndedRun[] {
+  return endedRuns(task).filter(run => run.state === 'succeeded')
+}
+
+/** Slots that neither a success nor a live run holds. */
+export function openSlots(task: Task): number {
+  return task.options.concurrency - successes(task).length - liveRuns(task).length
+}

@@ -1,0 +1,99 @@
+import { type Change, type Decision, refuse, revise } from './change.ts'
+import { expire, isPastDeadline } from './deadline.ts'
+import { runRecord } from './end-runs.ts'
+import { failed } from './finish.ts'
+import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from './limits.ts'
+import { leaseEnded, lose } from './lose.ts'
+import { indexed, minuteOf, readyPlace } from './place.ts'
+import { retryDelayMs } from './settle.ts'
+import { awaitedWorkers } from './targeted.ts'
+import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from './task.ts'
+
+/**
+ * What must be sent so that a task is looked at when it must be: all derived from the stored task, so that sending it
+ * again is harmless and the sweeper can repair whatever got lost by planning again.
+ */
+export type Plan = {
+  /** Tell the type's workers at this time. */
+  readonly dispatchAt?: number
+  /** Mark the task now for each of these workers: it is due, and theirs alone. */
+  readonly markFor?: readonly string[]
+  /** Send a look that arrives at this time (a long way off: as far as a queue can delay, then again). */
+  readonly lookAt?: number
+  /** Make sure this minute's schedule exists (minutes since the epoch). */
+  readonly minute?: number
+}
+
+/** The plan for a task as it stands. */
+export function plan(task: Task, now: number): Plan {
+  if (task.state !== 'open') return {}
+  const hasSlot = openSlots(task) > 0
+  const isFar = hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS
+  const lookAt = nextLook(task, now, isFar)
+  const dispatches = hasSlot && !isFar && task.kind !== 'http' && !isTargeted(task)
+  const marks = hasSlot && task.dueAt <= now && isTargeted(task)
+  return {
+    ...(isFar && { minute: minuteOf(task.dueAt) }),
+    ...(dispatches && { dispatchAt: Math.max(task.dueAt, now) }),
+    ...(marks && { markFor: awaitedWorkers(task) }),
+    ...(lookAt !== undefined && { lookAt }),
+  }
+}
+
+/** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */
+export function nextWake(task: Task, now: number): number | undefined {
+  const { dispatchAt, markFor, lookAt, minute } = plan(task, now)
+  const times = [dispatchAt, markFor && now, lookAt, minute === undefined ? undefined : task.dueAt].filter(
+    time => time !== undefined,
+  )
+  return times.length > 0 ? Math.min(...times) : undefined
+}
+
+function nextLook(task: Task, now: number, isFar: boolean): number | undefined {
+  const times = liveRuns(task)
+    .flatMap(run => [run.leaseUntil, runLimit(run)])
+    .map(time => time + LOOK_SLACK_MS)
+  if (task.deadlineAt !== undefined && (!isFar || task.deadlineAt < task.dueAt)) times.push(task.deadlineAt)
+  if (openSlots(task) > 0 && !isFar && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  const next = Math.min(...times)
+  return Number.isFinite(next) ? next : undefined
+}
+
+/** What no dispatch tells of: over HTTP a task must move to its ready place, a targeted one must be marked. */
+function isLookedAtWhenDue(task: Task, now: number): boolean {
+  if (isTargeted(task)) return task.dueAt > now
+  return task.kind === 'http' && task.place?.name !== readyPlace(task.type, task.shard)
+}
+
+function runLimit(run: LiveRun): number {
+  return run.timeoutAt ?? Number.POSITIVE_INFINITY
+}
+
+/**
+ * What a look finds: a passed deadline, a run that is lost or over its limit, a task of an HTTP type that has become
+ * due and moves to its ready place. Refused when the task needs nothing yet; the look is then armed anew.
+ */
+export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
+  if (task.state !== 'open') return refuse('nothing-yet')
+  if (isPastDeadline(task, now)) return { ok: true, change: expire(task, now) }
+  if (liveRuns(task).some(run => leaseEnded(run, now))) {
+    const lost = lose(task, now)
+    if (lost.ok) return lost
+  }
+  const overdue = liveRuns(task).find(run => runLimit(run) <= now)
+  if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
+  const surfaced = indexed(task, now)
+  if (surfaced.place !== undefined && surfaced.place.name !== task.place?.name) {
+    return revise(task, { ...task, operation: 'surface' }, now)
+  }
+  return refuse('nothing-yet')
+}
+
+function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change {
+  const error = { name: 'TimedOut', message: `the run took longer than ${runLimit(run) - run.startedAt} ms` }
+  const draft = failed(task, run, { error, cause: 'timed-out' }, now)
+  const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
+  if (draft.state !== 'open') return revise(task, draft, now, { bodies }).change
+  const dueAt = now + retryDelayMs(draft, run.workerId, chance)
+  return revise(task, { ...draft, dueAt, retrying: true }, now, { bodies }).change
+}

@@ -1,0 +1,25 @@
+/** What tells a worker that a task is meant for it: the task as it stood when it could be claimed. */
+export type Marker = {
+  readonly workerId: string
+  readonly taskId: string
+  readonly born: string
+  readonly revision: number
+}
+
+/** A worker as it announces itself. Times are milliseconds since the epoch. */
+export type Worker = {
+  readonly workerId: string
+  readonly kind: 'standalone' | 'http'
+  readonly version?: string
+  /** Types whose tasks it takes. */
+  readonly types: readonly string[]
+  /** How many tasks it runs, as far as it says so itself. */
+  readonly running?: number
+  readonly startedAt: number
+  readonly lastSeen: number
+}
+
+/** A marker outlives a worker's absence; the sweeper writes those anew whose task waits longer. */
+export const MARKER_LIFE_MS = 86_400_000
+/** A worker that has shown no sign of life for so long counts as gone. */
+export const WORKER_LIFE_MS = 30_000

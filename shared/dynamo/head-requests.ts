@@ -1,0 +1,83 @@
+import type {
+  BatchGetCommandInput,
+  GetCommandInput,
+  PutCommandInput,
+  UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import type { Change } from '../core/change.ts'
+import type { Task } from '../core/task.ts'
+import { changedPaths } from './changed-paths.ts'
+import { updateExpression } from './expressions.ts'
+import { guardExpression } from './guard-clauses.ts'
+import { headItem } from './items.ts'
+import { HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from './keys.ts'
+import { METERED } from './sending.ts'
+
+/**
+ * Names one write of a head, so that a request repeated after its answer was lost recognises its own work. Heartbeats
+ * carry none: repeating one changes nothing, and theirs would hide that of the write before.
+ */
+export const TOKEN_ATTRIBUTE = 'tok'
+
+/**
+ * Heartbeats change these without a new revision: they mark the item as beaten, and the first of a handler's run
+ * enters the running place. So a write decided before such a beat must state them even where it means no change: else
+ * the stream's filter would drop it as a beat, and an ended task would stay in the running place.
+ */
+const CHANGED_BY_BEATS = [OPERATION_ATTRIBUTE, 'ppk', 'psk']
+
+function headKey(id: string) {
+  return { pk: id, sk: HEAD_SORT_KEY }
+}
+
+/** Strongly consistent. */
+export function getHead(table: string, id: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: headKey(id), ConsistentRead: true }
+}
+
+/** Eventually consistent; at most 100 different ids. */
+export function batchGetHeads(table: string, ids: readonly string[]): BatchGetCommandInput {
+  return { ...METERED, RequestItems: { [table]: { Keys: ids.map(headKey) } } }
+}
+
+/** Guard: nothing under this id. */
+export function putHead(table: string, { after, guard }: Change, token: string): PutCommandInput {
+  const { text, names } = guardExpression(guard)
+  return {
+    ...METERED,
+    TableName: table,
+    Item: { ...headItem(after), [TOKEN_ATTRIBUTE]: token },
+    ConditionExpression: text,
+    ExpressionAttributeNames: names,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+/** Guard: the change's own. */
+export function updateHead(
+  table: string,
+  { before, after, guard }: Change & { readonly before: Task },
+  token: string,
+): UpdateCommandInput {
+  const isBeat = after.operation === 'beat'
+  const paths = changedPaths(
+    headItem(before),
+    headItem(after),
+    isBeat ? [OPERATION_ATTRIBUTE] : CHANGED_BY_BEATS,
+  )
+  const update = updateExpression(
+    isBeat ? paths : { ...paths, set: [...paths.set, [[TOKEN_ATTRIBUTE], token]] },
+  )
+  const condition = guardExpression(guard)
+  return {
+    ...METERED,
+    TableName: table,
+    Key: headKey(after.id),
+    UpdateExpression: update.text,
+    ConditionExpression: condition.text,
+    ExpressionAttributeNames: { ...update.names, ...condition.names },
+    ExpressionAttributeValues: { ...update.values, ...condition.values },
+    ReturnValues: isBeat ? 'ALL_NEW' : 'NONE',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}

@@ -1,0 +1,242 @@
+import { BatonError } from '../core/errors.ts'
+import { indexKeys } from '../core/index-keys.ts'
+import { optionDifferences, type PartialOptions, resolveOptions } from '../core/options.ts'
+import {
+  type Operation,
+  type Ordering,
+  splitTaskId,
+  type Task,
+  type TaskState,
+  type TypeKind,
+  type View,
+} from '../core/task.ts'
+import { defaultOrdering } from '../core/task-type.ts'
+import { type AttributeValue, plainItem } from './attribute-values.ts'
+import { defined } from './defined.ts'
+import { HEAD_SORT_KEY } from './keys.ts'
+import {
+  type BodyValue,
+  bodyFrom,
+  bodyValue,
+  type EndedValue,
+  endedFrom,
+  endedValue,
+  errorFrom,
+  errorValue,
+  type LiveValue,
+  liveFrom,
+  liveValue,
+} from './run-values.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
+
+/** Heads and back. What equals its default is left out: a head is to stay within one write unit. */
+
+/** The head of a task. `docs/data-model.md` explains each attribute. */
+export type HeadItem = {
+  readonly pk: string
+  readonly sk: typeof HEAD_SORT_KEY
+  readonly v: number
+  readonly born: string
+  readonly rev: number
+  readonly op: Operation
+  readonly state?: TaskState
+  readonly kind?: TypeKind
+  readonly order?: Ordering
+  readonly due: number
+  readonly retrying?: boolean
+  readonly deadline?: number
+  readonly priority?: number
+  readonly tags?: string
+  readonly trace?: string
+  readonly options?: string
+  readonly input?: BodyValue
+  readonly fence?: number
+  readonly live?: Readonly<Record<string, LiveValue>>
+  readonly ended?: Readonly<Record<string, EndedValue>>
+  readonly failures?: number
+  readonly failuresBy?: Readonly<Record<string, number>>
+  readonly error?: string
+  readonly created: number
+  readonly updated: number
+  readonly started?: number
+  readonly finished?: number
+  readonly expires?: number
+  readonly ttl?: number
+  readonly shard?: number
+  readonly vpk?: string
+  readonly vsk?: number
+  readonly ppk?: string
+  readonly psk?: string
+  readonly opk?: string
+  readonly osk?: number
+}
+
+export function headItem(task: Task): HeadItem {
+  return defined({
+    pk: task.id,
+    sk: HEAD_SORT_KEY,
+    ...SCHEMA,
+    ...identityOf(task),
+    ...timesOf(task),
+    ...runsOf(task),
+    ...indexAttributesOf(task),
+  }) as HeadItem
+}
+
+function identityOf(task: Task) {
+  return {
+    born: task.born,
+    rev: task.revision,
+    op: task.operation,
+    state: unless('open', task.state),
+    kind: unless('handler', task.kind),
+    order: unless(defaultOrdering(task.kind), task.ordering),
+    priority: unless(0, task.priority),
+    tags: task.tags && JSON.stringify(task.tags),
+    trace: task.traceparent,
+    options: unless('{}', JSON.stringify(optionDifferences(task.options))),
+    input: task.input && bodyValue(task.input),
+  }
+}
+
+function timesOf(task: Task) {
+  return {
+    due: task.dueAt,
+    retrying: unless(false, task.retrying),
+    deadline: task.deadlineAt,
+    created: task.createdAt,
+    updated: task.updatedAt,
+    started: task.startedAt,
+    finished: task.finishedAt,
+    expires: task.expiresAt,
+    ttl: task.expiresAt === undefined ? undefined : ttlSeconds(task.expiresAt),
+  }
+}
+
+function runsOf(task: Task) {
+  return {
+    fence: unless(0, task.fence),
+    live: mapOf(task.live, liveValue),
+    ended: mapOf(task.ended, endedValue),
+    failures: unless(0, task.failures),
+    failuresBy: failuresMap(task.failuresBy),
+    error: task.error && errorValue(task.error),
+  }
+}
+
+function indexAttributesOf(task: Task) {
+  const { view, place, owner } = indexKeys(task)
+  return {
+    shard: unless(0, task.shard),
+    vpk: view?.partition,
+    vsk: view?.sort,
+    ppk: place?.partition,
+    psk: place?.sort,
+    opk: owner?.partition,
+    osk: owner?.sort,
+  }
+}
+
+/** @throws BatonError `newer-schema` for an item that newer code has written. */
+export function taskFromItem(item: Item): Task {
+  assertKnownSchema(item)
+  const head = item as HeadItem
+  const name = splitTaskId(head.pk)
+  if (!name) throw new BatonError('invalid', `the item ${head.pk} is a head, but its key is no task's id`)
+  const kind = head.kind ?? 'handler'
+  return defined({
+    id: head.pk,
+    ...name,
+    kind,
+    ordering: head.order ?? defaultOrdering(kind),
+    born: head.born,
+    revision: head.rev,
+    operation: head.op,
+    state: head.state ?? 'open',
+    ...timesFrom(head),
+    priority: head.priority ?? 0,
+    userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
+    tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
+    traceparent: head.trace,
+    options: resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions),
+    input: head.input === undefined ? undefined : bodyFrom(head.input),
+    ...runsFrom(head),
+    shard: head.shard ?? 0,
+    view: viewFrom(head),
+    place: head.ppk === undefined ? undefined : { name: head.ppk, order: head.psk ?? '' },
+  })
+}
+
+const OWNER_PREFIX_LENGTH = 'user#'.length
+
+function timesFrom(head: HeadItem) {
+  return {
+    dueAt: head.due,
+    retrying: head.retrying ?? false,
+    deadlineAt: head.deadline,
+    createdAt: head.created,
+    updatedAt: head.updated,
+    startedAt: head.started,
+    finishedAt: head.finished,
+    expiresAt: head.expires,
+  }
+}
+
+function runsFrom(head: HeadItem) {
+  return {
+    fence: head.fence ?? 0,
+    live: runMap(head.live, liveFrom),
+    ended: runMap(head.ended, endedFrom),
+    failures: head.failures ?? 0,
+    failuresBy: failuresFrom(head.failuresBy),
+    error: head.error === undefined ? undefined : errorFrom(head.error),
+  }
+}
+
+function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
+  if (vpk === undefined || vsk === undefined) return undefined
+  return { bucket: vpk.split('#')[1] as View['bucket'], sort: vsk }
+}
+
+/**
+ * The task in a record of the table's stream; undefined when the record is about another kind of item.
+ *
+ * @throws BatonError `newer-schema` for an item that newer code has written.
+ */
+export function taskFromImage(image: Readonly<Record<string, AttributeValue>>): Task | undefined {
+  return image.sk?.S === HEAD_SORT_KEY ? taskFromItem(plainItem(image)) : undefined
+}
+
+function unless<T>(absent: T, value: T): T | undefined {
+  return value === absent ? undefined : value
+}
+
+/** Absent when empty: a path into it is then written as the whole map. */
+function mapOf<T, V>(
+  record: Readonly<Record<string, T>>,
+  value: (member: T) => V,
+): Record<string, V> | undefined {
+  const members = Object.entries(record).map(([name, member]) => [name, value(member)] as const)
+  return members.length > 0 ? Object.fromEntries(members) : undefined
+}
+
+function runMap<V, R>(
+  map: Readonly<Record<string, V>> | undefined,
+  from: (fence: number, value: V) => R,
+): Record<string, R> {
+  return Object.fromEntries(
+    Object.entries(map ?? {}).map(([fence, value]) => [fence, from(Number(fence), value)]),
+  )
+}
+
+/** Workers choose their ids; the mark keeps one called `__proto__` an ordinary key. */
+const WORKER_MARK = '~'
+
+function failuresMap(failuresBy: Task['failuresBy']): Record<string, number> | undefined {
+  const marked = Object.entries(failuresBy).map(([worker, count]) => [WORKER_MARK + worker, count] as const)
+  return marked.length > 0 ? Object.fromEntries(marked) : undefined
+}
+
+function failuresFrom(map: HeadItem['failuresBy']): Record<string, number> {
+  return Object.fromEntries(Object.entries(map ?? {}).map(([worker, count]) => [worker.slice(1), count]))
+}

@@ -1,0 +1,44 @@
+/**
+ * Every key and index of the one table. The constructs build the table from this file, the requests use it, and
+ * `docs/data-model.md` explains it.
+ */
+
+/** Attribute names of the table's primary key. Both are strings. */
+export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const
+
+/** Items expire (DynamoDB TTL, unix seconds) by this attribute. */
+export const TTL_ATTRIBUTE = 'ttl'
+
+/** Secondary indexes. All are keys-only and sparse: an item without the attributes is not in them and costs nothing. */
+export const INDEXES = {
+  /** For people: tasks of a type by bucket, sorted by due time while open, by end time afterwards (ms, number). */
+  view: { name: 'view', partition: 'vpk', sort: 'vsk', sortType: 'N' },
+  /** For machinery: tasks that wait where they must be found without a message; sorted by their order (string). */
+  place: { name: 'place', partition: 'ppk', sort: 'psk', sortType: 'S' },
+  /** Tasks of a user, sorted by creation (ms, number). */
+  owner: { name: 'owner', partition: 'opk', sort: 'osk', sortType: 'N' },
+} as const
+
+/** The sort key of a task's head item; its partition key is the task's id. */
+export const HEAD_SORT_KEY = 'head'
+
+/** Attribute of a head that names the last operation on it; the stream's filter drops `BEAT`. */
+export const OPERATION_ATTRIBUTE = 'op'
+export const BEAT_OPERATION = 'beat'
+
+/** All task types stand in one partition, by name, so that one query lists them. */
+export const TYPES_PARTITION = 'types'
+
+/** The markers of one worker stand in one partition, by task id. */
+export function targetPartition(workerId: string): string {
+  return `target#${workerId}`
+}
+
+/** All workers that announce themselves stand in one partition, by id. */
+export const WORKERS_PARTITION = 'workers'
+
+/** Small records of the machinery, one item each. */
+export function recordPartition(name: string): string {
+  return `record#${name}`
+}
+export const RECORD_SORT_KEY = 'record'

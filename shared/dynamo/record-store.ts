@@ -1,0 +1,21 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import type { Clock, RecordStore } from '../ports.ts'
+import { getRecord, putRecord } from './record-requests.ts'
+import { answerOf } from './sending.ts'
+import { recordFromItem } from './side-items.ts'
+
+/** Records of the machinery in a DynamoDB table with the keys of `keys.ts`. Expired ones count as gone. */
+export function createRecordStore(
+  documents: DynamoDBDocumentClient,
+  { table, clock }: { readonly table: string; readonly clock: Pick<Clock, 'now'> },
+): RecordStore {
+  return {
+    get: async name => {
+      const { Item } = await answerOf(documents.send(new GetCommand(getRecord(table, name))))
+      return Item && recordFromItem(Item, clock.now())
+    },
+    put: async (name, value, expiresAt) => {
+      await answerOf(documents.send(new PutCommand(putRecord(table, name, value, expiresAt))))
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import type { Json } from '../core/json.ts'
+import type { Body, EndCause, EndedRun, EndedRunState, LiveRun, TaskError } from '../core/task.ts'
+import { defined } from './defined.ts'
+
+/**
+ * The parts of a head as attribute values. JSON of users is kept as JSON text, since DynamoDB's own maps would lose
+ * lone surrogates and know no key `__proto__`; a body kept apart is a map, so the two cannot be mistaken.
+ */
+
+export type BodyValue = string | { readonly ref: string; readonly bytes: number; readonly expires: number }
+
+export function bodyValue(body: Body): BodyValue {
+  if ('inline' in body) return JSON.stringify(body.inline)
+  return { ref: body.ref, bytes: body.bytes, expires: body.expiresAt }
+}
+
+export function bodyFrom(value: BodyValue): Body {
+  if (typeof value === 'string') return { inline: JSON.parse(value) as Json }
+  return { ref: value.ref, bytes: value.bytes, expiresAt: value.expires }
+}
+
+/** Name, message and stack as JSON text. */
+export function errorValue({ name, message, stack }: TaskError): string {
+  return JSON.stringify(stack === undefined ? [name, message] : [name, message, stack])
+}
+
+export function errorFrom(value: string): TaskError {
+  const [name, message, stack] = JSON.parse(value) as [string, string, string?]
+  return { name, message, ...(stack !== undefined && { stack }) }
+}
+
+/** A live run; its fence is its key in the map. */
+export type LiveValue = {
+  readonly by: string
+  readonly at: number
+  readonly lease: number
+  readonly length?: number
+  readonly limit?: number
+  readonly progress?: string
+}
+
+export function liveValue(run: LiveRun): LiveValue {
+  return defined({
+    by: run.workerId,
+    at: run.startedAt,
+    lease: run.leaseUntil,
+    length: run.leaseMs,
+    limit: run.timeoutAt,
+    progress: jsonText(run.progress),
+  })
+}
+
+export function liveFrom(fence: number, value: LiveValue): LiveRun {
+  return defined({
+    fence,
+    workerId: value.by,
+    startedAt: value.at,
+    leaseUntil: value.lease,
+    leaseMs: value.length,
+    timeoutAt: value.limit,
+    progress: parsedJson(value.progress),
+  })
+}
+
+/** An ended run; its fence is its key in the map, or stands in its record. */
+export type EndedValue = {
+  readonly by: string
+  readonly state: EndedRunState
+  readonly at: number
+  readonly end: number
+  readonly result?: BodyValue
+  readonly error?: string
+  readonly cause?: EndCause
+  readonly progress?: string
+}
+
+export function endedValue(run: EndedRun): EndedValue {
+  return defined({
+    by: run.workerId,
+    state: run.state,
+    at: run.startedAt,
+    end: run.endedAt,
+    result: run.result && bodyValue(run.result),
+    error: run.error && errorValue(run.error),
+    cause: run.cause,
+    progress: jsonText(run.progress),
+  })
+}
+
+export function endedFrom(fence: number, value: EndedValue): EndedRun {
+  return defined({
+    fence,
+    workerId: value.by,
+    state: value.state,
+    startedAt: value.at,
+    endedAt: value.end,
+    result: value.result === undefined ? undefined : bodyFrom(value.result),
+    error: value.error === undefined ? undefined : errorFrom(value.error),
+    cause: value.cause,
+    progress: parsedJson(value.progress),
+  })
+}
+
+function jsonText(value: Json | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value)
+}
+
+function parsedJson(text: string | undefined): Json | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as Json)
+}

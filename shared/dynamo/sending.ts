@@ -1,0 +1,62 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { BatonError } from '../core/errors.ts'
+import { plainItem } from './attribute-values.ts'
+import type { Item } from './stored-form.ts'
+
+/** Asked in every request, so that whoever meters calls sees their units by index. */
+export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
+
+/** What a conditional write came to: its answer, or the item that stood in its way. */
+export type Conditional<T> = { readonly answer: T } | { readonly refusedBy: Item | undefined }
+
+/**
+ * The answer of a request.
+ *
+ * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries.
+ */
+export async function answerOf<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request
+  } catch (error) {
+    throw isOutage(error) ? unavailable(error) : error
+  }
+}
+
+/** As `answerOf`, with a condition that did not hold as a value. */
+export async function conditional<T>(request: Promise<T>): Promise<Conditional<T>> {
+  try {
+    return { answer: await answerOf(request) }
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error
+    return { refusedBy: error.Item && plainItem(error.Item) }
+  }
+}
+
+export function unavailable(cause: unknown): BatonError {
+  const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+  return new BatonError('unavailable', `the table does not answer: ${reason}`, { cause })
+}
+
+const THROTTLED = [
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingException',
+  'ReplicatedWriteConflictException',
+]
+
+/** Refusals that are answers (bad requests, missing rights) are bugs or misconfiguration and pass as they are. */
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }
+  if (THROTTLED.includes(error.name)) return true
+  const status = metadata?.httpStatusCode
+  return status === undefined ? isNetworkError(error) : status >= 500
+}
+
+const NETWORK_CODES =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+
+function isNetworkError(error: Error): boolean {
+  const { code } = error as { code?: unknown }
+  return error.name === 'TimeoutError' || error.name === 'AbortError' || NETWORK_CODES.test(String(code))
+}

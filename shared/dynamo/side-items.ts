@@ -1,0 +1,101 @@
+import type { BodyWrite } from '../core/change.ts'
+import type { Json } from '../core/json.ts'
+import type { EndedRun } from '../core/task.ts'
+import type { TaskType } from '../core/task-type.ts'
+import { MARKER_LIFE_MS, type Marker, WORKER_LIFE_MS, type Worker } from '../core/worker.ts'
+import {
+  RECORD_SORT_KEY,
+  recordPartition,
+  TYPES_PARTITION,
+  targetPartition,
+  WORKERS_PARTITION,
+} from './keys.ts'
+import { type EndedValue, endedFrom, endedValue } from './run-values.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
+
+/** All items that are no heads, and back: bodies, run records, task types, records of the machinery, markers, workers. */
+
+/** An input, a result, or the record of an ended run. */
+export function bodyItem(id: string, write: BodyWrite): Item {
+  const key = { pk: id, sk: write.ref, ...SCHEMA, ttl: ttlSeconds(write.expiresAt) }
+  return 'run' in write
+    ? { ...key, fence: write.run.fence, run: endedValue(write.run) }
+    : { ...key, json: JSON.stringify(write.value) }
+}
+
+export function bodyFromItem(item: Item): Json {
+  assertKnownSchema(item)
+  return JSON.parse(item.json as string) as Json
+}
+
+export function runFromItem(item: Item): EndedRun {
+  assertKnownSchema(item)
+  return endedFrom(item.fence as number, item.run as EndedValue)
+}
+
+export function typeItem(type: TaskType): Item {
+  return {
+    pk: TYPES_PARTITION,
+    sk: type.type,
+    ...SCHEMA,
+    version: type.version,
+    json: JSON.stringify(type),
+  }
+}
+
+export function typeFromItem(item: Item): TaskType {
+  return bodyFromItem(item) as unknown as TaskType
+}
+
+export function recordItem(name: string, value: Json, expiresAt: number): Item {
+  return {
+    pk: recordPartition(name),
+    sk: RECORD_SORT_KEY,
+    ...SCHEMA,
+    json: JSON.stringify(value),
+    expires: expiresAt,
+    ttl: ttlSeconds(expiresAt),
+  }
+}
+
+/** The record, unless it has expired (DynamoDB deletes it days later). */
+export function recordFromItem(item: Item, now: number): Json | undefined {
+  return (item.expires as number) > now ? bodyFromItem(item) : undefined
+}
+
+export function markerItem({ workerId, taskId, born, revision }: Marker, now: number): Item {
+  const expires = now + MARKER_LIFE_MS
+  return {
+    pk: targetPartition(workerId),
+    sk: taskId,
+    ...SCHEMA,
+    born,
+    rev: revision,
+    expires,
+    ttl: ttlSeconds(expires),
+  }
+}
+
+/** The marker, unless it has expired. */
+export function markerFromItem(item: Item, workerId: string, now: number): Marker | undefined {
+  assertKnownSchema(item)
+  if ((item.expires as number) <= now) return undefined
+  return { workerId, taskId: item.sk as string, born: item.born as string, revision: item.rev as number }
+}
+
+export function workerItem(worker: Worker): Item {
+  return {
+    pk: WORKERS_PARTITION,
+    sk: worker.workerId,
+    ...SCHEMA,
+    seen: worker.lastSeen,
+    json: JSON.stringify(worker),
+    ttl: ttlSeconds(worker.lastSeen + WORKER_LIFE_MS),
+  }
+}
+
+/** The worker, if it has shown a sign of life lately. */
+export function workerFromItem(item: Item, now: number): Worker | undefined {
+  const isLive = (item.seen as number) + WORKER_LIFE_MS > now
+  return isLive ? (bodyFromItem(item) as unknown as Worker) : undefined
+}

@@ -1,0 +1,186 @@
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import type { BodyWrite, Change } from '../core/change.ts'
+import type { EndedRun, Task } from '../core/task.ts'
+import type { Applied, Chance, Clock, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports.ts'
+import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-requests.ts'
+import { batchGetHeads, getHead, putHead, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
+import { countIndex, entryFrom, queryIndex, withinBounds } from './index-requests.ts'
+import { taskFromItem } from './items.ts'
+import { answerOf, type Conditional, conditional, unavailable } from './sending.ts'
+import { bodyFromItem, runFromItem } from './side-items.ts'
+import type { Item } from './stored-form.ts'
+
+export type TaskTable = {
+  readonly documents: DynamoDBDocumentClient
+  readonly table: string
+  /** A new name for one write: random, some 8 characters. */
+  readonly token: () => string
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly chance: Pick<Chance, 'fraction'>
+}
+
+/** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
+export function createTaskStore(
+  documents: DynamoDBDocumentClient,
+  settings: Omit<TaskTable, 'documents'>,
+): TaskStore {
+  const on: TaskTable = { documents, ...settings }
+  const { table } = settings
+  return {
+    head: async id => {
+      const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
+      return Item && taskFromItem(Item)
+    },
+    heads: ids => readHeads(on, ids),
+    apply: change => applyChange(on, change),
+    body: async (id, ref) => {
+      const { Item } = await answerOf(documents.send(new GetCommand(getBody(table, id, ref))))
+      return Item && bodyFromItem(Item)
+    },
+    renewBody: async (id, ref, expiresAt) => {
+      await conditional(documents.send(new UpdateCommand(renewBody(table, id, ref, expiresAt))))
+    },
+    dropBodies: async (id, bodies) => {
+      const deletions = bodies.map(({ ref }) => documents.send(new DeleteCommand(deleteBody(table, id, ref))))
+      await answerOf(Promise.all(deletions))
+    },
+    runRecords: (id, born, limit) => readRuns(on, id, born, limit),
+    page: query => readPage(on, query),
+    count: range => countEntries(on, range),
+  }
+}
+
+/**
+ * Bodies first, so that a head never points at nothing; then the head, in one conditional write. Records of ended runs
+ * come last: nothing points at them, and a change that is refused must not leave one of a run that did not end so.
+ */
+async function applyChange(on: TaskTable, change: Change): Promise<Applied> {
+  const { after, bodies } = change
+  await putBodies(
+    on,
+    after.id,
+    bodies.filter(body => !isRunRecord(body)),
+  )
+  const applied = await writeHead(on, change)
+  // A record that cannot be written costs a detail of the history; the transition has happened.
+  if (applied.applied) await putBodies(on, after.id, bodies.filter(isRunRecord)).catch(() => undefined)
+  return applied
+}
+
+function isRunRecord(body: BodyWrite): boolean {
+  return 'run' in body
+}
+
+async function putBodies(
+  { documents, table }: TaskTable,
+  id: string,
+  bodies: readonly BodyWrite[],
+): Promise<void> {
+  await answerOf(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
+}
+
+async function writeHead({ documents, table, token }: TaskTable, change: Change): Promise<Applied> {
+  const { before, after } = change
+  const name = token()
+  const written: Conditional<{ Attributes?: Item | undefined }> = await conditional(
+    before
+      ? documents.send(new UpdateCommand(updateHead(table, { ...change, before }, name)))
+      : documents.send(new PutCommand(putHead(table, change, name))),
+  )
+  if ('answer' in written) {
+    const { Attributes } = written.answer
+    return { applied: true, task: Attributes ? taskFromItem(Attributes) : after }
+  }
+  const { refusedBy } = written
+  const current = refusedBy && taskFromItem(refusedBy)
+  const wasOurs =
+    current !== undefined && (refusedBy?.[TOKEN_ATTRIBUTE] === name || isBirthOf(change, current))
+  return wasOurs ? { applied: true, task: current } : { applied: false, current }
+}
+
+/**
+ * A write that was repeated because its answer was lost finds its own work: under its token, or, when a worker was
+ * quicker than the repetition, under the birth that it alone can have begun.
+ */
+function isBirthOf({ before, after }: Change, current: Task): boolean {
+  return current.born === after.born && current.born !== before?.born
+}
+
+/** BatchGetItem takes 100 keys. Source: DynamoDB API reference. */
+const BATCH_KEYS = 100
+const MAX_BATCH_ROUNDS = 8
+const FIRST_PAUSE_MS = 25
+
+async function readHeads(on: TaskTable, ids: readonly string[]): Promise<Task[]> {
+  const distinct = [...new Set(ids)]
+  const batches = Array.from({ length: Math.ceil(distinct.length / BATCH_KEYS) }, (_, index) =>
+    readBatch(on, distinct.slice(index * BATCH_KEYS, (index + 1) * BATCH_KEYS)),
+  )
+  return (await Promise.all(batches)).flat()
+}
+
+/** What DynamoDB leaves unprocessed is asked for again, after pauses that grow. */
+async function readBatch({ documents, table, clock, chance }: TaskTable, ids: string[]): Promise<Task[]> {
+  const found: Task[] = []
+  let request = batchGetHeads(table, ids)
+  for (let round = 0; round < MAX_BATCH_ROUNDS; round++) {
+    const answer = await answerOf(documents.send(new BatchGetCommand(request)))
+    found.push(...(answer.Responses?.[table] ?? []).flatMap(readableTask))
+    if (!answer.UnprocessedKeys?.[table]?.Keys?.length) return found
+    request = { ...request, RequestItems: answer.UnprocessedKeys }
+    await clock.sleep(FIRST_PAUSE_MS * 2 ** round * (0.5 + chance.fraction() / 2))
+  }
+  throw unavailable(`${MAX_BATCH_ROUNDS} requests in a row left keys unprocessed`)
+}
+
+/** One head of newer code must not keep a whole batch from being read; whoever needs that very head reads it alone. */
+function readableTask(item: Item): Task[] {
+  try {
+    return [taskFromItem(item)]
+  } catch {
+    return []
+  }
+}
+
+async function readRuns(on: TaskTable, id: string, born: string, limit: number): Promise<EndedRun[]> {
+  const runs: EndedRun[] = []
+  let start: Item | undefined
+  while (runs.length < limit) {
+    const request = queryRuns(on.table, id, born, limit - runs.length, start)
+    const { Items, LastEvaluatedKey } = await answerOf(on.documents.send(new QueryCommand(request)))
+    runs.push(...(Items ?? []).map(runFromItem))
+    start = LastEvaluatedKey
+    if (!start) break
+  }
+  return runs
+}
+
+async function readPage({ documents, table }: TaskTable, query: IndexQuery): Promise<IndexPage> {
+  const bounded = withinBounds(query)
+  if (!bounded) return { entries: [], more: false }
+  const request = queryIndex(table, bounded)
+  const { Items, LastEvaluatedKey } = await answerOf(documents.send(new QueryCommand(request)))
+  const entries = (Items ?? []).map(item => entryFrom(query.index, item))
+  return { entries, more: LastEvaluatedKey !== undefined }
+}
+
+async function countEntries({ documents, table }: TaskTable, range: IndexRange): Promise<number> {
+  if (!withinBounds({ ...range, limit: 1 })) return 0
+  let total = 0
+  let start: Item | undefined
+  do {
+    const request = countIndex(table, range, start)
+    const { Count, LastEvaluatedKey } = await answerOf(documents.send(new QueryCommand(request)))
+    total += Count ?? 0
+    start = LastEvaluatedKey
+  } while (start)
+  return total
+}

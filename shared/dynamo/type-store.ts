@@ -1,0 +1,41 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import type { TaskType } from '../core/task-type.ts'
+import type { TypeStore } from '../ports.ts'
+import { answerOf, conditional } from './sending.ts'
+import { typeFromItem, typeItem } from './side-items.ts'
+import type { Item } from './stored-form.ts'
+import { getType, listTypes, putType } from './type-requests.ts'
+
+/** Task types in a DynamoDB table with the keys of `keys.ts`. */
+export function createTypeStore(
+  documents: DynamoDBDocumentClient,
+  { table }: { readonly table: string },
+): TypeStore {
+  return {
+    get: async type => {
+      const { Item } = await answerOf(documents.send(new GetCommand(getType(table, type))))
+      return Item && typeFromItem(Item)
+    },
+    list: async () => {
+      const types: TaskType[] = []
+      let start: Item | undefined
+      do {
+        const { Items, LastEvaluatedKey } = await answerOf(
+          documents.send(new QueryCommand(listTypes(table, start))),
+        )
+        types.push(...(Items ?? []).map(typeFromItem))
+        start = LastEvaluatedKey
+      } while (start)
+      return types
+    },
+    put: async (next, version) => {
+      const written = await conditional(documents.send(new PutCommand(putType(table, next, version))))
+      return 'answer' in written || isOwnWork(next, written.refusedBy)
+    },
+  }
+}
+
+/** A write repeated because its answer was lost finds exactly what it meant to write. */
+function isOwnWork(next: TaskType, stored: Item | undefined): boolean {
+  return stored?.json === typeItem(next).json
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../ports.ts'
+
+/** A clock that stands still until it is advanced. */
+export type ManualClock = Clock & {
+  /** Moves on by `ms`; whoever sleeps wakes at its very time, in order, and may sleep anew within the span. */
+  advance(ms: number): Promise<void>
+  /** How many sleep right now. */
+  sleepers(): number
+}
+
+type Sleeper = { readonly until: number; readonly wake: () => void }
+
+export function createManualClock(start: number): ManualClock {
+  let now = start
+  const sleeping = new Set<Sleeper>()
+
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    new Promise<void>(resolve => {
+      if (signal?.aborted || ms <= 0) return resolve()
+      const wake = () => {
+        sleeping.delete(sleeper)
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      const sleeper = { until: now + ms, wake }
+      sleeping.add(sleeper)
+      signal?.addEventListener('abort', wake, { once: true })
+    })
+
+  const advance = async (ms: number) => {
+    const end = now + ms
+    await settled()
+    for (let next = earliest(sleeping, end); next; next = earliest(sleeping, end)) {
+      now = Math.max(now, next.until)
+      next.wake()
+      await settled()
+    }
+    now = end
+  }
+
+  return { now: () => now, sleep, advance, sleepers: () => sleeping.size }
+}
+
+function earliest(sleeping: ReadonlySet<Sleeper>, end: number): Sleeper | undefined {
+  return [...sleeping].filter(({ until }) => until <= end).sort((a, b) => a.until - b.until)[0]
+}
+
+/** Lets everything that can go on without time go on. */
+function settled(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

@@ -1,0 +1,44 @@
+import type { Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports.ts'
+
+/** Messages that go nowhere: what was sent, in order, and the backlogs that it reports. */
+export type MemoryMessages = Messages & {
+  readonly dispatches: Dispatch[]
+  readonly looks: Look[]
+  readonly minuteLooks: MinuteLook[]
+  /** By type; a type that is not in it has no queue. */
+  readonly backlogs: Map<string, number>
+}
+
+export function createMemoryMessages(): MemoryMessages {
+  const [dispatches, looks, minuteLooks]: [Dispatch[], Look[], MinuteLook[]] = [[], [], []]
+  const backlogs = new Map<string, number>()
+  return {
+    dispatches,
+    looks,
+    minuteLooks,
+    backlogs,
+    dispatch: async sent => {
+      dispatches.push(...sent)
+      return []
+    },
+    look: async sent => {
+      looks.push(...sent)
+      return []
+    },
+    lookAtMinute: async look => {
+      minuteLooks.push(look)
+    },
+    backlog: async type => backlogs.get(type),
+  }
+}
+
+/** Far timers that never fire: the minutes that were asked for. */
+export function createMemoryFarTimers(): FarTimers & { readonly minutes: Set<number> } {
+  const minutes = new Set<number>()
+  return {
+    minutes,
+    ensureMinute: async minute => {
+      minutes.add(minute)
+    },
+  }
+}

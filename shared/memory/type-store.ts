@@ -1,0 +1,16 @@
+import type { TaskType } from '../core/task-type.ts'
+import type { TypeStore } from '../ports.ts'
+
+/** Task types in memory. */
+export function createMemoryTypeStore(): TypeStore {
+  const types = new Map<string, TaskType>()
+  return {
+    get: async type => types.get(type),
+    list: async () => [...types.values()].sort((a, b) => (a.type < b.type ? -1 : 1)),
+    put: async (next, version) => {
+      if ((types.get(next.type)?.version ?? 0) !== version) return false
+      types.set(next.type, JSON.parse(JSON.stringify(next)) as TaskType)
+      return true
+    },
+  }
+}

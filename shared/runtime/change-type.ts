@@ -1,0 +1,56 @@
+import { BatonError } from '../core/errors.ts'
+import { shardsOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import type { System } from './system.ts'
+
+/** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
+const MAX_ROUNDS = 20
+
+/** What may be set of a type; the rest of it stays or follows. */
+export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince'>
+
+/** The type before and after; `after` is undefined when there was nothing to change. */
+export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
+
+/**
+ * Creates or changes a type as `change` says of the stored one, and decides again when somebody else was quicker.
+ * Shards only grow, whatever it says.
+ *
+ * @throws BatonError `contended` after 20 lost rounds.
+ */
+export async function changeType(
+  { types, clock }: Pick<System, 'types' | 'clock'>,
+  name: string,
+  change: (stored: TaskType | undefined) => TypeChange | undefined,
+): Promise<ChangedType> {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const before = await types.get(name)
+    const changed = change(before)
+    if (!changed) return { before, after: undefined }
+    const after = successor(name, before, changed, clock.now())
+    if (await types.put(after, before?.version ?? 0)) return { before, after }
+  }
+  throw new BatonError('contended', `type ${name} changed ${MAX_ROUNDS} times while being written`)
+}
+
+function successor(
+  type: string,
+  before: TaskType | undefined,
+  { configuration, handlerSince }: TypeChange,
+  now: number,
+): TaskType {
+  return {
+    type,
+    configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
+    paused: before?.paused ?? false,
+    ...(handlerSince !== undefined && { handlerSince }),
+    version: (before?.version ?? 0) + 1,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  }
+}
+
+/** Entries in the higher shards must stay readable. */
+function withoutShrinking(configuration: TypeConfiguration, before: TypeConfiguration): TypeConfiguration {
+  const shards = shardsOf(before)
+  return shardsOf(configuration) < shards ? { ...configuration, shards } : configuration
+}

@@ -1,0 +1,142 @@
+import type { Claimer } from '../core/claim.ts'
+import { jsonBytes } from '../core/json.ts'
+import { MAX_CLAIM_BYTES } from '../core/limits.ts'
+import { byClaimOrder, claimOrder } from '../core/place.ts'
+import type { Task } from '../core/task.ts'
+import type { TaskType } from '../core/task-type.ts'
+import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
+import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
+import type { System } from './system.ts'
+
+/** Candidates that one call looks at: what is in front may all be taken, or meant for other workers. */
+const MOST_EXAMINED = 1_000
+const PAGE = 100
+/** Heads read at a time, though fewer may be wanted: some will be meant for other workers. */
+const MIN_READ = 10
+/** The first attempt takes this share of what is wanted, and shows whether others claim, too. */
+const PROBE_SHARE = 1 / 8
+/** Each attempt that is mostly won is followed by one so many times as large. */
+const GROWTH = 4
+/** When others claim, too, the next probe begins somewhere among this many times what they seem to want together. */
+const SPREAD = 2
+const MOST_SPREAD = 800
+
+type Round = {
+  readonly ready: ReadyTasks
+  readonly claimer: Claimer
+  readonly wanted: number
+  readonly isOneType: boolean
+  readonly claimed: Claimed[]
+  /** Tasks for this claimer alone that no ready place shows, in order, not yet among the pending. */
+  targets: readonly Task[]
+  /** Heads that were read and not yet tried. */
+  pending: Task[]
+  examined: number
+  isOver: boolean
+}
+
+/**
+ * Claims up to `wanted` ready tasks and `targets` in their type's order, until their inputs together would exceed 5 MB.
+ * When most of an attempt is lost to others, the next one begins at a random place among the following tasks, so that
+ * many who claim at once do not all write to the same ones; under such contention the order holds roughly. The answer
+ * itself is in order in any case.
+ */
+export async function claimReady(
+  system: System,
+  types: readonly TaskType[],
+  claimer: Claimer,
+  wanted: number,
+  targets: readonly Task[] = [],
+): Promise<Claimed[]> {
+  const ready = readyTasks(system, types, Math.min(PAGE, wanted + 1))
+  const round: Round = {
+    ready,
+    claimer,
+    wanted,
+    isOneType: types.length === 1,
+    claimed: [],
+    targets,
+    pending: [],
+    examined: 0,
+    isOver: false,
+  }
+  const probe = Math.ceil(wanted * PROBE_SHARE)
+  let size = probe
+  let spread = 0
+  while (round.claimed.length < wanted && !round.isOver) {
+    const chosen = await choose(system, round, size)
+    if (chosen.length === 0) break
+    const won = await attempt(system, round, chosen)
+    const isContended = won * 2 < chosen.length
+    size = isContended ? probe : size * GROWTH
+    if (!isContended) continue
+    const rivals = chosen.length / Math.max(1, won)
+    spread = Math.min(MOST_SPREAD, Math.max(2 * spread, SPREAD * rivals * wanted))
+    await ready.scatter(Math.ceil(spread), round.pending)
+    round.pending = []
+  }
+  return round.isOneType ? round.claimed.sort((a, b) => byClaimOrder(a.task, b.task)) : round.claimed
+}
+
+/** The next tasks that can be claimed as far as their heads tell, and whose inputs still fit. */
+async function choose(system: System, round: Round, size: number): Promise<Task[]> {
+  const most = Math.min(size, round.wanted - round.claimed.length)
+  const chosen: Task[] = []
+  let bytes = sum(round.claimed.map(({ task }) => inputBytes(task)))
+  while (chosen.length < most && !round.isOver) {
+    const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
+    if (!task) break
+    if (!isWorthAWrite(task, round.claimer, system.clock.now())) continue
+    bytes += inputBytes(task)
+    round.isOver = bytes > MAX_CLAIM_BYTES && round.claimed.length + chosen.length > 0
+    if (!round.isOver) chosen.push(task)
+  }
+  return chosen
+}
+
+async function refill(round: Round, count: number): Promise<Task | undefined> {
+  if (round.examined >= MOST_EXAMINED) return undefined
+  const ready = await round.ready.next(Math.max(MIN_READ, count))
+  round.examined += ready.length
+  round.pending = withTargets(round, ready)
+  return round.pending.shift()
+}
+
+/** Puts the targets between ready tasks where they belong; those of several types, which come in turns, in front. */
+function withTargets(round: Round, ready: Task[]): Task[] {
+  const last = round.isOneType ? ready.at(-1) : undefined
+  const isNext = (task: Task) => !last || claimOrder(task) <= claimOrder(last)
+  const next = round.targets.filter(isNext)
+  round.targets = round.targets.filter(task => !isNext(task))
+  return last ? [...next, ...ready].sort(byClaimOrder) : [...next, ...ready]
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+function inputBytes({ input }: Task): number {
+  if (!input) return 0
+  return 'ref' in input ? input.bytes : jsonBytes(input.inline)
+}
+
+/**
+ * Claims the chosen tasks side by side and returns how many were won. What was won is handed out even when another
+ * claim failed for the storage's sake: it would be lost otherwise.
+ */
+async function attempt(system: System, round: Round, chosen: readonly Task[]): Promise<number> {
+  const results = await Promise.allSettled(chosen.map(task => claimTask(system, task, round.claimer)))
+  const won = results.flatMap(result => (result.status === 'fulfilled' ? claimedIn(result.value) : []))
+  round.claimed.push(...won)
+  const failure = results.find(result => result.status === 'rejected')
+  if (failure) {
+    if (round.claimed.length === 0) throw failure.reason
+    system.log.warn('claimed less than there is', { error: failure.reason })
+    round.isOver = true
+  }
+  return won.length
+}
+
+function claimedIn(result: Claimed | NotClaimed): Claimed[] {
+  return 'refused' in result ? [] : [result]
+}

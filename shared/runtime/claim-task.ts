@@ -1,0 +1,40 @@
+import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
+import type { LiveRun, Task } from '../core/task.ts'
+import { logFields } from './log-fields.ts'
+import type { System } from './system.ts'
+import { transact } from './transact.ts'
+
+export type Claimed = {
+  readonly task: Task
+  readonly run: LiveRun
+  /** Of the run's span; what the handler calls and publishes goes on from there. */
+  readonly traceparent?: string
+}
+
+/** Why a claim came to nothing; `gone`: the birth that was seen is no more. */
+export type NotClaimed = { readonly refused: ClaimRefusal | 'gone' }
+
+/** Whether a claim would write anything: a refused one may, too, such as the last lost run or a passed deadline. */
+export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolean {
+  return claim(task, claimer, now).change !== undefined
+}
+
+/**
+ * Claims the task that was seen, usually by one conditional write and no read: `seen` comes with the dispatch. When it
+ * has changed since, the claim is decided anew on what stands there, but never on another birth.
+ */
+export async function claimTask(system: System, seen: Task, claimer: Claimer): Promise<Claimed | NotClaimed> {
+  const { decision, task, conflicts } = await transact(system, seen, current =>
+    current?.born === seen.born
+      ? claim(current, claimer, system.clock.now())
+      : { ok: false as const, reason: 'gone' as const },
+  )
+  if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
+  if (!decision.ok) {
+    system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
+    return { refused: decision.reason }
+  }
+  if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
+  system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - task.dueAt), task.type)
+  return { task, run: decision.run }
+}

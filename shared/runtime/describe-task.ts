@@ -1,0 +1,127 @@
+import { type Attempts, attempts } from '../core/attempts.ts'
+import { shortError } from '../core/body.ts'
+import type { Json } from '../core/json.ts'
+import { type Served, type Status, type StatusReason, statusOf, statusReasonOf } from '../core/status.ts'
+import {
+  type Body,
+  type EndedRun,
+  endedRuns,
+  isTargeted,
+  type LiveRun,
+  liveRuns,
+  type RunState,
+  successes,
+  type Task,
+  type TaskError,
+} from '../core/task.ts'
+import { servingType, type TaskType } from '../core/task-type.ts'
+
+/** The history of a task is so many ended runs long. */
+const HISTORY_RUNS = 5
+
+/** A run as people see it: of live and ended ones what applies, the result at hand. */
+export type DescribedRun = Omit<EndedRun, 'state' | 'endedAt' | 'result'> &
+  Partial<Pick<LiveRun, 'leaseUntil'>> &
+  Partial<Pick<EndedRun, 'endedAt'>> & { readonly state: RunState; readonly result?: Json }
+
+/** A task as people see it: what is stored, and what follows from it at a time. */
+export type TaskDescription = {
+  readonly task: Task
+  readonly status: Status
+  readonly statusReason?: StatusReason
+  readonly attempts: Attempts
+  /** By fence, earliest first. */
+  readonly runs: readonly DescribedRun[]
+  /** The last ended runs, earliest first. */
+  readonly history: readonly EndedRun[]
+  readonly input?: Json
+  readonly result?: Json
+  readonly error?: TaskError
+}
+
+/** What a description is made from beside the head. */
+export type Particulars = {
+  readonly now: number
+  readonly served: Served
+  /** Values of bodies kept apart, by their reference; one that is missing is left out. */
+  readonly values?: ReadonlyMap<string, Json>
+  /** Full records of ended runs, which the head keeps in short or has forgotten. */
+  readonly records?: readonly EndedRun[]
+  /** Without input and results. */
+  readonly isBrief?: boolean
+}
+
+export function describeTask(task: Task, particulars: Particulars): TaskDescription {
+  const { now, served, records = [] } = particulars
+  const statusReason = statusReasonOf(task, now, served)
+  const input = valueIn(task.input, particulars)
+  const result = valueIn(lastSuccess(task)?.result, particulars)
+  const error = fullError(task.error, records)
+  return {
+    task,
+    status: statusOf(task, now),
+    attempts: attempts(task),
+    runs: describedRuns(task, particulars),
+    history: endedRuns(task).sort(byEnd).slice(-HISTORY_RUNS),
+    ...(statusReason && { statusReason }),
+    ...(input !== undefined && { input }),
+    ...(result !== undefined && { result }),
+    ...(error && { error }),
+  }
+}
+
+/** The success whose result is the task's. */
+export function lastSuccess(task: Task): EndedRun | undefined {
+  return successes(task).sort(byEnd).at(-1)
+}
+
+/** Types and workers as they were within the last second, for what may be a little late. */
+export type Surroundings = {
+  typeOf(type: string): Promise<TaskType | undefined>
+  /** Ids of the workers that show signs of life. */
+  liveWorkers(): Promise<ReadonlySet<string>>
+}
+
+/** Who serves the task: needed, and read, only of one that is open and does not run. */
+export async function servedBy({ typeOf, liveWorkers }: Surroundings, task: Task): Promise<Served> {
+  const { type, kind, state, live } = task
+  if (state !== 'open' || Object.keys(live).length > 0) return { hasHandler: true, isLive: () => true }
+  const needsHandler = kind !== 'http'
+  const [serving, workers] = await Promise.all([
+    needsHandler ? typeOf(servingType(type, kind)) : undefined,
+    isTargeted(task) ? liveWorkers() : undefined,
+  ])
+  return {
+    hasHandler: !needsHandler || serving?.handlerSince !== undefined,
+    isLive: workerId => workers?.has(workerId) ?? false,
+  }
+}
+
+function describedRuns(task: Task, particulars: Particulars): DescribedRun[] {
+  const byFence = new Map(endedRuns(task).map(run => [run.fence, run]))
+  for (const record of particulars.records ?? []) {
+    const inHead = byFence.get(record.fence)
+    if (!inHead || inHead.state === record.state) byFence.set(record.fence, record)
+  }
+  const ended = [...byFence.values()].map(({ result, ...run }) => {
+    const value = valueIn(result, particulars)
+    return { ...run, ...(value !== undefined && { result: value }) }
+  })
+  const live = liveRuns(task).map(run => ({ ...run, state: 'running' as const }))
+  return [...ended, ...live].sort((a, b) => a.fence - b.fence)
+}
+
+function valueIn(body: Body | undefined, { values, isBrief }: Particulars): Json | undefined {
+  if (!body || isBrief) return undefined
+  return 'inline' in body ? body.inline : values?.get(body.ref)
+}
+
+/** Heads keep errors in short; the record of the run they come from has all of it. */
+function fullError(short: TaskError | undefined, records: readonly EndedRun[]): TaskError | undefined {
+  const isSame = ({ error }: EndedRun) => error && shortError(error).message === short?.message
+  return records.find(isSame)?.error ?? short
+}
+
+function byEnd(a: EndedRun, b: EndedRun): number {
+  return a.endedAt - b.endedAt || a.fence - b.fence
+}

@@ -1,0 +1,135 @@
+import { isPastDeadline } from '../core/deadline.ts'
+import { type Beat, beatIntervalMs, heartbeat } from '../core/heartbeat.ts'
+import type { Json } from '../core/json.ts'
+import type { RunGone } from '../core/run-gone.ts'
+import type { Task } from '../core/task.ts'
+import type { Claimed } from './claim-task.ts'
+import { logFields } from './log-fields.ts'
+import type { System } from './system.ts'
+import { transact } from './transact.ts'
+
+/** The first heartbeat comes this early, so that lists show a run as running within two seconds. */
+const FIRST_BEAT_MS = 1_500
+
+/** A beat that is under way at the end gets this long. */
+const LAST_BEAT_MS = 1_000
+
+/** Why a handler was told to stop. */
+export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
+
+/** A hold on a run: heartbeats go on until it is let go. */
+export type Hold = {
+  readonly signal: AbortSignal
+  /** Why the signal was aborted. */
+  reason(): StopReason | undefined
+  leaseUntil(): number
+  /** The task as the last heartbeat saw it. */
+  task(): Task
+  stop(reason: StopReason): void
+  report(progress: Json): void
+  /** Ends the heartbeats; resolves when none is under way any more. */
+  letGo(): Promise<void>
+}
+
+/**
+ * Keeps a run by heartbeats. A beat that finds the run gone aborts the signal at once. Storage that fails, or does not
+ * answer at all, is tolerated until the lease would end. A changed `heartbeatMs` applies from the next beat, since every beat answers with the
+ * task as it stands.
+ */
+export function holdRun(system: System, claimed: Claimed): Hold {
+  const handler = new AbortController()
+  const letting = new AbortController()
+  let task = claimed.task
+  let leaseUntil = claimed.run.leaseUntil
+  let progress: Json | undefined
+  let stopped: StopReason | undefined
+
+  const stop = (reason: StopReason) => {
+    stopped ??= reason
+    handler.abort(new Error(`the run is over: ${stopped}`))
+  }
+
+  const beatOnce = async () => {
+    const said = progress
+    progress = undefined
+    const beat = { born: task.born, fence: claimed.run.fence, ...(said !== undefined && { progress: said }) }
+    const answer = await sendBeat(system, task, beat)
+    if (!answer.ok) return stop(answer.reason)
+    task = answer.task
+    leaseUntil = answer.leaseUntil
+  }
+
+  const beating = (async () => {
+    let interval = Math.min(FIRST_BEAT_MS, beatIntervalMs(task, claimed.run.fence))
+    while (!letting.signal.aborted && !stopped) {
+      await system.clock.sleep(interval, letting.signal)
+      if (letting.signal.aborted || stopped) return
+      await beatOnce().catch(error => {
+        system.log.warn('heartbeat failed', { ...logFields(task), error })
+      })
+      interval = beatIntervalMs(task, claimed.run.fence)
+    }
+  })()
+  const watchingLease = (async () => {
+    while (!letting.signal.aborted && !stopped) {
+      await system.clock.sleep(leaseUntil - system.clock.now(), letting.signal)
+      if (!letting.signal.aborted && system.clock.now() >= leaseUntil) stop('storage')
+    }
+  })()
+  const limits = watchLimits(system, claimed, stop, letting.signal)
+
+  return {
+    signal: handler.signal,
+    reason: () => stopped,
+    leaseUntil: () => leaseUntil,
+    task: () => task,
+    stop,
+    report: value => {
+      progress = value
+    },
+    letGo: async () => {
+      letting.abort()
+      // A beat that hangs is not waited for: the fence refuses whatever it may still write.
+      const beaten = new AbortController()
+      await Promise.race([
+        beating.finally(() => beaten.abort()),
+        system.clock.sleep(LAST_BEAT_MS, beaten.signal),
+      ])
+      await Promise.all([watchingLease, limits])
+    },
+  }
+}
+
+type BeatAnswer = { ok: true; task: Task; leaseUntil: number } | { ok: false; reason: RunGone }
+
+/** One heartbeat, decided again when the task changed under it. */
+async function sendBeat(system: System, seen: Task | undefined, beat: Beat): Promise<BeatAnswer> {
+  const { decision, task } = await transact(system, seen, current =>
+    heartbeat(current, beat, system.clock.now()),
+  )
+  if (!decision.ok) return decision
+  if (!task) throw new Error('a heartbeat was written but left no task')
+  return { ok: true, task, leaseUntil: decision.leaseUntil }
+}
+
+/** Stops the run at its own limit or the task's deadline, whichever comes first. */
+async function watchLimits(
+  system: System,
+  { task, run }: Claimed,
+  stop: (reason: StopReason) => void,
+  over: AbortSignal,
+): Promise<void> {
+  const until = Math.min(
+    run.timeoutAt ?? Number.POSITIVE_INFINITY,
+    task.deadlineAt ?? Number.POSITIVE_INFINITY,
+  )
+  if (!Number.isFinite(until)) return
+  while (!over.aborted && system.clock.now() < until) {
+    await system.clock.sleep(Math.min(until - system.clock.now(), MAX_SLEEP_MS), over)
+  }
+  if (over.aborted) return
+  stop(isPastDeadline(task, system.clock.now()) ? 'deadline' : 'timed-out')
+}
+
+/** Timers beyond 2^31 − 1 ms fire at once; longer waits are made of several. */
+const MAX_SLEEP_MS = 3_600_000

@@ -1,0 +1,55 @@
+import type { Outcome } from '../core/finish.ts'
+import { heartbeat } from '../core/heartbeat.ts'
+import type { Json } from '../core/json.ts'
+import type { RunGone } from '../core/run-gone.ts'
+import { liveRuns, type Task } from '../core/task.ts'
+import { decideFinish } from './decide-finish.ts'
+import type { System } from './system.ts'
+import { transact } from './transact.ts'
+
+/** The run that somebody speaks for. */
+export type RunReference = { readonly taskId: string; readonly born: string; readonly fence: number }
+
+/** Why a run's word does not count, and who holds the task now. `unknown`: there is no such task. */
+export type RunRefusal =
+  | { readonly ok: false; readonly reason: 'unknown' }
+  | { readonly ok: false; readonly reason: RunGone; readonly holder?: string }
+
+export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal
+
+/** A sign of life of a run over HTTP: its lease is renewed. */
+export async function beatOverHttp(
+  system: System,
+  { taskId, born, fence }: RunReference,
+  progress?: Json,
+): Promise<BeatOutcome> {
+  const beat = { born, fence, ...(progress !== undefined && { progress }) }
+  const seen = await system.tasks.head(taskId)
+  if (!seen) return { ok: false, reason: 'unknown' }
+  const { decision, task } = await transact(system, seen, current =>
+    heartbeat(current, beat, system.clock.now()),
+  )
+  if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
+  return { ok: true, leaseUntil: decision.leaseUntil, task }
+}
+
+export type EndOutcome = { readonly ok: true; readonly task: Task } | RunRefusal
+
+/** The end of a run by its worker's word over HTTP. The same word again is accepted again. */
+export async function finishOverHttp(
+  system: System,
+  { taskId, born, fence }: RunReference,
+  outcome: Outcome,
+): Promise<EndOutcome> {
+  const seen = await system.tasks.head(taskId)
+  if (!seen) return { ok: false, reason: 'unknown' }
+  const word = { born, fence, ...outcome }
+  const { decision, task } = await transact(system, seen, current => decideFinish(system, current, word))
+  if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
+  return { ok: true, task }
+}
+
+function refusal(reason: RunGone, task: Task | undefined): RunRefusal {
+  const [holder] = task ? liveRuns(task).toSorted((a, b) => b.fence - a.fence) : []
+  return { ok: false, reason, ...(holder && { holder: holder.workerId }) }
+}

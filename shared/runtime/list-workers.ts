@@ -1,0 +1,85 @@
+import { runningPlace } from '../core/place.ts'
+import { liveRuns } from '../core/task.ts'
+import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
+import type { Worker } from '../core/worker.ts'
+import { sideBySide } from './side-by-side.ts'
+import type { System } from './system.ts'
+
+/** A worker that is there. Those of Lambda come and go with each invocation and are one per type. */
+export type PresentWorker = {
+  readonly id: string
+  readonly kind: Worker['kind'] | 'lambda'
+  readonly version?: string
+  readonly types: readonly string[]
+  readonly running: number
+  /** Unknown of Lambda, which is there whenever it is needed. */
+  readonly lastSeen?: number
+}
+
+/** Running tasks read per type and shard to tell whose they are. */
+const MOST_RUNS = 200
+const MOST_AT_ONCE = 10
+
+/**
+ * The live workers by id. Standalone ones say how many tasks they run; of those over HTTP and of Lambda that is counted
+ * in the running places of their types, so it is late by up to two seconds, and no write is needed for it.
+ */
+export async function listWorkers(system: System): Promise<PresentWorker[]> {
+  const [announced, types] = await Promise.all([system.workers.list(), system.types.list()])
+  const held = await heldOverHttp(system, announced, types)
+  const lambdas = await sideBySide(lambdaTypes(types, announced), MOST_AT_ONCE, type =>
+    lambdaOf(system, type, types),
+  )
+  const workers = announced.map(({ workerId: id, kind, version, types, running, lastSeen }) => ({
+    id,
+    kind,
+    ...(version !== undefined && { version }),
+    types,
+    running: running ?? held.get(id) ?? 0,
+    lastSeen,
+  }))
+  return [...workers, ...lambdas].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** A type that standalone workers serve has no Lambda. */
+function lambdaTypes(types: readonly TaskType[], announced: readonly Worker[]): TaskType[] {
+  const standalone = new Set(announced.flatMap(({ kind, types }) => (kind === 'standalone' ? types : [])))
+  return types.filter(({ type, handlerSince }) => handlerSince !== undefined && !standalone.has(type))
+}
+
+async function lambdaOf(
+  system: System,
+  { type }: TaskType,
+  types: readonly TaskType[],
+): Promise<PresentWorker> {
+  const served = types.filter(one => servingType(one.type, one.configuration.kind) === type)
+  const counts = await sideBySide(served.flatMap(runningRanges), MOST_AT_ONCE, range =>
+    system.tasks.count(range),
+  )
+  const running = counts.reduce((total, count) => total + count, 0)
+  return { id: `lambda:${type}`, kind: 'lambda', types: served.map(one => one.type).sort(), running }
+}
+
+/** How many runs each worker holds among the running tasks of the types claimed over HTTP. */
+async function heldOverHttp(
+  system: System,
+  announced: readonly Worker[],
+  types: readonly TaskType[],
+): Promise<ReadonlyMap<string, number>> {
+  const claimed = new Set(announced.flatMap(({ kind, types }) => (kind === 'http' ? types : [])))
+  const ranges = types.filter(({ type }) => claimed.has(type)).flatMap(runningRanges)
+  const held = new Map<string, number>()
+  await sideBySide(ranges, MOST_AT_ONCE, async range => {
+    const { entries } = await system.tasks.page({ ...range, limit: MOST_RUNS })
+    const tasks = await system.tasks.heads(entries.map(({ id }) => id))
+    for (const { workerId } of tasks.flatMap(liveRuns)) held.set(workerId, (held.get(workerId) ?? 0) + 1)
+  })
+  return held
+}
+
+function runningRanges(type: TaskType) {
+  return shardNumbers(type).map(shard => ({
+    index: 'place' as const,
+    partition: runningPlace(type.type, shard),
+  }))
+}

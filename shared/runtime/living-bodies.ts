@@ -1,0 +1,35 @@
+import { bodiesExpiringBefore, bodyExpiry } from '../core/body.ts'
+import type { Change } from '../core/change.ts'
+import type { Body, Task } from '../core/task.ts'
+import type { TaskStore } from '../ports.ts'
+
+/** Bodies of an open task that would expire within this time, or within its retention, are renewed. */
+export const BODY_ALERT_MS = 7 * 86_400_000
+
+/**
+ * The change with bodies that live as long as the head will rely on them: those that would expire before (a restart
+ * late in the retention, a due time moved by years) are renewed first. Heartbeats move no end and are let through.
+ */
+export async function withLivingBodies(tasks: TaskStore, change: Change): Promise<Change> {
+  const { after } = change
+  if (after.operation === 'beat' || after.state === 'removed') return change
+  const ageing = bodiesExpiringBefore(after, reliedOnUntil(after))
+  if (ageing.length === 0) return change
+  const expiresAt = bodyExpiry(after.dueAt, after.updatedAt, after.options.retentionMs)
+  await Promise.all(ageing.map(({ ref }) => tasks.renewBody(after.id, ref, expiresAt)))
+  return { ...change, after: withExpiry(after, new Set(ageing.map(({ ref }) => ref)), expiresAt) }
+}
+
+function reliedOnUntil({ state, dueAt, updatedAt, options, expiresAt }: Task): number {
+  if (state !== 'open') return expiresAt ?? updatedAt
+  return Math.max(dueAt, updatedAt) + Math.max(options.retentionMs, BODY_ALERT_MS)
+}
+
+function withExpiry(task: Task, refs: ReadonlySet<string>, expiresAt: number): Task {
+  const renewed = (body: Body): Body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body)
+  const ended = Object.entries(task.ended).map(([fence, run]) => [
+    fence,
+    run.result ? { ...run, result: renewed(run.result) } : run,
+  ])
+  return { ...task, ended: Object.fromEntries(ended), ...(task.input && { input: renewed(task.input) }) }
+}

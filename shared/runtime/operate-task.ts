@@ -1,0 +1,144 @@
+import type { Change } from '../core/change.ts'
+import { BatonError, type FieldProblem } from '../core/errors.ts'
+import { cancel, remove } from '../core/operate.ts'
+import type { PartialOptions } from '../core/options.ts'
+import { overlaidOptions } from '../core/overlaid-options.ts'
+import { type Patch, patch } from '../core/patch.ts'
+import { isGone, type Publication } from '../core/publish.ts'
+import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
+import type { Task } from '../core/task.ts'
+import { defaultOrdering, shardOf } from '../core/task-type.ts'
+import type { System } from './system.ts'
+import { newTraceparent } from './traceparent.ts'
+import { transact } from './transact.ts'
+
+export type Operated<Refusal extends string> =
+  | { readonly ok: true; readonly task: Task }
+  | { readonly ok: false; readonly reason: 'unknown' }
+  | { readonly ok: false; readonly reason: Refusal; readonly task: Task }
+
+/** Stops the task and keeps its record. Cancelling a cancelled task changes nothing and is no refusal. */
+export async function cancelTask(system: System, id: string): Promise<Operated<'finished'>> {
+  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
+    isHere(system, current) ? cancel(current, system.clock.now()) : UNKNOWN,
+  )
+  if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
+  if (decision.ok || decision.reason === 'already-cancelled') return { ok: true, task }
+  return { ok: false, reason: decision.reason, task }
+}
+
+/** Removes the task: it never runs again and is gone for readers at once. */
+export async function removeTask(
+  system: System,
+  id: string,
+): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
+  const { decision } = await transact(system, await system.tasks.head(id), current =>
+    isHere(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
+  )
+  return decision.ok ? { ok: true } : UNKNOWN
+}
+
+/** Starts a finished task over, with its own input and options and a fresh retry budget. */
+export async function restartTask(
+  system: System,
+  id: string,
+  clean: Clean = ['failed', 'succeeded'],
+): Promise<Operated<RestartRefusal>> {
+  const seen = await system.tasks.head(id)
+  if (!isHere(system, seen)) return UNKNOWN
+  const again = await republication(system, seen)
+  const { decision, task } = await transact(system, seen, current =>
+    isHere(system, current)
+      ? restart(
+          current,
+          { publication: { ...again, ...kept(current) }, clean, keepInput: true },
+          system.clock.now(),
+        )
+      : UNKNOWN,
+  )
+  return operated(decision, task)
+}
+
+/** The kind, order and partition of the type as it is now; options stay those of the task. */
+async function republication({ types, clock, chance }: System, task: Task): Promise<Publication> {
+  const now = clock.now()
+  const configuration = (await types.get(task.type))?.configuration
+  const { type, key } = task
+  return {
+    type,
+    key,
+    kind: configuration?.kind ?? task.kind,
+    ordering: configuration ? (configuration.ordering ?? defaultOrdering(configuration.kind)) : task.ordering,
+    shard: configuration ? shardOf(task.id, configuration) : task.shard,
+    born: chance.ulid(now),
+    dueAt: now,
+    traceparent: newTraceparent(chance),
+    ...kept(task),
+  }
+}
+
+function kept({ options, priority, userId, tags }: Task): Pick<Publication, 'options' | 'priority'> {
+  return {
+    options,
+    priority,
+    ...(userId !== undefined && { userId }),
+    ...(tags !== undefined && { tags }),
+  }
+}
+
+/** What a patch changes. `delayMs` counts from now. */
+export type PatchRequest = Omit<Patch, 'options'> & {
+  readonly delayMs?: number
+  readonly options?: PartialOptions
+}
+
+export type PatchOutcome =
+  | Operated<'finished'>
+  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+
+/** Changes an open task. A request that names nothing changes nothing. */
+export async function patchTask(system: System, id: string, request: PatchRequest): Promise<PatchOutcome> {
+  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
+    isHere(system, current) ? decidePatch(current, request, system.clock.now()) : UNKNOWN,
+  )
+  if (!decision.ok && decision.reason === 'invalid') return decision
+  return operated(decision, task)
+}
+
+type PatchDecision =
+  | { readonly ok: true; readonly change?: Change }
+  | { readonly ok: false; readonly reason: 'finished'; readonly change?: undefined }
+  | {
+      readonly ok: false
+      readonly reason: 'invalid'
+      readonly problems: readonly FieldProblem[]
+      readonly change?: undefined
+    }
+
+function decidePatch(task: Task, request: PatchRequest, now: number): PatchDecision {
+  if (task.state !== 'open') return { ok: false, reason: 'finished' }
+  if (Object.keys(request).length === 0) return { ok: true }
+  const { delayMs, options: given, ...plain } = request
+  const overlaid = overlaidOptions(task.options, given ?? {})
+  if (!overlaid.ok) return { ...overlaid, reason: 'invalid' }
+  const due = delayMs === undefined ? {} : { dueAt: now + delayMs }
+  const patched = patch(task, { ...plain, ...due, ...(given && { options: overlaid.options }) }, now)
+  if (patched.ok) return patched
+  if (patched.reason === 'finished') return { ok: false, reason: 'finished' }
+  throw new BatonError('invalid', `${task.id} would list fewer workers than must succeed`)
+}
+
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
+
+function isHere(system: System, task: Task | undefined): task is Task {
+  return task !== undefined && !isGone(task, system.clock.now())
+}
+
+function operated<Refusal extends string>(
+  decision: { ok: true } | { ok: false; reason: Refusal | 'unknown' },
+  task: Task | undefined,
+): Operated<Refusal> {
+  if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
+  if (decision.ok) return { ok: true, task }
+  return { ok: false, reason: decision.reason as Refusal, task }
+}

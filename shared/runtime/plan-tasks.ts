@@ -1,0 +1,77 @@
+import { BatonError } from '../core/errors.ts'
+import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import type { Task } from '../core/task.ts'
+import { plan } from '../core/wake.ts'
+import type { Dispatch, Look } from '../ports.ts'
+import type { PlanningSystem, System } from './system.ts'
+import { markTargets } from './targets.ts'
+
+/** What could not be planned, by task id; only what is `transient` is worth another try. */
+export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }
+
+/**
+ * Sends what each task needs to be looked at when it must be: a dispatch, markers, a look, the schedule of a far minute.
+ * All of it follows from the stored task, so doing it twice is harmless. One task's trouble harms no other.
+ */
+export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
+  const failures = await Promise.all([sendMessages(system, tasks), ensureMinutes(system, tasks)])
+  return failures.flat()
+}
+
+/** The dispatches, markers and looks of `tasks`; far ones are left to their minute's schedule. */
+export async function sendMessages(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+  const now = system.clock.now()
+  const dispatches = tasks.flatMap(task => dispatchOf(task, now))
+  const looks = tasks.flatMap(task => lookOf(task, now))
+  const [unsent, unarmed, unmarked] = await Promise.all([
+    dispatches.length > 0 ? system.messages.dispatch(dispatches) : [],
+    looks.length > 0 ? system.messages.look(looks) : [],
+    markTargets(system, tasks),
+  ])
+  return [
+    ...unsent.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
+    ...unarmed.map(({ index, ...why }) => ({ id: looks[index]?.id ?? '', ...why })),
+    ...unmarked,
+  ]
+}
+
+/** Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. */
+function dispatchOf(task: Task, now: number): Dispatch[] {
+  const { dispatchAt } = plan(task, now)
+  return dispatchAt === undefined ? [] : [{ task, delaySeconds: Math.floor((dispatchAt - now) / 1_000) }]
+}
+
+/**
+ * Rounded up, so that a look never comes before what it looks for; far ones come as late as a queue can, and again.
+ * Only a look at the due time itself comes early: the waker waits out the rest, so that nothing starts late.
+ */
+export function lookOf(task: Task, now: number, hops = 0): Look[] {
+  const { lookAt } = plan(task, now)
+  if (lookAt === undefined) return []
+  const delayMs = Math.min(Math.max(0, lookAt - now), MAX_QUEUE_DELAY_MS)
+  const { id, born, revision } = task
+  const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
+  return [{ id, born, revision, hops, delaySeconds: rounded(delayMs / 1_000) }]
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof BatonError && error.code === 'unavailable'
+}
+
+async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
+  const now = system.clock.now()
+  const byMinute = new Map<number, Task[]>()
+  for (const task of tasks) {
+    const { minute } = plan(task, now)
+    if (minute !== undefined) byMinute.set(minute, [...(byMinute.get(minute) ?? []), task])
+  }
+  const results = [...byMinute].map(async ([minute, waiting]) => {
+    try {
+      await system.timers.ensureMinute(minute)
+      return []
+    } catch (error) {
+      return waiting.map(({ id }) => ({ id, reason: String(error), transient: isOutage(error) }))
+    }
+  })
+  return (await Promise.all(results)).flat()
+}

@@ -1,0 +1,43 @@
+import { BatonError } from '../core/errors.ts'
+import type { ChildPublication } from '../define-task.ts'
+import { publish } from './publish.ts'
+import type { System } from './system.ts'
+
+type Parent = { readonly userId: string | undefined; readonly traceparent: string | undefined }
+
+/**
+ * Publishes a task from within a handler; it inherits the parent's user, and its trace goes on from the parent's run.
+ *
+ * @throws BatonError `unknown-type` or `invalid`, naming the field and what would be legal.
+ */
+export async function publishChild(
+  system: System,
+  { userId, traceparent }: Parent,
+  publication: ChildPublication,
+): Promise<{ id: string; created: boolean }> {
+  const outcome = await publish(system, {
+    ...publication,
+    ...(userId !== undefined && { userId }),
+    ...(traceparent !== undefined && { traceparent }),
+  })
+  if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
+  switch (outcome.reason) {
+    case 'unknown-type':
+      throw new BatonError(
+        'unknown-type',
+        `no type '${publication.type}'; there are ${outcome.existing.join(', ')}`,
+      )
+    case 'invalid':
+      throw new BatonError(
+        'invalid',
+        outcome.problems.map(({ path, message }) => `${path} ${message}`).join('; '),
+        {
+          problems: outcome.problems,
+        },
+      )
+    case 'running':
+      throw new BatonError('refused', `${outcome.task.id} is running`)
+    case 'error':
+      throw outcome.error
+  }
+}

@@ -1,0 +1,150 @@
+import type { BodyWrite, Change } from '../core/change.ts'
+import { BatonError, type FieldProblem } from '../core/errors.ts'
+import { jsonBytes } from '../core/json.ts'
+import { MAX_INLINE_BYTES } from '../core/limits.ts'
+import { create, isGone, type Publication, update } from '../core/publish.ts'
+import { type Clean, restart } from '../core/restart.ts'
+import { liveRuns, type Task, taskId } from '../core/task.ts'
+import type { TaskType } from '../core/task-type.ts'
+import { type PublishRequest, publicationOf } from './publication-of.ts'
+import { sideBySide, sideBySideByName } from './side-by-side.ts'
+import { inPublishSpan } from './spans.ts'
+import type { System } from './system.ts'
+import { transact } from './transact.ts'
+
+/** Publishes of one batch that are under way at a time. */
+const MOST_AT_ONCE = 25
+
+export type PublishOutcome =
+  /** `created`: the key was free. Otherwise the task is the one that has it, as `ifExists` left it. */
+  | { readonly ok: true; readonly created: boolean; readonly task: Task }
+  | { readonly ok: false; readonly reason: 'unknown-type'; readonly existing: readonly string[] }
+  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+  /** `ifExists` `reject` or `restart` met a running task. */
+  | { readonly ok: false; readonly reason: 'running'; readonly task: Task }
+  /** This one could not be written; the others of the batch are not concerned. */
+  | { readonly ok: false; readonly reason: 'error'; readonly error: unknown }
+
+/** Publishes one task. @throws BatonError when the store does not answer. */
+export async function publish(system: System, request: PublishRequest): Promise<PublishOutcome> {
+  const type = await system.types.get(request.type)
+  return type ? publishTo(system, type, request) : unknownType(system)
+}
+
+/**
+ * Publishes many, each for itself, answers in their order. Each type is read once. Of requests with one key, the
+ * earlier in the batch is written first.
+ */
+export async function publishMany(
+  system: System,
+  requests: readonly PublishRequest[],
+): Promise<PublishOutcome[]> {
+  const names = [...new Set(requests.map(({ type }) => type))]
+  const read = await sideBySide(names, MOST_AT_ONCE, name => system.types.get(name))
+  const types = new Map(names.map((name, index) => [name, read[index]]))
+  const unknown = read.includes(undefined) ? await unknownType(system) : undefined
+  return sideBySideByName(requests, MOST_AT_ONCE, idOf, async request => {
+    const type = types.get(request.type)
+    if (!type) return unknown ?? unknownType(system)
+    return publishTo(system, type, request).catch(error => ({ ok: false, reason: 'error', error }) as const)
+  })
+}
+
+/** Undefined without a key: such requests never meet. */
+function idOf({ type, key }: PublishRequest): string | undefined {
+  return key === undefined ? undefined : taskId(type, key)
+}
+
+async function unknownType(system: System): Promise<PublishOutcome> {
+  const existing = (await system.types.list()).map(({ type }) => type).sort()
+  return { ok: false, reason: 'unknown-type', existing }
+}
+
+function publishTo(system: System, type: TaskType, request: PublishRequest): Promise<PublishOutcome> {
+  return inPublishSpan(request.type, request.traceparent, async (traceparent, span) => {
+    const outcome = await write(system, type, {
+      ...request,
+      ...(traceparent !== undefined && { traceparent }),
+    })
+    span.setAttributes(attributesOf(outcome))
+    return outcome
+  })
+}
+
+function attributesOf(outcome: PublishOutcome): Record<string, string | boolean> {
+  if (!outcome.ok) return { 'baton.refused': outcome.reason }
+  return { 'baton.task.id': outcome.task.id, 'baton.created': outcome.created }
+}
+
+async function write(system: System, type: TaskType, request: PublishRequest): Promise<PublishOutcome> {
+  const wanted = publicationOf(system, type, request)
+  if (!wanted.ok) return { ok: false, reason: 'invalid', problems: wanted.problems }
+  const { publication } = wanted
+  const id = taskId(publication.type, publication.key)
+  const seen = isWorthALook(request) ? await system.tasks.head(id) : undefined
+  const attempted: BodyWrite[] = []
+  const { decision, task } = await transact(system, seen, current => {
+    const decided = decide(current, publication, request, system.clock.now())
+    attempted.push(...(decided.change?.bodies ?? []))
+    return decided
+  })
+  await dropOrphans(system, id, attempted, task)
+  if (!task) throw new BatonError('unavailable', `${id} vanished while it was published`)
+  return decision.ok ? { ok: true, created: decision.created, task } : { ok: false, reason: 'running', task }
+}
+
+/** A large input is written before the head: a look before that costs a duplicate one read instead of its body. */
+function isWorthALook({ key, input }: PublishRequest): boolean {
+  return key !== undefined && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
+}
+
+type PublishDecision =
+  | { readonly ok: true; readonly created: boolean; readonly change?: Change }
+  | { readonly ok: false; readonly change?: undefined }
+
+const UNCHANGED: PublishDecision = { ok: true, created: false }
+
+function decide(
+  current: Task | undefined,
+  publication: Publication,
+  { ifExists = 'keep', clean = ['failed', 'succeeded'] }: PublishRequest,
+  now: number,
+): PublishDecision {
+  if (!current || isGone(current, now)) {
+    return { ok: true, created: true, change: create(publication, current, now) }
+  }
+  switch (ifExists) {
+    case 'keep':
+      return UNCHANGED
+    case 'update':
+      return changed(update(current, publication, now))
+    case 'reject':
+      return liveRuns(current).length > 0 ? { ok: false } : UNCHANGED
+    case 'restart':
+      return startOver(current, publication, clean, now)
+  }
+}
+
+function startOver(current: Task, publication: Publication, clean: Clean, now: number): PublishDecision {
+  if (liveRuns(current).length > 0) return { ok: false }
+  return changed(restart(current, { publication, clean, keepInput: false, evenWaiting: true }, now))
+}
+
+function changed(decision: { ok: true; change: Change } | { ok: false }): PublishDecision {
+  return decision.ok ? { ok: true, created: false, change: decision.change } : UNCHANGED
+}
+
+/** Inputs that lost their race, and that the head which won does not share (equal input has an equal name). */
+async function dropOrphans(
+  system: System,
+  id: string,
+  attempted: readonly BodyWrite[],
+  task: Task | undefined,
+): Promise<void> {
+  const kept = task?.input && 'ref' in task.input ? task.input.ref : undefined
+  const orphans = attempted.filter(({ ref }) => ref !== kept)
+  if (orphans.length === 0) return
+  await system.tasks.dropBodies(id, orphans).catch(error => {
+    system.log.info('an input that lost its race stays until it expires', { taskId: id, error })
+  })
+}

@@ -1,0 +1,77 @@
+import type { Json } from '../core/json.ts'
+import { SHOWN_RUNS } from '../core/limits.ts'
+import { isGone } from '../core/publish.ts'
+import { type Body, type EndedRun, endedRuns, type Task } from '../core/task.ts'
+import {
+  describeTask,
+  lastSuccess,
+  type Surroundings,
+  servedBy,
+  type TaskDescription,
+} from './describe-task.ts'
+import { sideBySide } from './side-by-side.ts'
+import type { System } from './system.ts'
+
+/** Values of one answer, input and results together: Lambda answers end at 6 MB. */
+const MAX_VALUE_BYTES = 4 * 1024 * 1024
+const MOST_READS_AT_ONCE = 10
+
+/** The task with everything; undefined when there is none, or no more. */
+export async function readTask(
+  system: System,
+  surroundings: Surroundings,
+  id: string,
+): Promise<TaskDescription | undefined> {
+  const task = await system.tasks.head(id)
+  if (!task || isGone(task, system.clock.now())) return undefined
+  const [values, records, served] = await Promise.all([
+    readValues(system, task),
+    readRecords(system, task),
+    servedBy(surroundings, task),
+  ])
+  return describeTask(task, { now: system.clock.now(), served, values, records })
+}
+
+/**
+ * A task whose head is at hand, without further reads of it: input and results that are kept apart are left out,
+ * errors are short. `isBrief` leaves out the small ones, too.
+ */
+export async function describeHead(
+  system: System,
+  surroundings: Surroundings,
+  task: Task,
+  isBrief = false,
+): Promise<TaskDescription> {
+  return describeTask(task, {
+    now: system.clock.now(),
+    served: await servedBy(surroundings, task),
+    isBrief,
+  })
+}
+
+/** Input and the task's result first; results of further workers as far as there is room. */
+async function readValues({ tasks }: System, task: Task): Promise<Map<string, Json>> {
+  const results = [lastSuccess(task), ...endedRuns(task).reverse()].map(run => run?.result)
+  const refs = new Map<string, number>()
+  let bytes = 0
+  for (const body of [task.input, ...results]) {
+    if (!isApart(body) || refs.has(body.ref)) continue
+    bytes += body.bytes
+    if (bytes <= MAX_VALUE_BYTES) refs.set(body.ref, body.bytes)
+  }
+  const values = await sideBySide([...refs.keys()], MOST_READS_AT_ONCE, async ref => {
+    const value = await tasks.body(task.id, ref)
+    return value === undefined ? [] : [[ref, value] as const]
+  })
+  return new Map(values.flat())
+}
+
+function isApart(body: Body | undefined): body is Extract<Body, { ref: string }> {
+  return body !== undefined && 'ref' in body
+}
+
+/** Only tasks with runs that did not succeed have records. */
+async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
+  const hasOthers = endedRuns(task).some(run => run.state !== 'succeeded')
+  return hasOthers ? tasks.runRecords(task.id, task.born, SHOWN_RUNS) : []
+}

@@ -1,0 +1,17 @@
+import type { TypeConfiguration } from '../core/task-type.ts'
+import { changeType } from './change-type.ts'
+import type { System } from './system.ts'
+
+/** A type's handler was deployed: its configuration is the deployed one from now on. `paused` stays as it is. */
+export async function handlerDeployed(
+  system: Pick<System, 'types' | 'clock'>,
+  type: string,
+  configuration: TypeConfiguration,
+): Promise<void> {
+  await changeType(system, type, () => ({ configuration, handlerSince: system.clock.now() }))
+}
+
+/** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */
+export async function handlerGone(system: Pick<System, 'types' | 'clock'>, type: string): Promise<void> {
+  await changeType(system, type, stored => stored && { configuration: stored.configuration })
+}

@@ -1,0 +1,206 @@
+import { bodiesExpiringBefore } from '../core/body.ts'
+import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../core/limits.ts'
+import { patch } from '../core/patch.ts'
+import { runningPlace, viewPartition } from '../core/place.ts'
+import type { Task } from '../core/task.ts'
+import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
+import { plan } from '../core/wake.ts'
+import type { IndexEntry, IndexRange } from '../ports.ts'
+import { BODY_ALERT_MS } from './living-bodies.ts'
+import { planTasks } from './plan-tasks.ts'
+import { sideBySide } from './side-by-side.ts'
+import type { PlanningSystem } from './system.ts'
+import { unmarked } from './targets.ts'
+import { transact } from './transact.ts'
+
+/** What fell due this long ago and still shows no sign of life has lost its message. */
+const GRACE_MS = 10_000
+/** Rounds come every minute; looking back further than one covers a round that was lost. */
+const WINDOW_MS = 180_000
+/**
+ * A task found waiting is sent again for certain up to this age, then ever more rarely: its message is probably just
+ * waiting, and what cannot be claimed at all (a handler that does not start) must not multiply. Behind a backlog the
+ * first of these sends comes only after the second time.
+ */
+const CERTAIN_MS = 120_000
+const BACKLOG_PATIENCE_MS = 600_000
+const TYPES_AT_ONCE = 4
+/** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
+const BUDGET = { emptyQueue: 500, backlog: 50 }
+const PAGE = 100
+const CURSOR_LIFE_MS = 7 * 86_400_000
+
+export type SweepReport = { readonly looked: number; readonly repaired: number; readonly failed: number }
+
+/**
+ * One round of the safety net: finds open tasks whose message was lost and plans them again. Its cost is bounded per
+ * type and round however many tasks wait: what recently fell due is read once, the rest from a cursor, a budget at a
+ * time. A type that cannot be swept harms no other.
+ */
+export async function sweep(system: PlanningSystem): Promise<SweepReport> {
+  const types = rotated(await system.types.list(), system.chance.fraction())
+  const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
+    sweepType(system, type).catch(error => {
+      system.log.error('a type was not swept', { type: type.type, error })
+      return { looked: 0, repaired: 0, failed: 1 }
+    }),
+  )
+  return {
+    looked: sum(reports.map(({ looked }) => looked)),
+    repaired: sum(reports.map(({ repaired }) => repaired)),
+    failed: sum(reports.map(({ failed }) => failed)),
+  }
+}
+
+/** Begins anywhere, so that no type is always the last when the time runs out. */
+function rotated<T>(list: readonly T[], share: number): T[] {
+  const start = Math.floor(list.length * share)
+  return [...list.slice(start), ...list.slice(0, start)]
+}
+
+async function sweepType(system: PlanningSystem, type: TaskType): Promise<SweepReport> {
+  const now = system.clock.now()
+  const backlog = await backlogOf(system, type)
+  const seen = new Map<string, Task>()
+  for (const shard of shardNumbers(type)) {
+    for (const task of await suspects(system, type.type, shard, backlog, now)) seen.set(task.id, task)
+  }
+  const lost = await lostOnes(system, [...seen.values()], backlog, type.handlerSince ?? 0)
+  await keepBodies(system, [...seen.values()], now)
+  const failures = await planTasks(system, lost)
+  if (lost.length > 0) {
+    system.metrics.add('SweeperRepaired', lost.length, type.type)
+    system.log.warn('sent again what had got lost', {
+      type: type.type,
+      tasks: lost.length,
+      first: lost[0]?.id,
+    })
+  }
+  return { looked: seen.size, repaired: lost.length - failures.length, failed: failures.length }
+}
+
+/** Messages that wait for the tasks of a type, those of other types in its queue included. */
+async function backlogOf(
+  { messages }: PlanningSystem,
+  { type, configuration: { kind } }: TaskType,
+): Promise<number | undefined> {
+  return kind === 'http' ? undefined : messages.backlog(servingType(type, kind))
+}
+
+/**
+ * A task that waits untouched for weeks must not lose its input: any transition renews ageing bodies, so a patch of
+ * nothing does.
+ */
+async function keepBodies(system: PlanningSystem, tasks: readonly Task[], now: number): Promise<void> {
+  const isAgeing = (task: Task) =>
+    task.state === 'open' && bodiesExpiringBefore(task, now + BODY_ALERT_MS).length > 0
+  const renewals = tasks
+    .filter(isAgeing)
+    .map(seen =>
+      transact(system, seen, current =>
+        current?.born === seen.born
+          ? patch(current, {}, now)
+          : { ok: false as const, reason: 'finished' as const },
+      ),
+    )
+  await Promise.all(renewals)
+}
+
+/** The open tasks of one partition that this round looks at. */
+async function suspects(
+  system: PlanningSystem,
+  type: string,
+  shard: number,
+  backlog: number | undefined,
+  now: number,
+): Promise<Task[]> {
+  const open: IndexRange = {
+    index: 'view',
+    partition: viewPartition(type, 'open', shard),
+    to: now - GRACE_MS,
+  }
+  const recent = await readRange(system, { ...open, from: now - GRACE_MS - WINDOW_MS }, PAGE)
+  const rest = await readOn(
+    system,
+    `open#${type}#${shard}`,
+    open,
+    backlog === 0 ? BUDGET.emptyQueue : BUDGET.backlog,
+  )
+  const running: IndexRange = { index: 'place', partition: runningPlace(type, shard) }
+  const runs = await readOn(system, `running#${type}#${shard}`, running, BUDGET.backlog)
+  return [...recent, ...rest, ...runs]
+}
+
+/** The tasks that should have been looked at or marked, and were not. */
+async function lostOnes(
+  system: PlanningSystem,
+  tasks: readonly Task[],
+  backlog: number | undefined,
+  servedSince: number,
+): Promise<Task[]> {
+  const now = system.clock.now()
+  const quiet = tasks.filter(({ updatedAt }) => updatedAt <= now - GRACE_MS)
+  const unsent = quiet.filter(task =>
+    isWorthSending(task, { backlog, servedSince }, now, system.chance.fraction()),
+  )
+  const due = quiet.filter(({ dueAt }) => dueAt <= now - GRACE_MS)
+  return [...new Set([...unsent, ...(await unmarked(system, due))])]
+}
+
+/**
+ * Whether the task should have been looked at and was not, so that its messages are worth sending again. Where no
+ * handler is deployed nothing can be dispatched. `chance` is 0 to 1.
+ */
+function isWorthSending(
+  task: Task,
+  { backlog, servedSince }: { backlog: number | undefined; servedSince: number },
+  now: number,
+  chance: number,
+): boolean {
+  const { dispatchAt, lookAt } = plan(task, now)
+  if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
+  if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || backlog === undefined) return false
+  const age = now - Math.max(task.dueAt, task.updatedAt, servedSince)
+  if (age > MESSAGE_LIFE_MS) return true
+  if (backlog > 0 && age < BACKLOG_PATIENCE_MS) return false
+  return chance < (backlog > 0 ? BACKLOG_PATIENCE_MS : CERTAIN_MS) / age
+}
+
+async function readRange(system: PlanningSystem, range: IndexRange, limit: number): Promise<Task[]> {
+  const page = await system.tasks.page({ ...range, limit })
+  return system.tasks.heads(page.entries.map(({ id }) => id))
+}
+
+/** Reads a range from where the last round stopped, at most `budget` tasks, and remembers where it stopped. */
+async function readOn(
+  system: PlanningSystem,
+  cursor: string,
+  range: IndexRange,
+  budget: number,
+): Promise<Task[]> {
+  const name = `sweep#${cursor}`
+  const start = await cursorAt(system, name)
+  const tasks: Task[] = []
+  let position = start
+  for (let left = budget; left > 0; left -= PAGE) {
+    const limit = Math.min(PAGE, left)
+    const page = await system.tasks.page({ ...range, limit, ...(position && { after: position }) })
+    tasks.push(...(await system.tasks.heads(page.entries.map(({ id }) => id))))
+    position = page.more ? page.entries.at(-1) : undefined
+    if (!position) break
+  }
+  if (position?.id !== start?.id) {
+    const value = position ? { id: position.id, sort: position.sort } : null
+    await system.records.put(name, value, system.clock.now() + CURSOR_LIFE_MS)
+  }
+  return tasks
+}
+
+async function cursorAt(system: PlanningSystem, name: string): Promise<IndexEntry | undefined> {
+  const stored = await system.records.get(name)
+  return (stored as IndexEntry | null | undefined) ?? undefined
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,30 @@
+import type {
+  Chance,
+  Clock,
+  FarTimers,
+  Log,
+  Messages,
+  Metrics,
+  RecordStore,
+  Targets,
+  TaskStore,
+  TypeStore,
+  WorkerStore,
+} from '../ports.ts'
+
+/** The world a use case works in. Entry points make it once, from adapters; tests make it from memory. */
+export type System = {
+  readonly clock: Clock
+  readonly chance: Chance
+  readonly tasks: TaskStore
+  readonly types: TypeStore
+  readonly records: RecordStore
+  readonly targets: Targets
+  readonly workers: WorkerStore
+  readonly messages: Messages
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** The world of those who plan ahead beyond what a queue can delay. */
+export type PlanningSystem = System & { readonly timers: FarTimers }

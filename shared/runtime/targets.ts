@@ -1,0 +1,145 @@
+import type { Claimer } from '../core/claim.ts'
+import { byClaimOrder } from '../core/place.ts'
+import { awaitedWorkers } from '../core/targeted.ts'
+import { splitTaskId, type Task } from '../core/task.ts'
+import { plan } from '../core/wake.ts'
+import type { Marker } from '../core/worker.ts'
+import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
+import { logFields } from './log-fields.ts'
+import type { PlanFailure } from './plan-tasks.ts'
+import { sideBySide } from './side-by-side.ts'
+import type { System } from './system.ts'
+
+/**
+ * Targeted tasks: a task that lists `workerIds` is never sent to its type's queue, where most receivers would refuse it,
+ * nor to the ready place of an HTTP type, where others would read past it. When it is due, each worker that may still
+ * take it gets a marker in a partition of its own, which it reads about once a second while it has room.
+ */
+
+/** Markers read at a time, some 100 bytes each. */
+const MOST_MARKERS = 1_000
+/** Heads looked at in one round, at a read unit each. */
+const MOST_LOOKED_AT = 100
+const MOST_AT_ONCE = 25
+
+/** A task that a worker may take now, with the marker that told it so. */
+export type Target = { readonly task: Task; readonly marker: Marker }
+
+/** Writes the markers of what is due, one per task and worker; says which tasks could not be marked. */
+export async function markTargets(
+  system: Pick<System, 'targets' | 'clock'>,
+  tasks: readonly Task[],
+): Promise<PlanFailure[]> {
+  const now = system.clock.now()
+  const failures = await sideBySide(
+    tasks.flatMap(task => markersOf(task, now)),
+    MOST_AT_ONCE,
+    async marker => {
+      try {
+        await system.targets.mark(marker)
+        return []
+      } catch (error) {
+        return [{ id: marker.taskId, reason: String(error), transient: true }]
+      }
+    },
+  )
+  return failures.flat()
+}
+
+function markersOf(task: Task, now: number): Marker[] {
+  const { id: taskId, born, revision } = task
+  return (plan(task, now).markFor ?? []).map(workerId => ({ workerId, taskId, born, revision }))
+}
+
+/**
+ * Claims up to `limit` tasks of `types` that are meant for the claimer, each type's in its order. Costs one read while
+ * there are none.
+ */
+export async function claimTargets(
+  system: System,
+  claimer: Claimer,
+  types: readonly string[],
+  limit: number,
+): Promise<Claimed[]> {
+  const targets = (await findTargets(system, claimer, types)).slice(0, limit)
+  const results = await sideBySide(targets, MOST_AT_ONCE, async ({ task }) => {
+    try {
+      return await claimTask(system, task, claimer)
+    } catch (error) {
+      system.log.warn('a targeted task could not be claimed yet', { ...logFields(task), error })
+      return undefined
+    }
+  })
+  const claimed = results.flatMap(result => (result && 'run' in result ? result : []))
+  await clearClaimed(system, targets, claimed)
+  return claimed
+}
+
+/** The due tasks of `types` that the claimer's markers name and it may take; markers that are spent are cleared. */
+export async function findTargets(
+  system: System,
+  claimer: Claimer,
+  types: readonly string[],
+): Promise<Target[]> {
+  const all = await system.targets.of(claimer.workerId, MOST_MARKERS)
+  const markers = someOf(
+    system,
+    all.filter(({ taskId }) => types.includes(splitTaskId(taskId)?.type ?? '')),
+  )
+  const now = system.clock.now()
+  const found: Target[] = []
+  await sideBySide(markers, MOST_AT_ONCE, async marker => {
+    const task = await system.tasks.head(marker.taskId)
+    if (task && isWorthAWrite(task, claimer, now)) found.push({ task, marker })
+    else if (isSpent(marker, task)) await clear(system, marker)
+  })
+  return found.sort((a, b) => byClaimOrder(a.task, b.task))
+}
+
+/** A worker with more than a hundred looks at some of them, so that none stands behind those that must wait. */
+function someOf({ chance }: System, markers: readonly Marker[]): readonly Marker[] {
+  if (markers.length <= MOST_LOOKED_AT) return markers
+  const start = Math.floor(chance.fraction() * (markers.length - MOST_LOOKED_AT + 1))
+  return markers.slice(start, start + MOST_LOOKED_AT)
+}
+
+/**
+ * Whether the marker has done its duty: the task waits for this worker no more. If it ever does again, that is a change,
+ * and is planned. One that is only not due yet, or asks for a newer worker, keeps its marker.
+ */
+function isSpent({ workerId, born }: Marker, task: Task | undefined): boolean {
+  return task?.born !== born || !awaitedWorkers(task).includes(workerId)
+}
+
+/** A worker that holds a task waits for it no more. */
+export async function clearClaimed(
+  system: System,
+  targets: readonly Target[],
+  claimed: readonly Claimed[],
+): Promise<void> {
+  const ids = new Set(claimed.map(({ task }) => task.id))
+  const spent = targets.filter(({ task }) => ids.has(task.id))
+  await sideBySide(spent, MOST_AT_ONCE, ({ marker }) => clear(system, marker))
+}
+
+/** A marker that stays is found again and cleared then. */
+async function clear(system: System, marker: Marker): Promise<void> {
+  await system.targets.clear(marker).catch(error => {
+    system.log.debug('a marker was left', { taskId: marker.taskId, error })
+  })
+}
+
+/** Which of the tasks lack a marker that they should have: the planner's or the waker's work got lost. */
+export async function unmarked(system: System, tasks: readonly Task[]): Promise<Task[]> {
+  const now = system.clock.now()
+  const wanted = tasks.flatMap(task => markersOf(task, now))
+  const workerIds = [...new Set(wanted.map(({ workerId }) => workerId))]
+  const missing = await sideBySide(workerIds, MOST_AT_ONCE, async workerId => {
+    const there = await system.targets.of(workerId, MOST_MARKERS)
+    if (there.length === MOST_MARKERS) return []
+    const births = new Map(there.map(({ taskId, born }) => [taskId, born]))
+    return wanted.filter(one => one.workerId === workerId && births.get(one.taskId) !== one.born)
+  })
+  const ids = new Set(missing.flat().map(({ taskId }) => taskId))
+  return tasks.filter(({ id }) => ids.has(id))
+}

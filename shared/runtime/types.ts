@@ -1,0 +1,31 @@
+import { shardsOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import { changeType } from './change-type.ts'
+import type { System } from './system.ts'
+
+export type PutTypeOutcome =
+  | { readonly ok: true; readonly created: boolean; readonly type: TaskType }
+  | { readonly ok: false; readonly reason: 'fewer-shards'; readonly shards: number }
+
+/**
+ * Creates the type or replaces its configuration; what is not configuration (paused, since when it has a handler)
+ * stays. A configuration that says nothing of shards keeps those there are; one that asks for fewer is refused.
+ */
+export async function putType(
+  system: Pick<System, 'types' | 'clock'>,
+  name: string,
+  configuration: TypeConfiguration,
+): Promise<PutTypeOutcome> {
+  const { before, after } = await changeType(system, name, stored =>
+    isShrinking(configuration, stored) ? undefined : { ...stored, configuration },
+  )
+  if (after) return { ok: true, created: !before, type: after }
+  return { ok: false, reason: 'fewer-shards', shards: shardCount(before) }
+}
+
+function isShrinking({ shards }: TypeConfiguration, stored: TaskType | undefined): boolean {
+  return shards !== undefined && shards < shardCount(stored)
+}
+
+function shardCount(stored: TaskType | undefined): number {
+  return stored ? shardsOf(stored.configuration) : 0
+}

@@ -1,0 +1,72 @@
+import {
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs'
+import { BatonError } from '../core/errors.ts'
+import type { Task } from '../core/task.ts'
+import type { Clock, Delivery, Inbox, Log } from '../ports.ts'
+import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'
+import { decodeDispatch, encodeDispatch } from './wire.ts'
+
+/** The longest that SQS lets a receive wait. Source: SQS, long polling. */
+const MAX_WAIT_S = 20
+/** A type whose queue is not deployed yet is asked about no more often than this. */
+const MISSING_QUEUE_PAUSE_MS = 10_000
+
+type Tools = { readonly log: Log; readonly clock: Clock }
+
+/**
+ * Dispatches from the queues of the types. To put one back a copy is sent and the original deleted: made visible
+ * again instead, it would count as received once more and end in the dead-letter queue for no fault of its own.
+ */
+export function createSqsInbox(sqs: SQSClient, names: QueueNames, tools: Tools): Inbox {
+  return {
+    receive: async (type, { max, waitMs }, signal) => {
+      const url = urlOf(names, type)
+      const request = new ReceiveMessageCommand({
+        QueueUrl: url,
+        MaxNumberOfMessages: max,
+        WaitTimeSeconds: Math.min(MAX_WAIT_S, Math.ceil(waitMs / 1_000)),
+      })
+      try {
+        const { Messages = [] } = await sqs.send(request, { ...(signal && { abortSignal: signal }) })
+        const read = await Promise.all(Messages.map(message => deliveryOf(sqs, url, message, tools)))
+        return read.flat()
+      } catch (cause) {
+        if (signal?.aborted) return []
+        if (!isMissingQueue(cause)) throw new BatonError('unavailable', `no answer from ${url}`, { cause })
+        await tools.clock.sleep(Math.min(waitMs, MISSING_QUEUE_PAUSE_MS), signal)
+        return []
+      }
+    },
+  }
+}
+
+/** What cannot be read will not become readable: it is logged and let go; the sweeper sends a fresh dispatch. */
+async function deliveryOf(
+  sqs: SQSClient,
+  url: string,
+  { Body, MessageId, ReceiptHandle }: Message,
+  { log }: Tools,
+): Promise<Delivery[]> {
+  const done = async () => {
+    await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }))
+  }
+  let task: Task
+  try {
+    task = decodeDispatch(Body ?? '')
+  } catch (error) {
+    log.error('dropped a dispatch that cannot be read', { error, messageId: MessageId })
+    await done()
+    return []
+  }
+  const again = async (delaySeconds: number) => {
+    const MessageBody = encodeDispatch({ task, delaySeconds })
+    await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody, DelaySeconds: delaySeconds }))
+    await done()
+  }
+  return [{ task, done, again }]
+}

@@ -1,0 +1,117 @@
+import {
+  GetQueueAttributesCommand,
+  QueueDoesNotExist,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  type SQSClient,
+  SQSServiceException,
+} from '@aws-sdk/client-sqs'
+import { queueNameOf } from '../core/queue-name.ts'
+import { servingType } from '../core/task-type.ts'
+import type { Dispatch, Messages, SendFailure } from '../ports.ts'
+import { batchesOf } from './batches.ts'
+import { encodeDispatch, encodeLook, encodeMinute } from './wire.ts'
+
+export type QueueNames = {
+  /** Prefix of the physical names of this system's queues. */
+  readonly system: string
+  readonly wakeQueueUrl: string
+}
+
+type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
+
+/** Messages over SQS: the queues of the types, found by their names, and the wake queue. */
+export function createSqsMessages(sqs: SQSClient, names: QueueNames): Messages {
+  return {
+    dispatch: async dispatches => {
+      const outgoing = Map.groupBy(
+        dispatches.map((dispatch, index) => ({ dispatch, index })),
+        ({ dispatch }) => queueUrlOf(names, dispatch.task),
+      )
+      const sent = [...outgoing].map(([url, group]) => sendAll(sqs, url, group.map(dispatchMessage)))
+      return (await Promise.all(sent)).flat()
+    },
+    look: looks => {
+      const outgoing = looks.map((look, index) => ({
+        index,
+        body: encodeLook(look),
+        delaySeconds: look.delaySeconds,
+      }))
+      return sendAll(sqs, names.wakeQueueUrl, outgoing)
+    },
+    lookAtMinute: async look => {
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: names.wakeQueueUrl, MessageBody: encodeMinute(look) }),
+      )
+    },
+    backlog: type => visibleMessages(sqs, urlOf(names, type)),
+  }
+}
+
+function dispatchMessage({ dispatch, index }: { dispatch: Dispatch; index: number }): Outgoing {
+  return { index, body: encodeDispatch(dispatch), delaySeconds: dispatch.delaySeconds }
+}
+
+function queueUrlOf(names: QueueNames, { type, kind }: Dispatch['task']): string {
+  return urlOf(names, servingType(type, kind))
+}
+
+/** All queues of a system stand beside its wake queue: same account, same region, another last segment. */
+export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): string {
+  return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
+}
+
+async function sendAll(sqs: SQSClient, url: string, messages: readonly Outgoing[]): Promise<SendFailure[]> {
+  const results = await Promise.all(batchesOf(messages).map(batch => sendBatch(sqs, url, batch)))
+  return results.flat()
+}
+
+async function sendBatch(sqs: SQSClient, url: string, batch: readonly Outgoing[]): Promise<SendFailure[]> {
+  try {
+    const answer = await sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: url,
+        Entries: batch.map(({ body, delaySeconds }, position) => ({
+          Id: String(position),
+          MessageBody: body,
+          DelaySeconds: delaySeconds,
+        })),
+      }),
+    )
+    return (answer.Failed ?? []).map(({ Id, Message, Code, SenderFault }) => ({
+      index: batch[Number(Id)]?.index ?? 0,
+      reason: Message ?? Code ?? 'not sent',
+      transient: SenderFault !== true,
+    }))
+  } catch (error) {
+    if (isMissingQueue(error)) return []
+    return batch.map(({ index }) => ({ index, reason: String(error), transient: isTransient(error) }))
+  }
+}
+
+async function visibleMessages(sqs: SQSClient, url: string): Promise<number | undefined> {
+  try {
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['ApproximateNumberOfMessages'] }),
+    )
+    return Number(Attributes?.ApproximateNumberOfMessages ?? 0)
+  } catch (error) {
+    if (isMissingQueue(error)) return undefined
+    throw error
+  }
+}
+
+/** Whether the service may answer another time: anything but a request that it refuses for what it is. */
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof SQSServiceException)) return true
+  const status = error.$metadata.httpStatusCode ?? 500
+  return status >= 500 || status === 429 || error.$retryable !== undefined || error.name.includes('Throttl')
+}
+
+/** No handler of the type is deployed: its tasks wait, and the sweeper dispatches them once it is. */
+export function isMissingQueue(error: unknown): boolean {
+  return (
+    error instanceof QueueDoesNotExist ||
+    (error instanceof Error && error.name === 'AWS.SimpleQueueService.NonExistentQueue')
+  )
+}

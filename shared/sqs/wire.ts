@@ -1,0 +1,87 @@
+import { BatonError } from '../core/errors.ts'
+import { SCHEMA_VERSION } from '../core/limits.ts'
+import type { Task } from '../core/task.ts'
+import type { Dispatch, Look, MinuteLook } from '../ports.ts'
+
+/** The text of every message on a type's queue and on the wake queue, and back. */
+
+type WakeMessage =
+  | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
+  | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
+
+/** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
+export type Wake =
+  | { readonly kind: 'look'; readonly look: Look }
+  | { readonly kind: 'minute'; readonly minute: number }
+  | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
+
+export function encodeDispatch({ task }: Dispatch): string {
+  return asciiJson({ v: SCHEMA_VERSION, task })
+}
+
+/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no dispatch. */
+export function decodeDispatch(body: string): Task {
+  const message = parse(body)
+  if (typeof message.task !== 'object' || message.task === null) throw malformed('a dispatch', body)
+  return message.task as Task
+}
+
+export function encodeLook({ id, born, revision, hops }: Look): string {
+  return encodeWake({ kind: 'look', id, born, revision, hops })
+}
+
+export function encodeMinute(look: MinuteLook | { minute: number }): string {
+  return encodeWake({ kind: 'minute', ...look })
+}
+
+function encodeWake(message: WakeMessage): string {
+  return asciiJson({ v: SCHEMA_VERSION, ...message })
+}
+
+/** SQS refuses some characters that JSON allows as they are (U+FFFE, U+FFFF); escaped, any text passes. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no wake message. */
+export function decodeWake(body: string): Wake {
+  const message = parse(body) as Partial<WakeMessage>
+  switch (message.kind) {
+    case 'look': {
+      const { id, born, revision = 0, hops = 0 } = message
+      if (typeof id !== 'string' || typeof born !== 'string') throw malformed('a look', body)
+      return { kind: 'look', look: { id, born, revision, hops, delaySeconds: 0 } }
+    }
+    case 'minute':
+      if (typeof message.minute !== 'number') throw malformed('a minute', body)
+      return message.shard === undefined
+        ? { kind: 'minute', minute: message.minute }
+        : { kind: 'minute-shard', look: message as MinuteLook }
+    default:
+      throw malformed('a wake message', body)
+  }
+}
+
+function parse(body: string): Record<string, unknown> {
+  let message: unknown
+  try {
+    message = JSON.parse(body)
+  } catch {
+    throw malformed('JSON', body)
+  }
+  if (typeof message !== 'object' || message === null || !('v' in message)) throw malformed('a message', body)
+  if (typeof message.v === 'number' && message.v > SCHEMA_VERSION) {
+    throw new BatonError(
+      'newer-schema',
+      `a message of version ${message.v} met code of version ${SCHEMA_VERSION}`,
+    )
+  }
+  return message as Record<string, unknown>
+}
+
+function malformed(what: string, body: string): BatonError {
+  return new BatonError('invalid', `not ${what}: ${body.slice(0, 200)}`)
+}

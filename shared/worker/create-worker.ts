@@ -1,0 +1,62 @@
+import { SQSClient } from '@aws-sdk/client-sqs'
+import { systemOfEnvironment } from '../aws/environment.ts'
+import { systemClock } from '../aws/machine.ts'
+import { createAwsSystem, type SystemAddress } from '../aws/system.ts'
+import type { Log, Metrics } from '../ports.ts'
+import { createSqsInbox } from '../sqs/inbox.ts'
+import { createConsoleLog } from './console-log.ts'
+import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
+import { runWorker, type Worker, type WorkerSettings } from './run-worker.ts'
+
+/** The public entry `baton/worker`, apart from `baton`: files that define tasks load no AWS client. */
+export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
+export type { Worker } from './run-worker.ts'
+
+export type WorkerOptions = WorkerSettings & {
+  /** Which system it serves. @default from `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL` */
+  readonly system?: SystemAddress
+  /** Runs each task in a process of its own. */
+  readonly isolate?: IsolationSettings
+  /** @default JSON lines on standard output, from level `info` on */
+  readonly log?: Log
+  /** @default none */
+  readonly metrics?: Metrics
+}
+
+/** A receive waits up to 20 s for messages; a connection that says nothing for longer is given up. */
+const RECEIVE_LIMITS = { connectionTimeout: 1_000, requestTimeout: 25_000, throwOnRequestTimeout: true }
+
+const noMetrics: Metrics = { add: () => undefined }
+
+/**
+ * A worker that serves tasks from their queues, in this process. Region and credentials come as the AWS SDK finds them.
+ *
+ * ```ts
+ * const worker = createWorker({ tasks: [resize, order], concurrency: 20 })
+ * worker.start()
+ * process.once('SIGTERM', () => worker.stop())
+ * ```
+ *
+ * @throws BatonError `invalid` for a type given twice or a concurrency below 1, `misconfigured` when neither `system`
+ * nor the environment says which system to serve.
+ */
+export function createWorker(options: WorkerOptions): Worker {
+  const { log = createConsoleLog(), metrics = noMetrics, isolate } = options
+  const { table, system, wakeQueueUrl } = options.system ?? systemOfEnvironment()
+  const world = createAwsSystem({ table, system, wakeQueueUrl, log, metrics })
+  // A client of its own: waiting receives would keep other calls from their connections.
+  const inbox = createSqsInbox(
+    new SQSClient({ requestHandler: RECEIVE_LIMITS }),
+    { system, wakeQueueUrl },
+    { log, clock: systemClock },
+  )
+  if (!isolate) return runWorker(world, inbox, options)
+  const isolation = createIsolation(isolate)
+  const tasks = options.tasks.map(isolation.isolated)
+  const worker = runWorker(world, inbox, { ...options, tasks })
+  return {
+    ...worker,
+    stop: stopping => worker.stop(stopping).finally(isolation.end),
+    abort: () => worker.abort().finally(isolation.end),
+  }
+}

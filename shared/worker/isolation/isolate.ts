@@ -1,0 +1,144 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Outcome } from '../../core/finish.ts'
+import type { TaskContext, TaskDefinition } from '../../define-task.ts'
+import { Fatal, Release, RetryLater } from '../../signals.ts'
+import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
+
+export type IsolationSettings = {
+  /** The file that exports the tasks, relative to the working directory: each run's process loads it. */
+  readonly file: string
+  /** Heap of a run's process, in megabytes. @default Node's */
+  readonly memoryMb?: number
+}
+
+export type Isolation = {
+  /** The same task, each run of it in a process of its own. */
+  isolated(definition: TaskDefinition): TaskDefinition
+  /** Ends what is left of processes whose runs are over. */
+  end(): void
+}
+
+/** After its signal, the process of an aborted run has so long to end by itself. */
+const ABORT_GRACE_MS = 5_000
+
+/**
+ * Runs handlers in processes of their own. The worker keeps lease, heartbeats and every write; a process that crashes,
+ * exits or runs out of memory fails its run and nothing else. Costs the start of a process, some 100 to 300 ms, a run.
+ */
+export function createIsolation({ file, memoryMb }: IsolationSettings): Isolation {
+  const alive = new Set<ChildProcess>()
+  const start = (type: string) => {
+    const heap = memoryMb === undefined ? [] : [`--max-old-space-size=${memoryMb}`]
+    const child = fork(ENTRY, [file, type], {
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, ...heap],
+    })
+    alive.add(child)
+    child.once('exit', () => alive.delete(child))
+    return child
+  }
+  return {
+    // The process parses the input: what a schema makes of it need not cross between processes.
+    isolated: ({ input: _schema, ...definition }) => ({
+      ...definition,
+      run: (input, context) => runInProcess(start(definition.type), input, context),
+    }),
+    end: () => {
+      for (const child of alive) child.kill('SIGKILL')
+    },
+  }
+}
+
+const ENTRY = fileURLToPath(new URL('./process.ts', import.meta.url))
+
+async function runInProcess(child: ChildProcess, input: unknown, context: TaskContext): Promise<unknown> {
+  const abort = () => {
+    deliver(child, { kind: 'abort', reason: String(context.signal.reason?.message ?? 'the run is over') })
+    const timer = setTimeout(() => child.kill('SIGKILL'), ABORT_GRACE_MS)
+    child.once('exit', () => clearTimeout(timer))
+  }
+  if (context.signal.aborted) abort()
+  else context.signal.addEventListener('abort', abort, { once: true })
+  try {
+    deliver(child, { kind: 'run', input, context: plain(context) })
+    return resultOf(await outcomeIn(child, context))
+  } finally {
+    context.signal.removeEventListener('abort', abort)
+  }
+}
+
+/** Its word, or that it died without one. */
+function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: FromProcess) => {
+      if (message.kind === 'ended') resolve(message.outcome)
+      else void serve(child, message, context)
+    })
+    child.on('error', error => reject(died(`could not be started: ${error.message}`)))
+    child.once('exit', (code, signal) => {
+      const tell = () =>
+        reject(died(signal ? `was ended by ${signal}` : `ended with exit code ${code} before its task`))
+      // What it said last may still be on its way.
+      if (child.connected) child.once('disconnect', tell)
+      else tell()
+    })
+  })
+}
+
+async function serve(
+  child: ChildProcess,
+  message: Exclude<FromProcess, { kind: 'ended' }>,
+  context: TaskContext,
+): Promise<void> {
+  switch (message.kind) {
+    case 'progress':
+      return context.progress(message.value)
+    case 'log':
+      return context.log[message.level](message.message, message.fields)
+    case 'publish': {
+      const answer = await context.publish(message.publication).then(
+        published => ({ ok: true, ...published }) satisfies PublishAnswer,
+        ({ name, message: text }: Error) =>
+          ({ ok: false, error: { name, message: text } }) satisfies PublishAnswer,
+      )
+      return deliver(child, { kind: 'published', call: message.call, answer })
+    }
+  }
+}
+
+/** A process that has just died is reported by its exit; the failed send needs no second report. */
+function deliver(child: ChildProcess, message: ToProcess): void {
+  if (child.connected) child.send(message, () => undefined)
+}
+
+function plain({
+  signal: _signal,
+  progress: _,
+  publish: _publish,
+  log: _log,
+  ...data
+}: TaskContext): PlainContext {
+  return data
+}
+
+function died(how: string): Error {
+  return Object.assign(new Error(`the process of the run ${how}`), { name: 'ProcessDied', stack: undefined })
+}
+
+/** What the handler returned, or throws what it threw: the signal in the cause, the stack as it was over there. */
+function resultOf(outcome: Outcome): unknown {
+  switch (outcome.outcome) {
+    case 'succeed':
+      return outcome.result
+    case 'release':
+      return new Release(outcome.delayMs)
+    case 'fail':
+      throw Object.assign(new Error(outcome.error.message, { cause: causeOf(outcome) }), outcome.error)
+  }
+}
+
+function causeOf({ fatal, retryInMs }: Extract<Outcome, { outcome: 'fail' }>): Error | undefined {
+  if (fatal) return new Fatal('no retry helps')
+  return retryInMs === undefined ? undefined : new RetryLater(retryInMs)
+}

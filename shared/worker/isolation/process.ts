@@ -1,0 +1,83 @@
+import { inspect } from 'node:util'
+import type { Outcome } from '../../core/finish.ts'
+import type { TaskContext } from '../../define-task.ts'
+import type { Log, LogFields } from '../../ports.ts'
+import { parsedInput } from '../../runtime/input-of.ts'
+import { outcomeOfResult, outcomeOfThrown } from '../../runtime/outcome.ts'
+import { refuseUnstorable } from '../../runtime/progress.ts'
+import { definitionsIn } from '../definitions-in.ts'
+import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
+
+/**
+ * The process of one isolated run: `process.ts FILE TYPE`. It holds no lease and meets no store; whatever it does to
+ * itself, its worker goes on.
+ */
+const [file = '', type = ''] = process.argv.slice(2)
+const aborting = new AbortController()
+const publishing = new Map<number, (answer: PublishAnswer) => void>()
+
+process.on('message', (message: ToProcess) => {
+  switch (message.kind) {
+    case 'run':
+      return void run(message.input, message.context)
+    case 'abort':
+      return aborting.abort(new Error(message.reason))
+    case 'published':
+      return publishing.get(message.call)?.(message.answer)
+  }
+})
+// Signals to the whole group (Ctrl-C, a service manager's stop) are for the worker, which ends its runs in order.
+process.on('SIGINT', () => undefined)
+process.on('SIGTERM', () => undefined)
+process.on('disconnect', () => process.exit(1))
+
+async function run(input: unknown, context: PlainContext): Promise<void> {
+  const outcome = await outcomeOf(input, context)
+  process.send?.({ kind: 'ended', outcome } satisfies FromProcess, () => process.exit(0))
+}
+
+async function outcomeOf(input: unknown, context: PlainContext): Promise<Outcome> {
+  try {
+    const definition = (await definitionsIn(file)).find(one => one.type === type)
+    if (!definition) throw new Error(`${file} defines no task '${type}'`)
+    const parsed = await parsedInput(input, definition)
+    return outcomeOfResult(await definition.run(parsed, { ...context, ...liveContext() }))
+  } catch (error) {
+    return outcomeOfThrown(error)
+  }
+}
+
+function liveContext(): Omit<TaskContext, keyof PlainContext> {
+  return {
+    signal: aborting.signal,
+    progress: value => {
+      refuseUnstorable(value)
+      tell({ kind: 'progress', value })
+    },
+    publish: async publication => {
+      const call = publishing.size
+      const answer = await new Promise<PublishAnswer>(resolve => {
+        publishing.set(call, resolve)
+        tell({ kind: 'publish', call, publication })
+      })
+      if (!answer.ok) throw Object.assign(new Error(answer.error.message), { name: answer.error.name })
+      return { id: answer.id, created: answer.created }
+    },
+    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+  }
+}
+
+function line(level: keyof Log): (message: string, fields?: LogFields) => void {
+  return (message, fields) => {
+    try {
+      tell({ kind: 'log', level, message, fields })
+    } catch {
+      // Functions and the like do not cross between processes.
+      tell({ kind: 'log', level, message, fields: { fields: inspect(fields) } })
+    }
+  }
+}
+
+function tell(message: FromProcess): void {
+  process.send?.(message)
+}

@@ -1,0 +1,135 @@
+import { setMaxListeners } from 'node:events'
+import { BatonError } from '../core/errors.ts'
+import type { TaskDefinition } from '../define-task.ts'
+import type { Inbox } from '../ports.ts'
+import type { System } from '../runtime/system.ts'
+import { announce } from './announce.ts'
+import { type Hooks, safeHooks } from './hooks.ts'
+import { type Receiving, receive, receiveTargets } from './receive.ts'
+import { type Serving, serve, serveClaimed } from './serve.ts'
+import { createSlots } from './slots.ts'
+import { automaticWorkerId } from './worker-id.ts'
+
+const DEFAULT_CONCURRENCY = 10
+/** Leaves 5 s of the 30 that container services grant between SIGTERM and SIGKILL by default. */
+const DEFAULT_DRAIN_MS = 25_000
+
+export type WorkerSettings = Hooks & {
+  /** What it serves; each type once. */
+  readonly tasks: readonly TaskDefinition[]
+  /** How many runs at a time, of all types together. @default 10 */
+  readonly concurrency?: number
+  /** @default host name, process id and a random part: the same for all workers of a process */
+  readonly workerId?: string
+  /** Dotted numbers; tasks with a `minWorkerVersion` are refused without. */
+  readonly version?: string
+  /** How long `stop` lets runs finish, in milliseconds. @default 25,000 */
+  readonly drainMs?: number
+}
+
+/** A process that serves task types from their queues. */
+export type Worker = {
+  readonly workerId: string
+  /** Begins to receive. */
+  start(): void
+  /** Applies at once: more runs begin, or none until enough have ended. @throws BatonError `invalid` */
+  setConcurrency(concurrency: number): void
+  /** Runs under way. */
+  running(): number
+  /**
+   * Receives nothing more, lets runs finish for `timeoutMs` (default: the worker's `drainMs`), then gives the others
+   * back, which costs them no retry. Resolves when nothing of the worker is under way any more. A stopped worker does
+   * not start again.
+   */
+  stop(options?: { readonly timeoutMs?: number }): Promise<void>
+  /** Gives all runs back at once, whether or not `stop` was called before. */
+  abort(): Promise<void>
+}
+
+/** A worker in this world. @throws BatonError `invalid` for settings that cannot be. */
+export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings): Worker {
+  const { workerId = automaticWorkerId, version, drainMs = DEFAULT_DRAIN_MS } = settings
+  const definitions = byType(settings.tasks)
+  const types = [...definitions.keys()]
+  const slots = createSlots(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
+  const over = endless(new AbortController())
+  const stopping = endless(new AbortController())
+  const gone = new AbortController()
+  const claimer = { workerId, ...(version !== undefined && { version }) }
+  const hooks = safeHooks(settings, system.log, stopping.signal)
+  const running = new Set<Promise<void>>()
+  let loops: Promise<void>[] | undefined
+  let presence: Promise<void> | undefined
+
+  const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
+    const definition = definitions.get(type)
+    if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
+    const signals = { over: over.signal, stopping: stopping.signal }
+    const ran = run({ system, claimer, definition, hooks, ...signals }).finally(() => {
+      running.delete(ran)
+      slots.release()
+    })
+    running.add(ran)
+  }
+  const receiving: Receiving = {
+    ...{ system, inbox, slots, over: over.signal },
+    serve: (type, delivery) => begin(type, serving => serve(delivery, serving)),
+    serveClaimed: claimed => begin(claimed.task.type, serving => serveClaimed(claimed, serving)),
+    onTrouble: error => {
+      system.log.error('tasks could not be received', { error })
+      void hooks.onError({ error })
+    },
+  }
+
+  const ended = async () => {
+    over.abort()
+    await Promise.all(loops ?? [])
+    await Promise.all(running)
+    gone.abort()
+    await presence
+  }
+
+  return {
+    workerId,
+    start: () => {
+      if (over.signal.aborted) throw new BatonError('refused', `worker ${workerId} was stopped`)
+      loops ??= [...types.map(type => receive(type, receiving)), receiveTargets(types, claimer, receiving)]
+      presence ??= announce(system, { ...claimer, types }, () => running.size, gone.signal)
+    },
+    setConcurrency: concurrency => slots.resize(checkedConcurrency(concurrency)),
+    running: () => running.size,
+    stop: async ({ timeoutMs = drainMs } = {}) => {
+      const drained = new AbortController()
+      const end = ended().finally(() => drained.abort())
+      await Promise.race([end, system.clock.sleep(timeoutMs, drained.signal)])
+      stopping.abort()
+      await end
+    },
+    abort: () => {
+      stopping.abort()
+      return ended()
+    },
+  }
+}
+
+/** Every run listens to these signals. */
+function endless(controller: AbortController): AbortController {
+  setMaxListeners(0, controller.signal)
+  return controller
+}
+
+function byType(tasks: readonly TaskDefinition[]): Map<string, TaskDefinition> {
+  const definitions = new Map(tasks.map(definition => [definition.type, definition]))
+  if (definitions.size === 0) throw new BatonError('invalid', 'a worker needs at least one task to serve')
+  if (definitions.size < tasks.length) {
+    const types = tasks.map(({ type }) => type)
+    const twin = types.find((type, index) => types.indexOf(type) < index)
+    throw new BatonError('invalid', `two definitions of the type '${twin}'; give each type once`)
+  }
+  return definitions
+}
+
+function checkedConcurrency(concurrency: number): number {
+  if (Number.isInteger(concurrency) && concurrency >= 1) return concurrency
+  throw new BatonError('invalid', `concurrency is ${concurrency}; give a whole number from 1 up`)
+}

@@ -1,0 +1,136 @@
+import type { Claimer } from '../core/claim.ts'
+import { openSlots, type Task } from '../core/task.ts'
+import type { TaskDefinition } from '../define-task.ts'
+import type { Delivery } from '../ports.ts'
+import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
+import { sendBackSeconds } from '../runtime/early-dispatch.ts'
+import { logFields } from '../runtime/log-fields.ts'
+import { type Ran, runClaimed, runTask } from '../runtime/run-task.ts'
+import { sleepUntil } from '../runtime/sleep-until.ts'
+import type { System } from '../runtime/system.ts'
+import type { SafeHooks } from './hooks.ts'
+
+/** A task that only others may take is handed on so long; later the sweeper's dispatches find them. */
+const HAND_ON_MS = 60_000
+const HAND_ON_DELAY_S = 1
+/** The slot rests so long, so that an outage does not drain the queues. */
+const TROUBLE_PAUSE_MS = 1_000
+
+export type Serving = {
+  readonly system: System
+  readonly claimer: Claimer
+  readonly definition: TaskDefinition
+  readonly hooks: SafeHooks
+  /** The worker takes on nothing more. */
+  readonly over: AbortSignal
+  /** The worker ends now: runs are released. */
+  readonly stopping: AbortSignal
+}
+
+/**
+ * Serves one dispatch: claims, runs, finishes. The message goes as soon as the claim has answered: from then on the
+ * lease and its looks guard the run, which may take hours. When the store does not answer, the message stays and comes
+ * again. Never throws.
+ */
+export function serve(delivery: Delivery, serving: Serving): Promise<void> {
+  const { system } = serving
+  const { task } = delivery
+  return guarded(serving, task, async onClaimed => {
+    if (await isBeforeItsTime(delivery, serving)) return undefined
+    let dropped: Promise<void> | undefined
+    const report = await runTask(system, task, serving.claimer, {
+      ...serving,
+      onClaimed: claimed => {
+        dropped = dropMessage(system, delivery)
+        return onClaimed(claimed)
+      },
+    })
+    await dropped
+    if (report.ran) return report
+    await settleRefused(system, delivery, report.why)
+    return undefined
+  })
+}
+
+/** Runs and finishes a task that this worker has claimed. Never throws. */
+export function serveClaimed(claimed: Claimed, serving: Serving): Promise<void> {
+  return guarded(serving, claimed.task, onClaimed =>
+    runClaimed(serving.system, claimed, { ...serving, onClaimed }),
+  )
+}
+
+type Work = (onClaimed: (claimed: Claimed) => Promise<void>) => Promise<Ran | undefined>
+
+/** Does the work between its hooks; trouble is told and slept over. */
+async function guarded({ system, hooks, over }: Serving, task: Task, work: Work): Promise<void> {
+  let claimed: Claimed | undefined
+  try {
+    const ran = await work(taken => {
+      claimed = taken
+      return hooks.beforeRun(taken)
+    })
+    if (claimed && ran) await tellEnd(claimed, ran, hooks)
+  } catch (error) {
+    const consequence = claimed ? 'left to its lease' : 'left to its queue'
+    system.log.error(`${consequence}: the store or the queue failed`, { ...logFields(task), error })
+    await hooks.onError({ error, ...(claimed ?? { task }) })
+    await system.clock.sleep(TROUBLE_PAUSE_MS, over)
+  }
+}
+
+/** Waits out less than a second and a half; anything earlier, or a worker that stops, sends the dispatch back. */
+async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): Promise<boolean> {
+  const delaySeconds = sendBackSeconds(delivery.task, system.clock.now())
+  if (delaySeconds !== undefined) {
+    await delivery.again(delaySeconds)
+    return true
+  }
+  if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
+  if (!over.aborted) return false
+  await delivery.again(0)
+  return true
+}
+
+async function tellEnd(claimed: Claimed, { outcome, error }: Ran, hooks: SafeHooks): Promise<void> {
+  if (outcome === 'fail' && error) await hooks.onError({ ...claimed, error })
+  await hooks.afterRun({ ...claimed, outcome, ...(error && { error }) })
+}
+
+/** A message that stays by mistake only brings a claim that is refused. */
+async function dropMessage(system: System, delivery: Delivery): Promise<void> {
+  try {
+    await delivery.done()
+  } catch (error) {
+    system.log.warn('a served dispatch is still in its queue', { ...logFields(delivery.task), error })
+  }
+}
+
+/** Refusals that say nothing about other workers. */
+const OTHERS_MAY: ReadonlySet<NotClaimed['refused']> = new Set([
+  'holds-run',
+  'already-succeeded',
+  'not-allowed',
+  'budget-spent',
+])
+
+/**
+ * A refused claim ends its dispatch, unless another worker could take the task as it stands: then it is handed on. When
+ * the task has changed since, the change brought a dispatch of its own.
+ */
+async function settleRefused(
+  system: System,
+  delivery: Delivery,
+  reason: NotClaimed['refused'],
+): Promise<void> {
+  const { task } = delivery
+  const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < HAND_ON_MS
+  if (OTHERS_MAY.has(reason) && isFresh && isUnchanged(task, await system.tasks.head(task.id))) {
+    await delivery.again(HAND_ON_DELAY_S)
+  } else {
+    await delivery.done()
+  }
+}
+
+function isUnchanged(seen: Task, head: Task | undefined): boolean {
+  return head?.born === seen.born && head.revision === seen.revision && openSlots(head) > 0
+}

@@ -1,0 +1,69 @@
+/** The room of a worker: how many runs it may have at a time. Whoever waits for room gets it in turn. */
+export type Slots = {
+  /** Takes at least one slot and at most `most`, as soon as there are any; 0 when `signal` aborts. */
+  take(most: number, signal: AbortSignal): Promise<number>
+  /** Waits until there is room, and takes nothing; false when `signal` aborts. */
+  room(signal: AbortSignal): Promise<boolean>
+  /** Takes one slot if there is one right now. */
+  takeNow(): boolean
+  release(count?: number): void
+  /** Fewer slots than are taken means that none is given until enough came back. */
+  resize(size: number): void
+}
+
+type Waiter = { readonly most: number; resolve(granted: number): void }
+
+export function createSlots(initialSize: number): Slots {
+  let size = initialSize
+  let taken = 0
+  const waiting = new Set<Waiter>()
+
+  /** Each gets its share, so that one whose turn comes first leaves something to the others. */
+  const pump = () => {
+    for (const waiter of waiting) {
+      const free = size - taken
+      if (free <= 0) return
+      const share = Math.min(waiter.most, Math.ceil(free / waiting.size))
+      waiting.delete(waiter)
+      taken += share
+      waiter.resolve(share)
+    }
+  }
+
+  const wait = (most: number, signal: AbortSignal) =>
+    new Promise<number>(resolve => {
+      if (signal.aborted) return resolve(-1)
+      const giveUp = () => {
+        waiting.delete(waiter)
+        resolve(-1)
+      }
+      const waiter: Waiter = {
+        most,
+        resolve: granted => {
+          signal.removeEventListener('abort', giveUp)
+          resolve(granted)
+        },
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      waiting.add(waiter)
+      pump()
+    })
+
+  return {
+    take: async (most, signal) => Math.max(0, await wait(most, signal)),
+    room: async signal => (await wait(0, signal)) >= 0,
+    takeNow: () => {
+      if (taken >= size) return false
+      taken += 1
+      return true
+    },
+    release: (count = 1) => {
+      taken -= count
+      pump()
+    },
+    resize: next => {
+      size = next
+      pump()
+    },
+  }
+}

@@ -1,0 +1,180 @@
+import { globSync, readFileSync } from 'node:fs'
+import { posix, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+/** Holds the code against the table of docs/architecture.md and the house style that no linter checks. */
+
+type Rule = {
+  /** A folder (ends in `/`) or one file. The first rule that matches a file is its rule. */
+  readonly of: string
+  /** What of the repository may be imported beside the folder itself: folders or files. `any` for the edges. */
+  readonly repository: readonly string[] | 'any'
+  /** What may be imported with `import type` only. */
+  readonly types: readonly string[]
+  /** Which packages, by the beginning of their names (`node:` for Node's own). */
+  readonly packages: readonly string[] | 'any'
+}
+
+const MAX_LINES = 300
+/** Files that are public entries: they may consist of re-exports alone. */
+const ENTRIES = ['shared/index.ts', 'infra/index.ts']
+
+const root = resolve(import.meta.dirname, '..')
+const rules = rulesIn(readFileSync(resolve(root, 'docs/architecture.md'), 'utf8'))
+const ignored = ['node_modules', 'cdk.out', 'coverage']
+const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: path => isIgnored(path) }).sort()
+const sources = new Map(files.map(file => [file, readFileSync(resolve(root, file), 'utf8')]))
+
+describe('the folders', () => {
+  test('were found', () => {
+    expect(files).toEqual(expect.arrayContaining(['shared/core/task.ts', 'test/architecture.test.ts']))
+  })
+
+  test('have a rule for every file, and no rule is for nothing', () => {
+    expect(files.filter(file => ruleOf(file) === undefined)).toEqual([])
+    expect(rules.filter(rule => !files.some(file => ruleOf(file) === rule))).toEqual([])
+  })
+
+  test.each(rules.map(rule => [rule.of, rule] as const))('%s imports only what it may', (_of, rule) => {
+    const wrong = files
+      .filter(file => ruleOf(file) === rule)
+      .flatMap(file => importsOf(file).map(one => problemOf(rule, one)))
+      .filter(problem => problem !== undefined)
+
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('clock, chance and environment', () => {
+  const AMBIENT = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.env\b|\bsetTimeout\(/
+
+  /** Where worlds are made: by the client, from AWS, and for the processes of a worker. */
+  const EDGES = ['shared/client/', 'shared/aws/', 'shared/worker/']
+
+  test('are arguments everywhere in shared/ but at its edges', () => {
+    const inner = [...sources].filter(
+      ([file]) => isWithin(file, 'shared/') && !EDGES.some(edge => isWithin(file, edge)),
+    )
+
+    expect(inner.length).toBeGreaterThan(50)
+    expect(inner.filter(([, text]) => AMBIENT.test(text)).map(([file]) => file)).toEqual([])
+  })
+})
+
+describe('every file', () => {
+  test(`outside test/ has at most ${MAX_LINES} lines`, () => {
+    const long = [...sources].filter(([file, text]) => !file.startsWith('test/') && linesOf(text) > MAX_LINES)
+
+    expect(long.map(([file, text]) => `${file} has ${linesOf(text)} lines`)).toEqual([])
+  })
+
+  test('exports by name, never by default', () => {
+    const wrong = [...sources].filter(([, text]) => /^export\s+default\b|\bas default\b/m.test(text))
+
+    expect(wrong.map(([file]) => file)).toEqual(['vitest.config.ts'])
+  })
+
+  test('says something of its own: no barrels beside the public entries', () => {
+    const barrels = [...sources].filter(([file, text]) => !ENTRIES.includes(file) && isBarrel(text))
+
+    expect(barrels.map(([file]) => file)).toEqual([])
+  })
+
+  test('has a name in kebab-case', () => {
+    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config)?(\.tsx?)?$/
+    const wrong = files.filter(file => !file.split('/').every(part => name.test(part)))
+
+    expect(wrong).toEqual([])
+  })
+})
+
+type Import = {
+  readonly file: string
+  /** A path within the repository, or a package. */
+  readonly target: string
+  readonly isPackage: boolean
+  readonly isType: boolean
+}
+
+/** A row of the table gives each folder or file in its first cell the rule in its others. */
+function rulesIn(page: string): Rule[] {
+  const rows = page.split('\n').filter(line => line.startsWith('| `'))
+  return rows.flatMap(row => {
+    const [names = '', repository = '', types = '', packages = ''] = row.split('|').slice(1)
+    return quotedIn(names).map(of => ({
+      of,
+      repository: /\bany/.test(repository) ? 'any' : quotedIn(repository),
+      types: quotedIn(types),
+      packages: /\bany/.test(packages) ? 'any' : quotedIn(packages),
+    }))
+  })
+}
+
+function quotedIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text)
+}
+
+function ruleOf(file: string): Rule | undefined {
+  return rules.find(({ of }) => isWithin(file, of))
+}
+
+function problemOf(rule: Rule, { file, target, isPackage, isType }: Import): string | undefined {
+  if (isPackage) {
+    const isAllowed = rule.packages === 'any' || rule.packages.some(name => isOfPackage(target, name))
+    return isAllowed ? undefined : `${file} imports the package ${target}; ${legal(rule.packages)}`
+  }
+  if (rule.repository === 'any' || isWithin(target, rule.of)) return undefined
+  if (rule.repository.some(path => isWithin(target, path))) return undefined
+  const isTypeAllowed = rule.types.some(path => isWithin(target, path))
+  if (isTypeAllowed && isType) return undefined
+  if (isTypeAllowed) return `${file} imports ${target}, of which only types are allowed here`
+  return `${file} imports ${target}; ${legal([...rule.repository, ...rule.types])}`
+}
+
+function legal(allowed: readonly string[] | 'any'): string {
+  return allowed.length > 0 ? `allowed beside its own: ${allowed}` : 'only its own is allowed'
+}
+
+function isWithin(path: string, folderOrFile: string): boolean {
+  return folderOrFile.endsWith('/') ? path.startsWith(folderOrFile) : path === folderOrFile
+}
+
+function isOfPackage(target: string, name: string): boolean {
+  return name.endsWith('/') || name.endsWith(':')
+    ? target.startsWith(name)
+    : target === name || target.startsWith(`${name}/`)
+}
+
+function isIgnored(path: string): boolean {
+  return path.split('/').some(part => ignored.includes(part) || (part.startsWith('.') && part.length > 1))
+}
+
+/** Statements begin at the beginning of a line here; dynamic imports stand anywhere. */
+const IMPORT =
+  /^(?:import|export)\b([^'"`;]*?)\bfrom\s+'([^'$]+)'|^import\s+'([^'$]+)'|\bimport\('([^'$]+)'\)/gm
+
+function importsOf(file: string): Import[] {
+  const matches = sources.get(file)?.matchAll(IMPORT) ?? []
+  return [...matches].map(([, clause = '', from, bare, dynamic]) => {
+    const specifier = from ?? bare ?? dynamic ?? ''
+    const isPackage = !specifier.startsWith('.')
+    const target = isPackage ? specifier : posix.join(posix.dirname(file), specifier)
+    return { file, target, isPackage, isType: from !== undefined && isTypeClause(clause) }
+  })
+}
+
+function isTypeClause(clause: string): boolean {
+  const names = /\{([^}]*)\}/.exec(clause)?.[1]?.split(',') ?? []
+  const inline = names.map(name => name.trim()).filter(name => name !== '')
+  return /^\s*type\b/.test(clause) || (inline.length > 0 && inline.every(name => name.startsWith('type ')))
+}
+
+function linesOf(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+}
+
+function isBarrel(text: string): boolean {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '').trim()
+  const rest = code.replaceAll(/^export\b[^'"`;]*?\bfrom\s+'[^']+'\s*$/gm, '').trim()
+  return code !== '' && rest === ''
+}

@@ -1,0 +1,47 @@
+import { describe, expectTypeOf, test } from 'vitest'
+import type * as z from 'zod'
+import type * as answers from '../../functions/http/schemas/answers.ts'
+import type * as requests from '../../functions/http/schemas/requests.ts'
+import type * as api from '../../shared/client/api-types.ts'
+
+/** The same type with nothing readonly: zod infers none, the API's types are all so. */
+type Plain<T> = T extends (infer Item)[] | readonly (infer Item)[]
+  ? Plain<Item>[]
+  : T extends object
+    ? { -readonly [Name in keyof T]: Plain<T[Name]> }
+    : T
+
+type Request<Name extends keyof typeof requests> = (typeof requests)[Name] extends z.ZodType
+  ? Plain<z.infer<(typeof requests)[Name]>>
+  : never
+type Answer<Name extends keyof typeof answers> = (typeof answers)[Name] extends z.ZodType
+  ? Plain<z.infer<(typeof answers)[Name]>>
+  : never
+
+describe('the client’s types are those of the API’s schemas', () => {
+  test('for requests', () => {
+    expectTypeOf<Plain<api.PublishBody>>().toEqualTypeOf<Request<'publishBody'>>()
+    expectTypeOf<Plain<api.PatchBody>>().toEqualTypeOf<Request<'patchBody'>>()
+    expectTypeOf<Plain<api.RetryTaskBody>>().toEqualTypeOf<Request<'retryBody'>>()
+    expectTypeOf<Plain<api.TypeBody>>().toEqualTypeOf<Request<'typeBody'>>()
+    expectTypeOf<Plain<api.ClaimsBody>>().toEqualTypeOf<Request<'claimsBody'>>()
+    expectTypeOf<Plain<api.HeartbeatBody>>().toEqualTypeOf<Request<'heartbeatBody'>>()
+    expectTypeOf<Plain<api.SucceedBody>>().toEqualTypeOf<Request<'succeedBody'>>()
+    expectTypeOf<Plain<api.FailBody>>().toEqualTypeOf<Request<'failBody'>>()
+    expectTypeOf<Plain<api.ReleaseBody>>().toEqualTypeOf<Request<'releaseBody'>>()
+    expectTypeOf<Plain<api.ListFilter>>().toEqualTypeOf<Request<'listQuery'>>()
+  })
+
+  test('for answers', () => {
+    expectTypeOf<Plain<api.ApiTask>>().toEqualTypeOf<Answer<'task'>>()
+    expectTypeOf<Plain<api.PublishAnswer>>().toEqualTypeOf<Answer<'publishAnswer'>>()
+    expectTypeOf<Plain<{ results: api.PublishResult[] }>>().toEqualTypeOf<Answer<'publishManyAnswer'>>()
+    expectTypeOf<Plain<api.Page<api.ApiTask>>>().toEqualTypeOf<Answer<'taskPage'>>()
+    expectTypeOf<Plain<api.ApiType>>().toEqualTypeOf<Answer<'typeAnswer'>>()
+    expectTypeOf<Plain<api.Page<api.ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
+    expectTypeOf<Plain<api.Counts>>().toEqualTypeOf<Answer<'countsAnswer'>>()
+    expectTypeOf<Plain<api.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
+    expectTypeOf<Plain<api.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
+    expectTypeOf<Plain<api.Problem>>().toEqualTypeOf<Answer<'problemAnswer'>>()
+  })
+})

@@ -1,0 +1,171 @@
+import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import * as z from 'zod'
+import { createClient } from '../../shared/client/client.ts'
+import { ProblemError } from '../../shared/client/problem-error.ts'
+import { defineTask } from '../../shared/define-task.ts'
+import { anApi, type TestApi } from '../support/an-api.ts'
+
+const jobs = defineTask('jobs', {
+  input: z.object({ width: z.int() }),
+  run: async input => ({ bytes: input.width * 2 }),
+})
+
+let api: TestApi
+let client: ReturnType<typeof createClient>
+let requests: Request[]
+beforeEach(async () => {
+  api = await anApi()
+  requests = []
+  client = createClient({
+    url: 'http://baton.test/',
+    headers: async () => ({ authorization: 'me' }),
+    fetch: async request => {
+      requests.push(request.clone())
+      return api.app.request(request)
+    },
+  })
+})
+
+async function finishOne(outcome: 'succeed' | 'fail'): Promise<void> {
+  const { claims } = await client.claim({ type: 'jobs', workerId: 'w' })
+  const [claim] = claims
+  if (!claim) throw new Error('nothing to claim')
+  const { id, fence } = claim.run
+  if (outcome === 'succeed') await client.succeed(claim.task.id, id, { fence, result: { bytes: 4 } })
+  else await client.fail(claim.task.id, id, { fence, fatal: true, error: { name: 'Odd', message: 'no' } })
+}
+
+describe('the client', () => {
+  test('publishes by definition, by name and as a body', async () => {
+    const one = await client.publish(jobs, { width: 1 }, { key: 'a/b', priority: 2 })
+    const two = await client.publish<typeof jobs>('jobs', { width: 2 })
+    const three = await client.publish({ type: 'jobs', key: 'a/b' })
+
+    expect(one).toMatchObject({ id: 'jobs:a/b', created: true, task: { input: { width: 1 }, priority: 2 } })
+    expect(two.task.input).toEqual({ width: 2 })
+    expect(three.created).toBe(false)
+    expect(requests[0]?.headers.get('authorization')).toBe('me')
+  })
+
+  test('publishes many in as many requests as they need', async () => {
+    const small = Array.from({ length: 150 }, (_, n) => ({ type: 'jobs', key: `${n}` }))
+    const large = Array.from({ length: 8 }, (_, n) => ({
+      type: 'jobs',
+      key: `l${n}`,
+      input: 'x'.repeat(300_000),
+    }))
+    const results = await client.publishMany([...small, ...large])
+
+    expect(results.map(({ id }) => id)).toEqual([...small, ...large].map(({ key }) => `jobs:${key}`))
+    expect(requests.length).toBe(3)
+  })
+
+  test('lists over pages', async () => {
+    await client.publishMany(Array.from({ length: 50 }, (_, n) => ({ type: 'jobs', key: `${n}` })))
+    const keys = []
+    for await (const task of client.list({ type: 'jobs', status: ['ready', 'failed'], limit: 20 }))
+      keys.push(task.key)
+
+    expect(keys).toHaveLength(50)
+    expect((await client.listPage({ type: 'jobs', limit: 2 })).items).toHaveLength(2)
+  })
+
+  test('operates on tasks and types', async () => {
+    const { id } = await client.publish(jobs, { width: 1 }, { key: 'ü' })
+
+    expect((await client.patch(id, { priority: 7 })).priority).toBe(7)
+    expect((await client.cancel(id)).status).toBe('cancelled')
+    expect((await client.retry(id)).status).toBe('ready')
+    expect((await client.counts('jobs')).ready).toBe(1)
+    expect(await client.remove(id)).toBeUndefined()
+    expect((await client.putType('more', { kind: 'http' })).type).toBe('more')
+    expect((await client.type('more')).kind).toBe('http')
+    expect((await client.types({ limit: 2 })).items.map(({ type }) => type)).toEqual(['jobs', 'more'])
+  })
+
+  test('works as a worker', async () => {
+    await client.publishMany(['a', 'b', 'c'].map(key => ({ type: 'jobs', key })))
+    const { claims } = await client.claim({ types: ['jobs'], workerId: 'w', limit: 3 })
+    const [one, ...others] = claims.map(({ task, run }) => ({
+      taskId: task.id,
+      runId: run.id,
+      fence: run.fence,
+    }))
+    if (!one) throw new Error('nothing claimed')
+
+    expect((await client.heartbeat(one.taskId, one.runId, { fence: 1 })).options.leaseMs).toBe(15_000)
+    expect((await client.release(one.taskId, one.runId, { fence: 1 })).status).toBe('ready')
+    expect(await client.heartbeatMany(others)).toMatchObject([{ status: 200 }, { status: 200 }])
+    const ends = await client.finishMany(others.map(run => ({ ...run, outcome: 'succeed' as const })))
+    expect(ends.map(({ task }) => task?.status)).toEqual(['succeeded', 'succeeded'])
+  })
+})
+
+describe('waiting for a result', () => {
+  test('returns it, typed by the definition', async () => {
+    const { id } = await client.publish(jobs, { width: 2 })
+    const waiting = client.result(jobs, id, { timeoutMs: 5_000 })
+    await finishOne('succeed')
+    const result = await waiting
+
+    expectTypeOf(result).toEqualTypeOf<{ bytes: number }>()
+    expect(result).toEqual({ bytes: 4 })
+  })
+
+  test('throws when the task fails, is not there, or takes too long', async () => {
+    const { id } = await client.publish(jobs, { width: 2 })
+    await expect(client.result('jobs', id, { timeoutMs: 60 })).rejects.toMatchObject({
+      status: 408,
+      problem: { detail: expect.stringContaining('ready') },
+    })
+    await finishOne('fail')
+
+    const failure = await client.result(jobs, id).catch(error => error)
+    expect(failure).toBeInstanceOf(ProblemError)
+    expect(failure.problem).toMatchObject({
+      type: 'urn:baton:problem:task-failed',
+      detail: expect.stringContaining('Odd: no'),
+    })
+    await expect(client.result(jobs, 'jobs:none')).rejects.toMatchObject({ status: 404 })
+  })
+})
+
+describe('every failure is a problem', () => {
+  test('of the API’s, with its document', async () => {
+    const error = await client.publish({ type: 'jobs', delayMs: -1 }).catch(problem => problem)
+
+    expect(error).toBeInstanceOf(ProblemError)
+    expect(error).toMatchObject({ status: 400, problem: { errors: [{ path: 'delayMs' }] } })
+  })
+
+  test.each([
+    [502, '<html>Bad Gateway</html>'],
+    [403, '{"message":"Forbidden"}'],
+  ])('of something before it, status %d', async (status, text) => {
+    const behind = createClient({ url: 'http://x', fetch: async () => new Response(text, { status }) })
+
+    await expect(behind.get('a:b')).rejects.toMatchObject({ status, problem: { type: 'about:blank' } })
+  })
+
+  test('of the network, with its cause', async () => {
+    const cause = new TypeError('fetch failed')
+    const offline = createClient({ url: 'http://x', fetch: () => Promise.reject(cause) })
+
+    await expect(offline.get('a:b')).rejects.toMatchObject({ status: 0, cause })
+  })
+})
+
+test('a wrong input does not compile', () => {
+  const wrong = () => {
+    // @ts-expect-error `width` is a number
+    void client.publish(jobs, { width: '1' })
+    // @ts-expect-error `width` is missing
+    void client.publish(jobs, {})
+    // @ts-expect-error there is no such option
+    void client.publish(jobs, { width: 1 }, { prio: 1 })
+    // @ts-expect-error the result has no such field
+    void client.result(jobs, 'jobs:a').then(result => result.size)
+  }
+
+  expect(wrong).toBeTypeOf('function')
+})

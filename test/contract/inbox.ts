@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { Task } from '../../shared/core/task.ts'
+import type { Inbox } from '../../shared/ports.ts'
+import { aTask } from '../support/a-task.ts'
+
+/** What an inbox is tried with: a queue for the type `resize`, and none for `nobody`. */
+export type TriedInbox = { readonly inbox: Inbox; put(task: Task): Promise<void> }
+
+/** The promises of `Inbox`, on the clock of this machine. */
+export function inboxContract(create: () => Promise<TriedInbox>): void {
+  it('hands out what is there, each dispatch once, at most as many as asked for', async () => {
+    const { inbox, put } = await create()
+    const keys = ['a', 'b', 'c', 'd']
+    for (const key of keys) await put(aTask({ key }))
+
+    const first = await inbox.receive('resize', { max: 3, waitMs: 0 })
+    const second = await inbox.receive('resize', { max: 3, waitMs: 0 })
+    const third = await inbox.receive('resize', { max: 3, waitMs: 0 })
+
+    expect([first.length, second.length, third.length]).toEqual([3, 1, 0])
+    expect([...first, ...second].map(({ task }) => task.key).sort()).toEqual(keys)
+    expect(first[0]?.task).toEqual(aTask({ key: first[0]?.task.key ?? '' }))
+  })
+
+  it('waits for the next dispatch, and no longer', async () => {
+    const { inbox, put } = await create()
+    const waiting = inbox.receive('resize', { max: 10, waitMs: 5_000 })
+    await sleep(300)
+    await put(aTask())
+    const puttingEnded = Date.now()
+
+    const [delivery] = await waiting
+
+    expect(delivery?.task.key).toBe('k1')
+    expect(Date.now() - puttingEnded).toBeLessThan(1_000)
+  })
+
+  it('has nothing more once a delivery is done', async () => {
+    const { inbox, put } = await create()
+    await put(aTask())
+    const [delivery] = await inbox.receive('resize', { max: 1, waitMs: 0 })
+
+    await delivery?.done()
+
+    expect(await inbox.receive('resize', { max: 1, waitMs: 0 })).toEqual([])
+  })
+
+  it('delivers again what is put back, after its delay', async () => {
+    const { inbox, put } = await create()
+    await put(aTask())
+    const [delivery] = await inbox.receive('resize', { max: 1, waitMs: 0 })
+
+    await delivery?.again(1)
+    const atOnce = await inbox.receive('resize', { max: 1, waitMs: 0 })
+    const later = await inbox.receive('resize', { max: 1, waitMs: 3_000 })
+    await later[0]?.again(0)
+    const again = await inbox.receive('resize', { max: 1, waitMs: 1_000 })
+
+    expect(atOnce).toEqual([])
+    expect([...later, ...again].map(({ task }) => task)).toEqual([aTask(), aTask()])
+  })
+
+  it('ends its wait when the signal aborts, and loses nothing that comes afterwards', async () => {
+    const { inbox, put } = await create()
+    const aborting = new AbortController()
+    const begunAt = Date.now()
+    const waiting = inbox.receive('resize', { max: 1, waitMs: 10_000 }, aborting.signal)
+    await sleep(200)
+
+    aborting.abort()
+    const none = await waiting
+    const tookMs = Date.now() - begunAt
+    await sleep(200)
+    await put(aTask())
+    const next = await inbox.receive('resize', { max: 1, waitMs: 1_000 })
+
+    expect(none).toEqual([])
+    expect(tookMs).toBeLessThan(1_000)
+    expect(next).toHaveLength(1)
+  })
+
+  it('has nothing for a type without a queue', async () => {
+    const { inbox } = await create()
+
+    expect(await inbox.receive('nobody', { max: 1, waitMs: 0 })).toEqual([])
+  })
+}

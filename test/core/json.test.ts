@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { jsonBytes, jsonProblem, textBytes } from '../../shared/core/json.ts'
+
+const nested = (levels: number): unknown => {
+  let value: unknown = 1
+  for (let i = 0; i < levels; i++) value = [value]
+  return value
+}
+
+describe('a value that survives storage', () => {
+  test.each([
+    ['null', null],
+    ['an empty string', ''],
+    ['empty containers', [{}, []]],
+    ['an empty name', { '': { '': 1 } }],
+    ['the largest safe integers', [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]],
+    ['fractions', [0.1, -1e-300]],
+    ['an object without prototype', Object.assign(Object.create(null), { a: 1 })],
+    ['a name like __proto__', JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}')],
+    ['200 levels', nested(200)],
+  ])('%s has no problem', (_name, value) => {
+    expect(jsonProblem(value)).toBeUndefined()
+  })
+
+  test.each([
+    ['an integer beyond 2^53', { a: [1, 2 ** 53] }, 'a.1', /2\^53/],
+    ['its negative', { a: -(2 ** 53) }, 'a', /2\^53/],
+    ['NaN', { a: { b: Number.NaN } }, 'a.b', /finite/],
+    ['infinity', [Number.POSITIVE_INFINITY], '0', /finite/],
+    ['undefined', { a: undefined }, 'a', /undefined/],
+    ['undefined itself', undefined, '', /undefined/],
+    ['a function', { a: () => 1 }, 'a', /function/],
+    ['a symbol', [Symbol('x')], '0', /symbol/],
+    ['a bigint', { n: 1n }, 'n', /bigint/],
+    ['a date', { at: new Date(0) }, 'at', /class instance/],
+    ['a map', new Map(), '', /class instance/],
+    ['201 levels', nested(201), Array(201).fill('0').join('.'), /200 levels/],
+  ])('%s is named with its path', (_name, value, path, message) => {
+    expect(jsonProblem(value)).toEqual({ path, message: expect.stringMatching(message) })
+  })
+
+  test('a value that contains itself is refused, not walked for ever', () => {
+    const loop: Record<string, unknown> = {}
+    loop.self = loop
+
+    expect(jsonProblem(loop)?.message).toMatch(/200 levels/)
+  })
+})
+
+test('sizes are bytes of UTF-8, not characters', () => {
+  expect(textBytes('aä€😀')).toBe(1 + 2 + 3 + 4)
+  expect(jsonBytes({ a: '€' })).toBe('{"a":""}'.length + 3)
+})

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { type StatusReason, statusOf, statusReasonOf } from '../../shared/core/status.ts'
+import type { Task } from '../../shared/core/task.ts'
+import { anEndedRun, aRun, aTask, NOW } from '../support/a-task.ts'
+
+describe('the status of a task', () => {
+  test.each<[string, string, Task]>([
+    ['delayed', 'not due', aTask({ dueAt: NOW + 1 })],
+    ['delayed', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true })],
+    ['ready', 'due this very moment', aTask({ dueAt: NOW })],
+    [
+      'ready',
+      'with a success, waiting for the next worker',
+      aTask({ options: { concurrency: 2 }, ended: [anEndedRun()] }),
+    ],
+    ['running', 'with a live run', aTask({ live: [aRun()] })],
+    [
+      'running',
+      'with a lease that ended and nobody recorded',
+      aTask({ live: [aRun({ leaseUntil: NOW - 1 })] }),
+    ],
+    ['running', 'with a live run, its next attempt not due', aTask({ dueAt: NOW + 1, live: [aRun()] })],
+    ['running', 'past a deadline that nobody recorded', aTask({ live: [aRun()], deadlineAt: NOW - 1 })],
+    ['succeeded', 'ended', aTask({ state: 'succeeded', finishedAt: NOW })],
+    ['failed', 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 })],
+    ['cancelled', 'ended', aTask({ state: 'cancelled', finishedAt: NOW })],
+  ])('is %s: %s', (status, _name, task) => {
+    expect(statusOf(task, NOW)).toBe(status)
+  })
+
+  test('does not exist for a removed one', () => {
+    expect(() => statusOf(aTask({ state: 'removed' }), NOW)).toThrow(/resize:k1 is removed/)
+  })
+})
+
+describe('the reason why a task waits', () => {
+  test.each<[StatusReason | undefined, string, Task, boolean]>([
+    ['due', 'not due', aTask({ dueAt: NOW + 1 }), true],
+    ['retry', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true }), true],
+    ['due', 'not due, without handler', aTask({ dueAt: NOW + 1 }), false],
+    ['no-handler', 'due, without handler', aTask(), false],
+    ['no-handler', 'due, without the webhook handler', aTask({ kind: 'webhook' }), false],
+    ['no-handler', 'due, without handler, for a worker', aTask({ options: { workerIds: ['w'] } }), false],
+    [undefined, 'due, for HTTP workers', aTask({ kind: 'http' }), false],
+    ['target-worker', 'due, for a listed worker', aTask({ options: { workerIds: ['w'] } }), true],
+    [
+      'target-worker',
+      'due, for a listed HTTP worker',
+      aTask({ kind: 'http', options: { workerIds: ['w'] } }),
+      false,
+    ],
+    ['no-worker', 'due, for workers that are not there', aTask({ options: { workerIds: ['a', 'b'] } }), true],
+    [
+      'target-worker',
+      'due, for workers of which one is there',
+      aTask({ options: { workerIds: ['a', 'w'] } }),
+      true,
+    ],
+    [
+      'no-worker',
+      'due, for one that is not there beside one that has done its part',
+      aTask({
+        options: { workerIds: ['w', 'x'], concurrency: 2 },
+        ended: [anEndedRun({ workerId: 'w' })],
+      }),
+      true,
+    ],
+    [undefined, 'due, with a handler', aTask(), true],
+    [undefined, 'a due retry', aTask({ retrying: true }), true],
+    [undefined, 'running', aTask({ live: [aRun()] }), false],
+    [undefined, 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 }), false],
+  ])('is %s: %s', (reason, _name, task, hasHandler) => {
+    expect(statusReasonOf(task, NOW, { hasHandler, isLive: id => id === 'w' })).toBe(reason)
+  })
+})

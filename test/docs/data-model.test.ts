@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import * as bodyRequests from '../../shared/dynamo/body-requests.ts'
+import * as headRequests from '../../shared/dynamo/head-requests.ts'
+import * as indexRequests from '../../shared/dynamo/index-requests.ts'
+import { headItem } from '../../shared/dynamo/items.ts'
+import { INDEXES } from '../../shared/dynamo/keys.ts'
+import * as recordRequests from '../../shared/dynamo/record-requests.ts'
+import * as targetRequests from '../../shared/dynamo/target-requests.ts'
+import * as typeRequests from '../../shared/dynamo/type-requests.ts'
+import * as workerRequests from '../../shared/dynamo/worker-requests.ts'
+import { anEndedRun, aRun, aTask, DAY, NOW } from '../support/a-task.ts'
+
+const text = await readFile(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
+const REQUEST = /^(get|put|update|delete|renew|query|count|list|batchGet)[A-Z]/
+
+it('docs/data-model.md explains every attribute of a head', () => {
+  const full = aTask({
+    state: 'failed',
+    kind: 'webhook',
+    ordering: 'aged',
+    retrying: true,
+    deadlineAt: NOW,
+    priority: 1,
+    userId: 'u1',
+    tags: { a: 'b' },
+    traceparent: '00-1-1-01',
+    options: { leaseMs: 1 },
+    input: { inline: 1 },
+    live: [aRun({ timeoutAt: NOW, progress: 1 })],
+    ended: [anEndedRun({ fence: 2 })],
+    failures: 1,
+    failuresBy: { w1: 1 },
+    error: { name: 'E', message: 'no' },
+    startedAt: NOW,
+    finishedAt: NOW,
+    expiresAt: NOW + DAY,
+    shard: 1,
+  })
+  const attributes = Object.keys(headItem({ ...full, place: { name: 'ready#resize#1', order: '1' } }))
+
+  expect(attributes.filter(name => !text.includes(`\`${name}\``))).toEqual([])
+})
+
+it('docs/data-model.md names every request and every index', () => {
+  const modules = [
+    bodyRequests,
+    headRequests,
+    indexRequests,
+    recordRequests,
+    targetRequests,
+    typeRequests,
+    workerRequests,
+  ]
+  const requests = modules.flatMap(module => Object.keys(module)).filter(name => REQUEST.test(name))
+  const names = [...requests, ...Object.keys(INDEXES)]
+
+  expect(requests.length).toBeGreaterThan(10)
+  expect(names.filter(name => !text.includes(`\`${name}\``))).toEqual([])
+})

@@ -1,0 +1,89 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { DEFAULT_OPTIONS } from '../../shared/core/options.ts'
+import { readmeSnippets } from '../support/snippets.ts'
+
+/** Below the repository, so that `baton` is this package, as its users' `node_modules` would have it. */
+const FOLDER = resolve('.baton/readme')
+
+const [definition = '', client = '', app = ''] = readmeSnippets('ts')
+
+beforeAll(() => {
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(join(FOLDER, 'tasks'), { recursive: true })
+  write('tsconfig.json', JSON.stringify({ extends: '../../tsconfig.json', include: ['**/*.ts'] }))
+  write('tasks/resize.ts', definition)
+  write('tasks/video.ts', definition.replaceAll('resize', 'video'))
+  write('client.ts', `${SURROUNDINGS_OF_CLIENT}${client}${CLAIMS_OF_CLIENT}`)
+  write('app.ts', inAStack(app))
+})
+
+describe('the TypeScript of the README', () => {
+  test('is a definition, its use by a client, and an app', () => {
+    expect(readmeSnippets('ts')).toHaveLength(3)
+  })
+
+  test('compiles, and refuses input that does not fit the schema', () => {
+    const { status, stdout } = spawnSync('tsc', ['--project', FOLDER], { encoding: 'utf8' })
+
+    expect(stdout).toBe('')
+    expect(status).toBe(0)
+  })
+
+  test('is an app that synthesises', () => {
+    const template = JSON.parse(execFileSync(process.execPath, ['app.ts'], { cwd: FOLDER, encoding: 'utf8' }))
+
+    const resources = Object.entries<{ Type: string }>(template.Resources)
+    const queues = resources.filter(([, { Type }]) => Type === 'AWS::SQS::Queue').map(([id]) => id)
+    expect(queues).toContainEqual(expect.stringContaining('HandlersResizeTasksQueue'))
+  })
+})
+
+test('the defaults that the README names are those of the system', () => {
+  const { retry, heartbeatMs, leaseMs } = DEFAULT_OPTIONS
+
+  expect(retry).toMatchObject({ maxRetries: 3, backoff: 'exponential', delayMs: 1_000 })
+  expect([heartbeatMs, leaseMs]).toEqual([5_000, 15_000])
+})
+
+const SURROUNDINGS_OF_CLIENT = `
+import { resize } from './tasks/resize.ts'
+declare const url: string
+`
+
+/** What the README says of the types. */
+const CLAIMS_OF_CLIENT = `
+export const typed: { bytes: number; width: number } = done
+// @ts-expect-error
+await baton.publish(resize, { url: 'https://example.com/cat.png', width: 'wide' })
+`
+
+/** The snippet in the constructor it belongs to, with a function to give the URL to; prints the template. */
+function inAStack(code: string): string {
+  const [imports, statements] = [/^import .*$/gm, /^(?!import ).*$/gm].map(lines =>
+    code.match(lines)?.join('\n'),
+  )
+  return `
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { Code, Function, Runtime } from 'aws-cdk-lib/aws-lambda'
+${imports}
+
+class Example extends Stack {
+  constructor() {
+    super(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Example')
+    const code = Code.fromInline('…')
+    const otherFunction = new Function(this, 'Other', { runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code })
+    ${statements}
+  }
+}
+
+console.log(JSON.stringify(Template.fromStack(new Example()).toJSON()))
+`
+}
+
+function write(name: string, text: string): void {
+  writeFileSync(join(FOLDER, name), text)
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { claim } from '../../shared/core/claim.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { finish } from '../../shared/core/finish.ts'
+import { create } from '../../shared/core/publish.ts'
+import { plainItem } from '../../shared/dynamo/attribute-values.ts'
+import { headItem, taskFromImage, taskFromItem } from '../../shared/dynamo/items.ts'
+import { bodyItem, runFromItem } from '../../shared/dynamo/side-items.ts'
+import { anEndedRun, aPublication, aRun, aTask, BORN, changeOf, DAY, NOW } from '../support/a-task.ts'
+
+/** Size by the rules of the DynamoDB developer guide ("item sizes and formats"), numbers at their largest. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value === 'number') return Math.ceil(String(Math.abs(value)).length / 2) + 1
+  if (typeof value === 'boolean') return 1
+  const entries = Object.entries(value as object)
+  return 3 + entries.reduce((total, [name, member]) => total + name.length + sizeOf(member) + 1, 0)
+}
+
+describe('a head', () => {
+  it('of a plain task with 200 bytes of input and of result stays well under 1,000 bytes', () => {
+    const publication = aPublication({
+      key: 'k'.repeat(33),
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      input: 'x'.repeat(198),
+    })
+    const published = create(publication, undefined, NOW).after
+    const running = changeOf(claim(published, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1)).after
+    const word = { born: BORN, fence: 1, outcome: 'succeed' as const }
+    const done = changeOf(finish(running, word, NOW + 2, 0)).after
+    const withResult = changeOf(finish(running, { ...word, result: 'x'.repeat(198) }, NOW + 2, 0)).after
+    const size = (item: object) => sizeOf({ ...item, tok: '12345678' })
+
+    expect(published.id).toHaveLength(40)
+    expect(size(headItem(published))).toBeLessThan(600)
+    expect(size(headItem(done))).toBeLessThan(700)
+    expect(size(headItem(withResult))).toBeLessThan(900)
+  })
+
+  it('holds nothing that equals its default', () => {
+    expect(Object.keys(headItem(aTask())).sort()).toEqual(
+      ['pk', 'sk', 'v', 'born', 'rev', 'op', 'due', 'created', 'updated', 'vpk', 'vsk'].sort(),
+    )
+  })
+
+  it('expires at its end, in whole seconds and never early; what is open does not', () => {
+    expect(headItem(aTask())).not.toHaveProperty('ttl')
+    expect(headItem(aTask({ state: 'succeeded', expiresAt: NOW + DAY + 1 }))).toMatchObject({
+      expires: NOW + DAY + 1,
+      ttl: (NOW + DAY) / 1_000 + 1,
+    })
+  })
+
+  it('is read from a record of the stream as from the table', () => {
+    const task = aTask({
+      live: [aRun({ progress: [1.5, null] })],
+      ended: [anEndedRun({ fence: 2 })],
+      retrying: true,
+    })
+    const image = wireOf(headItem(task))
+
+    expect(taskFromImage(image.M ?? {})).toEqual(task)
+    expect(taskFromImage({ pk: { S: 'resize:k1' }, sk: { S: 'in#1' } })).toBeUndefined()
+    expect(taskFromImage({})).toBeUndefined()
+  })
+
+  it('of newer code is refused, naming the task and both versions', () => {
+    const newer = { ...headItem(aTask()), v: 2 }
+
+    expect(() => taskFromItem(newer)).toThrow(BatonError)
+    expect(() => taskFromItem(newer)).toThrow(
+      expect.objectContaining({
+        code: 'newer-schema',
+        message: expect.stringMatching(/resize:k1 .*version 2.* up to 1/),
+      }),
+    )
+  })
+})
+
+describe('items beside heads', () => {
+  it('expire in whole seconds, never early', () => {
+    const write = { ref: `in#${BORN}#1#0`, value: {}, expiresAt: NOW + 1 }
+
+    expect(bodyItem('resize:k1', write)).toEqual({
+      pk: 'resize:k1',
+      sk: write.ref,
+      v: 1,
+      ttl: NOW / 1_000 + 1,
+      json: '{}',
+    })
+  })
+
+  it('give a run back as it ended', () => {
+    const run = anEndedRun({
+      state: 'failed',
+      cause: 'timed-out',
+      error: { name: '', message: '\ud800' },
+      progress: {},
+    })
+
+    expect(runFromItem(bodyItem('resize:k1', { ref: 'run', run, expiresAt: NOW }))).toEqual(run)
+  })
+})
+
+it('values of the wire become plain ones, whatever a key is called', () => {
+  const values = plainItem({
+    list: { L: [{ S: '' }, { N: '-1.5' }, { BOOL: false }, { NULL: true }] },
+    map: { M: Object.fromEntries([['__proto__', { N: '1' }]]) },
+  })
+
+  expect(values.list).toEqual(['', -1.5, false, null])
+  expect(Object.entries(values.map as object)).toEqual([['__proto__', 1]])
+})
+
+type Wire = { S?: string; N?: string; BOOL?: boolean; M?: Record<string, Wire> }
+
+function wireOf(value: unknown): Wire {
+  if (typeof value === 'string') return { S: value }
+  if (typeof value === 'number') return { N: String(value) }
+  if (typeof value === 'boolean') return { BOOL: value }
+  const members = Object.entries(value as object).map(([name, member]) => [name, wireOf(member)] as const)
+  return { M: Object.fromEntries(members) }
+}

@@ -1,0 +1,224 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { planTasks } from '../../shared/runtime/plan-tasks.ts'
+import { NOW, SECOND } from '../support/a-task.ts'
+import { anApi, pathOf, published, type Shown, type TestApi } from '../support/an-api.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+type Claim = { readonly task: Shown; readonly run: Shown }
+
+async function claim(more: object = {}): Promise<Claim[]> {
+  const { status, body } = await api.call('POST', '/v1/claims', {
+    type: 'jobs',
+    workerId: 'w1',
+    limit: 10,
+    ...more,
+  })
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body.claims
+}
+
+const keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
+/** What the planner does with what was published. */
+const plan = async () => {
+  const partition = (shard: number) => ({
+    index: 'view' as const,
+    partition: `jobs#open#${shard}`,
+    limit: 100,
+  })
+  const pages = await Promise.all([0, 1, 2, 3].map(shard => api.system.tasks.page(partition(shard))))
+  const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))
+  await planTasks(api.system, await api.system.tasks.heads(ids))
+}
+const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+
+describe('a claim', () => {
+  test('hands out tasks that run, with their input and what it takes to speak for the run', async () => {
+    const input = { text: 'x'.repeat(1_000) }
+    await published(api, { key: 'a', input })
+
+    const [claimed] = await claim()
+
+    expect(claimed?.task).toMatchObject({
+      id: 'jobs:a',
+      status: 'running',
+      input,
+      attempts: { used: 1, left: 3 },
+    })
+    expect(claimed?.run).toEqual({
+      id: claimed?.task.runs[0].id,
+      fence: 1,
+      leaseUntil: new Date(NOW + 15 * SECOND).toISOString(),
+      idempotencyKey: expect.stringMatching(/^jobs:a\/[0-9A-Z]{26}$/),
+    })
+    expect(await claim()).toEqual([])
+  })
+
+  test.each([
+    ['priority', ['high', 'early', 'late', 'low']],
+    ['arrival', ['early', 'low', 'high', 'late']],
+    ['aged', ['early', 'high', 'low', 'late']],
+  ])('takes tasks in the order %s of their type', async (ordering, keys) => {
+    await api.call('PUT', '/v1/types/jobs', { kind: 'http', ordering })
+    const publications = [
+      { key: 'early' },
+      { key: 'low', priority: -1, after: 1_500 },
+      { key: 'high', priority: 9, after: 8_000 },
+      { key: 'late', after: 3_000 },
+    ]
+    for (const { after = 0, ...body } of publications) {
+      await api.system.clock.advance(after)
+      await published(api, body)
+    }
+
+    expect(keysOf(await claim({ limit: 1 }))).toEqual(keys.slice(0, 1))
+    expect(keysOf(await claim())).toEqual(keys.slice(1))
+  })
+
+  test('takes up to its limit, in order, over all partitions', async () => {
+    for (let n = 0; n < 60; n++) await published(api, { key: `${n}`, priority: -n })
+
+    expect(keysOf(await claim({ limit: 25 }))).toEqual([...Array(25).keys()].map(String))
+    expect(keysOf(await claim({ limit: 100 }))).toHaveLength(35)
+  })
+
+  test('of several types takes turns', async () => {
+    await api.call('PUT', '/v1/types/other', { kind: 'http' })
+    for (const type of ['jobs', 'other'])
+      for (const key of ['1', '2', '3']) await published(api, { type, key })
+
+    const claims = await claim({ type: undefined, types: ['jobs', 'other', 'jobs'], limit: 4 })
+
+    expect(claims.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
+  })
+
+  test('yields nothing of a paused type, nothing when nothing is due, and is refused for handlers’ types', async () => {
+    await published(api, { delayMs: 1 })
+    expect(await claim()).toEqual([])
+
+    await published(api)
+    const stored = await api.system.types.get('jobs')
+    if (stored) await api.system.types.put({ ...stored, paused: true, version: 2 }, 1)
+    expect(await claim()).toEqual([])
+
+    const refused = await api.call('POST', '/v1/claims', { type: 'resize', workerId: 'w' })
+    expect(refused.status).toBe(409)
+    const unknown = await api.call('POST', '/v1/claims', { types: ['jobs', 'nobody'], workerId: 'w' })
+    expect(unknown.status).toBe(404)
+    expect(unknown.body.errors[0]).toMatchObject({
+      path: 'types.1',
+      message: expect.stringContaining('resize'),
+    })
+  })
+
+  test('passes over what is meant for others', async () => {
+    for (let n = 0; n < 30; n++) await published(api, { key: `w2-${n}`, workerIds: ['w2'], priority: 1 })
+    await published(api, { key: 'new', minWorkerVersion: '1.10' })
+    await published(api, { key: 'any' })
+    await plan()
+
+    expect(keysOf(await claim({ workerVersion: '1.9.9' }))).toEqual(['any'])
+    expect(keysOf(await claim({ workerVersion: '1.10.0' }))).toEqual(['new'])
+    expect(await claim({ workerId: 'w2', limit: 100 })).toHaveLength(30)
+  })
+
+  test('takes what is meant for its worker alone where it belongs in the order', async () => {
+    for (let n = 0; n < 9; n++) {
+      await published(api, { key: `${n}`, priority: -n, ...(n % 3 === 1 && { workerIds: ['w1', 'w2'] }) })
+    }
+    await plan()
+
+    expect(keysOf(await claim({ limit: 5 }))).toEqual(['0', '1', '2', '3', '4'])
+    expect(keysOf(await claim({ workerId: 'w3' }))).toEqual(['5', '6', '8'])
+    expect(keysOf(await claim({ workerId: 'w2' }))).toEqual(['7'])
+  })
+
+  test('gives a task for several workers to each of them once', async () => {
+    await published(api, { key: 'a', concurrency: 2 })
+
+    expect(await claim({ workerId: 'w1' })).toHaveLength(1)
+    expect(await claim({ workerId: 'w1' })).toHaveLength(0)
+    expect(await claim({ workerId: 'w2' })).toHaveLength(1)
+    expect(await claim({ workerId: 'w3' })).toHaveLength(0)
+    expect((await get('jobs:a')).runs).toHaveLength(2)
+  })
+
+  test('stops before its inputs exceed 5 MB', async () => {
+    for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x'.repeat(340_000) })
+
+    expect(await claim({ limit: 100 })).toHaveLength(15)
+    expect(await claim({ limit: 100 })).toHaveLength(5)
+  })
+
+  test('whose answer was lost is answered the same again, as long as its runs live', async () => {
+    for (const key of ['a', 'b', 'c']) await published(api, { key, input: 'x'.repeat(300) })
+    const first = await claim({ requestId: 'r', limit: 2 })
+    const again = await claim({ requestId: 'r', limit: 2 })
+    expect(again).toEqual(first)
+    expect(keysOf(await claim({ requestId: 'r', workerId: 'w2' }))).toEqual(['c'])
+
+    await api.call('POST', `${pathOf('jobs:a')}/runs/${first[0]?.run.id}/succeed`, { fence: 1 })
+    expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['b'])
+    await api.system.clock.advance(15 * SECOND)
+    expect(keysOf(await claim({ requestId: 'r' }))).toEqual([])
+    expect((await get('jobs:b')).attempts.used).toBe(1)
+  })
+
+  test('that waits is answered as soon as there is something', async () => {
+    const waiting = claim({ waitMs: 20_000 })
+    await api.system.clock.advance(3 * SECOND)
+    await published(api, { key: 'a' })
+    await api.system.clock.advance(2 * SECOND)
+
+    expect(keysOf(await waiting)).toEqual(['a'])
+    expect(api.system.clock.sleepers()).toBe(0)
+  })
+
+  test('that waits in vain is answered when its time is over', async () => {
+    let answered = false
+    const waiting = claim({ waitMs: 1_000 }).then(claims => {
+      answered = true
+      return claims
+    })
+    await api.system.clock.advance(999)
+    expect(answered).toBe(false)
+    await api.system.clock.advance(1)
+
+    expect(await waiting).toEqual([])
+  })
+
+  test('whose input has expired ends the task instead of handing it out', async () => {
+    const store = createMemoryTaskStore()
+    api = await anApi({ tasks: { ...store, body: async () => undefined } })
+    await published(api, { key: 'a', input: 'x'.repeat(300) })
+
+    expect(await claim()).toEqual([])
+    expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
+  })
+
+  test('by many at once gives each task to one of them, with few lost writes', async () => {
+    const store = createMemoryTaskStore()
+    let [writes, lost] = [0, 0]
+    const apply: typeof store.apply = async change => {
+      await new Promise(resolve => setImmediate(resolve))
+      const applied = await store.apply(change)
+      if (change.after.operation === 'claim') writes++
+      if (!applied.applied) lost++
+      return applied
+    }
+    api = await anApi({ tasks: { ...store, apply } })
+    for (let n = 0; n < 200; n++) await published(api, { key: `${n}` })
+
+    const claims = await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 10 })))
+
+    const keys = claims.flatMap(keysOf)
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(keys.length).toBeGreaterThan(180)
+    // Without moving apart, each of 20 workers would lose most of 200 writes.
+    expect(lost).toBeLessThan(writes)
+  })
+})

@@ -1,0 +1,229 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { encodedPath } from '../../functions/http/encoded-path.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { anApi, pathOf, published, type TestApi } from '../support/an-api.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await anApi()
+})
+
+describe('a body', () => {
+  const json = JSON.stringify({ type: 'jobs' })
+
+  test.each([
+    ['application/json', 201],
+    ['application/json; charset=utf-8', 201],
+    ['application/vnd.baton+json', 201],
+    ['text/plain;charset=UTF-8', 201],
+    ['application/x-www-form-urlencoded', 201],
+    ['application/xml', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['application/jsonx', 415],
+  ])('that says it is %s is answered with %d', async (contentType, status) => {
+    const answer = await api.call('POST', '/v1/tasks', json, { 'content-type': contentType })
+
+    expect(answer.status).toBe(status)
+  })
+
+  test('without a content type is taken as JSON', async () => {
+    const request = new Request('http://localhost/v1/tasks', {
+      method: 'POST',
+      body: new TextEncoder().encode(json),
+    })
+
+    expect((await api.app.request(request)).status).toBe(201)
+  })
+
+  test.each(['', '{', '{"type":', 'nonsense', '{"type":"jobs"}}', 'NaN'])(
+    'that is no JSON, %j, is a 400',
+    async body => {
+      const answer = await api.call('POST', '/v1/tasks', body)
+
+      expect(answer.status).toBe(400)
+      expect(answer.body.errors[0].path).toBe('')
+    },
+  )
+
+  test('that is no UTF-8 is a 400', async () => {
+    const body = new Uint8Array([...new TextEncoder().encode('{"type":"jobs","key":"'), 0xff, 0x22, 0x7d])
+    const response = await api.app.request('/v1/tasks', { method: 'POST', body })
+
+    expect(response.status).toBe(400)
+  })
+
+  test('that is encoded is a 415', async () => {
+    expect((await api.call('POST', '/v1/tasks', json, { 'content-encoding': 'gzip' })).status).toBe(415)
+  })
+
+  test('beyond 5 MB is a 413, by bytes and whether its length was announced or not', async () => {
+    const tooLong = JSON.stringify({ tasks: [{ type: 'jobs', input: 'é'.repeat(2_700_000) }] })
+    const fitting = JSON.stringify({ tasks: [{ type: 'jobs', input: 'e'.repeat(4_000_000) }] })
+    const stream = new Request('http://localhost/v1/tasks', {
+      method: 'POST',
+      body: new Blob([tooLong]).stream(),
+      duplex: 'half',
+    } as RequestInit)
+
+    expect((await api.call('POST', '/v1/tasks', tooLong)).status).toBe(413)
+    expect((await api.app.request(stream)).status).toBe(413)
+    expect((await api.call('POST', '/v1/tasks', fitting)).status).toBe(200)
+  })
+})
+
+describe('a path', () => {
+  test.each([
+    ['GET', '/'],
+    ['GET', '/v1'],
+    ['GET', '/v1/tasks/'],
+    ['GET', '/v2/tasks'],
+    ['GET', '/v1/canvases'],
+    ['POST', '/v1/types/jobs/pause'],
+    ['PUT', '/v1/schedules/a'],
+    ['GET', '/v1/events'],
+    ['GET', '/v1/tasks/nothing'],
+    ['GET', '/v1/tasks/jobs:nothing'],
+    ['GET', '/v1/tasks/%FF'],
+    ['GET', `/v1/tasks/jobs:${'x'.repeat(3_000)}`],
+    ['DELETE', '/v1/tasks/jobs:nothing'],
+    ['PATCH', '/v1/tasks/jobs:nothing', {}],
+    ['POST', '/v1/tasks/jobs:nothing/cancel'],
+    ['POST', '/v1/tasks/jobs:nothing/retry'],
+    ['POST', '/v1/tasks/jobs:nothing/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV.1/succeed', { fence: 1 }],
+    ['POST', '/v1/tasks/jobs:nothing/runs/1/heartbeat', { fence: 1 }],
+    ['GET', '/v1/types/nothing'],
+    ['GET', '/v1/types/nothing/counts'],
+    ['GET', '/v1/tasks?type=nothing'],
+    ['POST', '/v1/claims', { type: 'nothing', workerId: 'w' }],
+  ])('%s %s names nothing and is a 404', async (method, path, body?: object) => {
+    const answer = await api.call(method, path, body)
+
+    expect(answer.status).toBe(404)
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(answer.body.detail.length).toBeGreaterThan(10)
+  })
+
+  test.each([
+    ['PUT', '/v1/tasks', 'POST, GET'],
+    ['POST', '/v1/tasks/jobs:a', 'GET, PATCH, DELETE'],
+    ['GET', '/v1/claims', 'POST'],
+    ['DELETE', '/v1/types/jobs', 'GET, PUT'],
+    ['POST', '/healthz', 'GET'],
+  ])('%s %s is a 405 that says what is allowed', async (method, path, allow) => {
+    const answer = await api.call(method, path)
+
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe(allow)
+  })
+
+  test('may be asked for its head only', async () => {
+    const response = await api.app.request('/healthz', { method: 'HEAD' })
+
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe('')
+  })
+})
+
+describe('an id', () => {
+  const KEYS = [
+    'a/b',
+    'a#b',
+    '100%',
+    '%41',
+    '%2F',
+    'ä ö',
+    '日本語',
+    '😀'.repeat(200),
+    'a:b:c',
+    'a/cancel',
+    '?x=1',
+    '..',
+    '\\',
+    '+',
+  ]
+
+  test.each(KEYS)(
+    'with the key %j is found, changed, cancelled and removed by its encoded form',
+    async key => {
+      const id = await published(api, { key })
+      expect(id).toBe(`jobs:${key}`)
+
+      expect((await api.call('GET', pathOf(id))).body.key).toBe(key)
+      expect((await api.call('PATCH', pathOf(id), { priority: 1 })).body.task.priority).toBe(1)
+      expect((await api.call('POST', `${pathOf(id)}/cancel`)).body.task.status).toBe('cancelled')
+      expect((await api.call('DELETE', pathOf(id))).status).toBe(204)
+    },
+  )
+
+  test('whose slash was decoded on the way is found, too', async () => {
+    const id = await published(api, { key: 'x/y/z' })
+
+    expect((await api.call('GET', '/v1/tasks/jobs:x/y/z')).status).toBe(200)
+    expect((await api.call('POST', '/v1/tasks/jobs:x/y/z/cancel')).body.task.id).toBe(id)
+  })
+
+  test.each([
+    ['/v1/tasks/t:a#b c', '/v1/tasks/t:a%23b%20c'],
+    ['/v1/tasks/t:100%', '/v1/tasks/t:100%25'],
+    ['/v1/tasks/t:ä\\', '/v1/tasks/t:%C3%A4%5C'],
+    ['/v1/tasks/t:a%2Fb', '/v1/tasks/t:a%2Fb'],
+  ])('in the decoded path %j becomes %j', (path, encoded) => {
+    expect(encodedPath(path)).toBe(encoded)
+  })
+})
+
+describe('trouble', () => {
+  const failing = (error: unknown) => ({
+    ...createMemoryTaskStore(),
+    head: async () => {
+      throw error
+    },
+    apply: async () => {
+      throw error
+    },
+  })
+
+  test('of nobody’s making is a 500 that tells nothing but where to look', async () => {
+    const broken = await anApi({ tasks: failing(new Error('secret table name')) })
+    const answer = await broken.call('GET', '/v1/tasks/jobs:a')
+
+    expect(answer.status).toBe(500)
+    expect(JSON.stringify(answer.body)).not.toContain('secret')
+    expect(answer.headers.get('x-request-id')).toBe(answer.body.requestId)
+    expect(broken.complaints.at(-1)?.fields).toMatchObject({ requestId: answer.body.requestId })
+  })
+
+  test('with the storage is a 503 that says when to try again', async () => {
+    const broken = await anApi({ tasks: failing(new BatonError('unavailable', 'throttled')) })
+    const answer = await broken.call('POST', '/v1/tasks', { type: 'jobs' })
+
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+  })
+
+  test('with one member of a batch is that member’s', async () => {
+    const store = createMemoryTaskStore()
+    const apply: typeof store.apply = async change => {
+      if (change.after.key === 'bad') throw new BatonError('unavailable', 'throttled')
+      return store.apply(change)
+    }
+    const half = await anApi({ tasks: { ...store, apply } })
+    const { body } = await half.call('POST', '/v1/tasks', {
+      tasks: [
+        { type: 'jobs', key: 'good' },
+        { type: 'jobs', key: 'bad' },
+      ],
+    })
+
+    expect(body.results.map(({ status }: { status: number }) => status)).toEqual([201, 503])
+  })
+
+  test('with data of a newer version says so', async () => {
+    const newer = await anApi({
+      tasks: failing(new BatonError('newer-schema', 'jobs:a has form 2; this is 1')),
+    })
+
+    expect((await newer.call('GET', '/v1/tasks/jobs:a')).body.detail).toContain('form 2')
+  })
+})

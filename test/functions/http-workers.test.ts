@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { WORKER_LIFE_MS } from '../../shared/core/worker.ts'
+import { handlerDeployed } from '../../shared/runtime/register-type.ts'
+import { NOW, SECOND } from '../support/a-task.ts'
+import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const claim = (workerId: string, more: object = {}) =>
+  api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
+const list = async (query = '') => (await api.call('GET', `/v1/workers${query}`)).body
+const iso = (time: number) => new Date(time).toISOString()
+/** How often the registry is written. */
+const countWrites = () => {
+  const { announce } = api.system.workers
+  let writes = 0
+  Object.assign(api.system.workers, {
+    announce: async (worker: Parameters<typeof announce>[0]) => {
+      writes += 1
+      await announce(worker)
+    },
+  })
+  return () => writes
+}
+
+describe('the workers there are', () => {
+  test('are those that claim, with their version, their types, and how many tasks they run', async () => {
+    await api.call('PUT', '/v1/types/other', { kind: 'http' })
+    for (const key of ['a', 'b', 'c']) await published(api, { key })
+
+    await claim('w1', { limit: 2, workerVersion: '1.2' })
+    await claim('w1', { type: 'other' })
+    await claim('w2')
+
+    expect(await list()).toEqual({
+      items: [
+        { id: 'w1', kind: 'http', version: '1.2', types: ['jobs', 'other'], running: 2, lastSeen: iso(NOW) },
+        { id: 'w2', kind: 'http', types: ['jobs'], running: 1, lastSeen: iso(NOW) },
+      ],
+    })
+  })
+
+  test('are no more once they have been silent for half a minute; heartbeats count', async () => {
+    await published(api)
+    const { path, fence } = await claimed(api, { workerId: 'busy' })
+    await claim('silent')
+
+    for (let beats = 0; beats < 3; beats++) {
+      await api.system.clock.advance(WORKER_LIFE_MS / 3)
+      await api.call('POST', `${path}/heartbeat`, { fence })
+    }
+
+    expect((await list()).items.map(({ id }: { id: string }) => id)).toEqual(['busy'])
+  })
+
+  test('are of Lambda in aggregate, for each type with a deployed handler', async () => {
+    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} })
+
+    expect((await list()).items).toEqual([
+      { id: 'lambda:resize', kind: 'lambda', types: ['resize'], running: 0 },
+    ])
+  })
+
+  test('are standalone ones, as they announce themselves; their types are not Lambda’s', async () => {
+    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} })
+    const worker = { workerId: 'host-1', kind: 'standalone', types: ['resize'], running: 7 } as const
+    await api.system.workers.announce({ ...worker, startedAt: NOW, lastSeen: NOW })
+
+    expect((await list()).items).toEqual([
+      { id: 'host-1', kind: 'standalone', types: ['resize'], running: 7, lastSeen: iso(NOW) },
+    ])
+  })
+
+  test('come in pages', async () => {
+    for (const id of ['b', 'ü#/', 'a']) await claim(id)
+
+    const first = await list('?limit=2')
+    const second = await list(`?limit=2&cursor=${first.nextCursor}`)
+
+    expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(['a', 'b', 'ü#/'])
+    expect(second).not.toHaveProperty('nextCursor')
+    expect((await api.call('GET', '/v1/workers?cursor=')).status).toBe(400)
+    expect((await api.call('GET', '/v1/workers?type=jobs')).status).toBe(400)
+  })
+})
+
+describe('a sign of life', () => {
+  test('is written once in ten seconds, however often the worker claims', async () => {
+    const writes = countWrites()
+
+    for (let second = 0; second < 25; second++) {
+      await claim('w1')
+      await api.system.clock.advance(SECOND)
+    }
+
+    expect(writes()).toBe(3)
+  })
+
+  test('goes on while a worker waits for tasks', async () => {
+    const writes = countWrites()
+
+    const waiting = claim('w1', { waitMs: 20_000 })
+    for (let second = 0; second < 21; second++) await api.system.clock.advance(SECOND)
+    await waiting
+
+    expect(writes()).toBe(2)
+  })
+
+  test('that cannot be written costs no claim', async () => {
+    await published(api)
+    Object.assign(api.system.workers, { announce: () => Promise.reject(new Error('no')) })
+
+    expect((await claim('w1')).body.claims).toHaveLength(1)
+    expect(api.complaints).toMatchObject([{ message: 'a worker could not be announced' }])
+  })
+
+  test('is none, when the type is unknown', async () => {
+    await claim('w1', { type: 'nobody-knows' })
+
+    expect((await list()).items).toEqual([])
+  })
+})
+
+test('a task says whether one of its workers is there', async () => {
+  const id = await published(api, { workerIds: ['w1', 'w2'] })
+  const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
+
+  const before = await reason()
+  await claim('w2')
+  await api.system.clock.advance(SECOND)
+  const meanwhile = await reason()
+  await api.system.clock.advance(WORKER_LIFE_MS)
+
+  expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
+})

@@ -1,0 +1,71 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { afterAll } from 'vitest'
+import { TaskSystem, type TaskSystemProps } from '../../infra/index.ts'
+
+export type Resource = {
+  readonly id: string
+  readonly Type: string
+  // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of many shapes
+  readonly Properties: any
+  readonly DependsOn?: readonly string[]
+  readonly DeletionPolicy?: string
+}
+
+const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as { context: Record<string, unknown> }
+
+const outputs = mkdtempSync(join(tmpdir(), 'baton-templates-'))
+afterAll(() => rmSync(outputs, { recursive: true }))
+
+/** An app with the flags of `cdk.json` that leaves functions unbundled, since templates do not depend on their code. */
+export function anApp(): App {
+  const outdir = mkdtempSync(join(outputs, 'app-'))
+  return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } })
+}
+
+export function aSystem(props: TaskSystemProps = {}, stackName = 'Baton', app = anApp()) {
+  const stack = new Stack(app, stackName)
+  const tasks = new TaskSystem(stack, 'Tasks', props)
+  return { app, stack, tasks }
+}
+
+/** A system with two handlers beside the shipped one: its template, and the resources of it by type. */
+export function synthesise(props: TaskSystemProps = {}) {
+  const { stack, tasks } = aSystem(props)
+  tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts' })
+  tasks.addHandler('Second', {
+    entry: 'test/infra/fixtures/two-tasks.ts',
+    task: 'second',
+    batchSize: 1,
+    maxConcurrency: 5,
+  })
+  return { tasks, ...readTemplate(stack) }
+}
+
+export function readTemplate(stack: Stack) {
+  const template = Template.fromStack(stack)
+  const json = template.toJSON() as {
+    Resources: Record<string, Omit<Resource, 'id'>>
+    Outputs: Record<string, { Value: unknown }>
+  }
+  const resources: Resource[] = Object.entries(json.Resources).map(([id, resource]) => ({
+    id,
+    ...resource,
+    Properties: resource.Properties ?? {},
+  }))
+  const ofType = (type: string) => resources.filter(({ Type }) => Type === type)
+  return { template, json, resources, ofType }
+}
+
+/** The logical id that a reference (`Ref`, `Fn::GetAtt`) points at. */
+export function targetOf(reference: unknown): string | undefined {
+  const { Ref, 'Fn::GetAtt': attribute } = (reference ?? {}) as { Ref?: string; 'Fn::GetAtt'?: string[] }
+  return Ref ?? attribute?.[0]
+}
+
+/** What `test.each` takes: a name for the sentence, and the resource. */
+export const named = (resources: readonly Resource[]) =>
+  resources.map(resource => [resource.id, resource] as const)

@@ -1,0 +1,85 @@
+import { RemovalPolicy } from 'aws-cdk-lib'
+import { Match } from 'aws-cdk-lib/assertions'
+import { expect, test } from 'vitest'
+import { matchesPattern } from '../../local/mappings/event-pattern.ts'
+import { synthesise, targetOf } from './synthesised.ts'
+
+const { template, ofType } = synthesise()
+const [table] = ofType('AWS::DynamoDB::GlobalTable')
+const planner = ofType('AWS::Lambda::EventSourceMapping').find(({ id }) => id.startsWith('TasksPlanner'))!
+
+test('There is one table, paid per request, with expiry, backups, and a stream of new images', () => {
+  template.resourceCountIs('AWS::DynamoDB::GlobalTable', 1)
+  template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+    BillingMode: 'PAY_PER_REQUEST',
+    TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+    StreamSpecification: { StreamViewType: 'NEW_IMAGE' },
+    Replicas: [
+      Match.objectLike({
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        DeletionProtectionEnabled: true,
+      }),
+    ],
+  })
+})
+
+test('Its three indexes hold keys only, so that a write of anything else costs nothing there', () => {
+  const indexes = table!.Properties.GlobalSecondaryIndexes as Array<{
+    IndexName: string
+    Projection: unknown
+  }>
+
+  expect(indexes.map(({ IndexName }) => IndexName)).toEqual(['view', 'place', 'owner'])
+  for (const { Projection } of indexes) expect(Projection).toEqual({ ProjectionType: 'KEYS_ONLY' })
+})
+
+test('The table outlives its stack, unless the stack is for development', () => {
+  const [temporary] = synthesise({ removalPolicy: RemovalPolicy.DESTROY }).ofType(
+    'AWS::DynamoDB::GlobalTable',
+  )
+
+  expect(table!.DeletionPolicy).toBe('Retain')
+  expect(temporary!.DeletionPolicy).toBe('Delete')
+  expect(temporary!.Properties.Replicas[0].DeletionProtectionEnabled).toBe(false)
+})
+
+test('A fuse can limit what the table consumes', () => {
+  const limited = synthesise({ tableLimits: { maxWriteUnitsPerSecond: 500, maxReadUnitsPerSecond: 900 } })
+
+  limited.template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+    WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: 500 },
+  })
+})
+
+test('The planner reads the stream from its start, and a bad record cannot block it for long', () => {
+  expect(planner.Properties).toMatchObject({
+    StartingPosition: 'TRIM_HORIZON',
+    BatchSize: 100,
+    BisectBatchOnFunctionError: true,
+    FunctionResponseTypes: ['ReportBatchItemFailures'],
+  })
+  expect(planner.Properties.MaximumRetryAttempts).toBeGreaterThan(0)
+  expect(planner.Properties.MaximumRetryAttempts).toBeLessThan(100)
+  expect(planner.Properties.MaximumRecordAgeInSeconds).toBeGreaterThan(0)
+  expect(planner.Properties.MaximumRecordAgeInSeconds).toBeLessThan(86_400)
+  expect(targetOf(planner.Properties.DestinationConfig.OnFailure.Destination)).toMatch(
+    /^TasksPlannerFailures/,
+  )
+})
+
+test.each([
+  ['a published task', 'INSERT', 'head', 'publish', true],
+  ['a claim', 'MODIFY', 'head', 'claim', true],
+  ['a heartbeat', 'MODIFY', 'head', 'beat', false],
+  ['a body beside the head', 'INSERT', 'input#01', undefined, false],
+  ['an expired task', 'REMOVE', 'head', undefined, false],
+])('The planner sees of %s what it must', (_what, eventName, sk, op, seen) => {
+  const { Filters } = planner.Properties.FilterCriteria
+  const record = {
+    eventName,
+    dynamodb: { Keys: { pk: { S: 'a:b' }, sk: { S: sk } }, NewImage: op && { op: { S: op } } },
+  }
+
+  expect(Filters).toHaveLength(1)
+  expect(matchesPattern(JSON.parse(Filters[0].Pattern), record)).toBe(seen)
+})

@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs'
+import { Duration, NestedStack, Stack } from 'aws-cdk-lib'
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { describe, expect, test } from 'vitest'
+import { TaskSystem } from '../../infra/index.ts'
+import { anApp, aSystem, type Resource, readTemplate, synthesise, targetOf } from './synthesised.ts'
+
+const RESIZE = 'test/infra/fixtures/resize.ts'
+const { json, ofType } = synthesise()
+
+test('A stack needs no account and no look-up to be synthesised', () => {
+  const { app } = aSystem()
+
+  expect(app.synth().manifest.missing ?? []).toEqual([])
+})
+
+test('The outputs have plain names', () => {
+  expect(Object.keys(json.Outputs).sort()).toEqual(['ApiUrl', 'TableName'])
+})
+
+test('A named system puts its name before its outputs, so that two fit into a stack', () => {
+  const { stack } = aSystem()
+  new TaskSystem(stack, 'More', { systemName: 'Baton-more' })
+
+  const names = Object.keys(readTemplate(stack).json.Outputs)
+
+  expect(names.sort()).toEqual(['ApiUrl', 'BatonmoreApiUrl', 'BatonmoreTableName', 'TableName'])
+})
+
+/** Properties that name a resource for the whole account and region; an API's name need not be unique. */
+const namesOf = (resource: Resource) =>
+  resource.Type === 'AWS::ApiGatewayV2::Api'
+    ? []
+    : [
+        'QueueName',
+        'TableName',
+        'FunctionName',
+        'RoleName',
+        'LogGroupName',
+        'AlarmName',
+        'PolicyName',
+        'Name',
+      ]
+        .map(property => resource.Properties[property])
+        .filter(value => typeof value === 'string')
+
+test('A second stack in the same account shares no physical name but those of policies, which belong to their roles', () => {
+  const app = anApp()
+  const stacks = ['Baton', 'BatonStaging'].map(stackName => {
+    const { stack, tasks } = aSystem({}, stackName, app)
+    tasks.addHandler('Resize', { entry: RESIZE })
+    return stack
+  })
+
+  const [one, other] = stacks.map(stack =>
+    readTemplate(stack)
+      .resources.filter(({ Type }) => Type !== 'AWS::IAM::Policy')
+      .flatMap(namesOf),
+  )
+
+  expect(one).toEqual(['Baton-q-webhook', 'Baton-q-resize'])
+  expect(other).toEqual(['BatonStaging-q-webhook', 'BatonStaging-q-resize'])
+})
+
+test('Thirty types fit into the 500 resources of a stack', () => {
+  const perType = ofType('AWS::Lambda::Function').length - 5
+  const { resources: bare } = readTemplate(aSystem({ webhook: false }).stack)
+  const { resources: all } = synthesise()
+  const each = (all.length - bare.length) / perType
+
+  expect(bare.length + 30 * each).toBeLessThan(500)
+})
+
+describe('A deployed type', () => {
+  test('is registered with its configuration, after its mapping and before the mapping goes', () => {
+    const registrations = ofType('Custom::BatonType')
+    const resize = registrations.find(({ Properties }) => Properties.type === 'resize')!
+
+    expect(registrations.map(({ Properties }) => Properties.type).sort()).toEqual([
+      'images.second',
+      'resize',
+      'webhook',
+    ])
+    expect(JSON.parse(resize.Properties.configuration)).toEqual({
+      kind: 'handler',
+      defaults: { timeoutMs: 60_000 },
+    })
+    expect(targetOf(resize.Properties.ServiceToken)).toMatch(/^TasksRegistrarFunction/)
+    expect(resize.DependsOn).toContainEqual(expect.stringMatching(/^TasksHandlersResizeTasksMapping/))
+  })
+
+  test('has time for its task and for recording its outcome', () => {
+    const timeoutOf = (id: string) =>
+      ofType('AWS::Lambda::Function').find(fn => fn.id.includes(id))!.Properties.Timeout
+
+    expect(timeoutOf('Resize')).toBe(75)
+    expect(timeoutOf('Second')).toBe(300)
+  })
+
+  test('is bundled from an entry that joins its definition and the executor', () => {
+    expect(readFileSync('.baton/entries/Baton-q-resize.ts', 'utf8').split('\n').slice(1)).toEqual([
+      'import { executorOf } from "../../functions/executor.ts"',
+      'import { resize as definition } from "../../test/infra/fixtures/resize.ts"',
+      '',
+      'export const handler = executorOf(definition)',
+      '',
+    ])
+  })
+})
+
+describe('It is refused', () => {
+  test('that two handlers serve one type', () => {
+    const { tasks } = aSystem()
+    tasks.addHandler('Resize', { entry: RESIZE })
+
+    expect(() => tasks.addHandler('Again', { entry: RESIZE })).toThrow(
+      "'Resize' already serves the type 'resize'",
+    )
+  })
+
+  test('that an environment variable takes a name of Baton', () => {
+    const { tasks } = aSystem()
+
+    expect(() => tasks.addHandler('Resize', { entry: RESIZE, environment: { BATON_TABLE: 'mine' } })).toThrow(
+      'BATON_TABLE',
+    )
+  })
+
+  test.each([0, 11])('that a batch has %s messages', batchSize => {
+    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, batchSize })).toThrow('give 1–10')
+  })
+
+  test.each([
+    ['is below what a mapping takes', { reservedConcurrency: 1 }],
+    ['is less than its mapping may use', { reservedConcurrency: 5, maxConcurrency: 6 }],
+  ])('that reserved concurrency %s', (_name, props) => {
+    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(
+      'reservedConcurrency',
+    )
+  })
+
+  test('that a function has no time for a run', () => {
+    expect(() =>
+      aSystem().tasks.addHandler('Resize', { entry: RESIZE, timeout: Duration.seconds(5) }),
+    ).toThrow('at least 10 s')
+  })
+
+  test('that a type claimed over HTTP has a handler', () => {
+    expect(() => aSystem().tasks.addHandler('Pulled', { entry: 'test/infra/fixtures/pulled.ts' })).toThrow(
+      "kind 'http'",
+    )
+  })
+
+  test.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("that a system is named '%s'", systemName => {
+    expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is no name of a system`)
+  })
+
+  test('that two systems share a name', () => {
+    const { stack } = aSystem()
+
+    expect(() => new TaskSystem(stack, 'More')).toThrow("already named 'Baton'")
+  })
+
+  test('that the name is left to a stack whose own is not known yet', () => {
+    const nested = new NestedStack(new Stack(anApp(), 'Outer'), 'Inner')
+
+    expect(() => new TaskSystem(nested, 'Tasks')).toThrow("give 'systemName'")
+  })
+})
+
+describe('A function of the user', () => {
+  const aFunction = (stack: Stack) =>
+    new LambdaFunction(stack, 'Mine', {
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code: Code.fromInline('exports.handler = async () => {}'),
+    })
+
+  function policyOfMine(stack: Stack) {
+    const { ofType: ofTypeIn } = readTemplate(stack)
+    const [fn] = ofTypeIn('AWS::Lambda::Function').filter(({ id }) => id.startsWith('Mine'))
+    const [policy] = ofTypeIn('AWS::IAM::Policy').filter(({ id }) => id.startsWith('Mine'))
+    return {
+      environment: fn!.Properties.Environment.Variables,
+      statements: policy!.Properties.PolicyDocument.Statement,
+    }
+  }
+
+  test('may publish: it can write and read tasks and is told where', () => {
+    const { stack, tasks } = aSystem()
+
+    tasks.grantPublish(aFunction(stack))
+
+    const { environment, statements } = policyOfMine(stack)
+    expect(environment.BATON_SYSTEM).toBe('Baton')
+    expect(targetOf(environment.BATON_TABLE)).toMatch(/^TasksTable/)
+    expect(statements.flatMap(({ Action }: { Action: string }) => Action)).toEqual(
+      ['DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
+    )
+  })
+
+  test('may call the HTTP API: it is told its URL', () => {
+    const { stack, tasks } = aSystem()
+
+    tasks.grantCallApi(aFunction(stack))
+
+    const { environment, statements } = policyOfMine(stack)
+    expect(targetOf(environment.BATON_URL)).toMatch(/^TasksApiHttp/)
+    expect(statements[0].Action).toBe('execute-api:Invoke')
+  })
+})
+
+test('Concurrency can be kept apart for the machinery', () => {
+  const { ofType: ofTypeIn } = synthesise({ reservedConcurrency: { planner: 20, api: 50 } })
+  const reserved = ofTypeIn('AWS::Lambda::Function').flatMap(({ id, Properties }) =>
+    Properties.ReservedConcurrentExecutions === undefined
+      ? []
+      : [[id.slice(5, 8), Properties.ReservedConcurrentExecutions]],
+  )
+
+  expect(reserved).toEqual([
+    ['Pla', 20],
+    ['Api', 50],
+  ])
+})

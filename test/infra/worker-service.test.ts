@@ -1,0 +1,251 @@
+import { globSync, readFileSync } from 'node:fs'
+import { Vpc } from 'aws-cdk-lib/aws-ec2'
+import { Cluster } from 'aws-cdk-lib/aws-ecs'
+import { describe, expect, test } from 'vitest'
+import type { WorkerServiceProps } from '../../infra/worker-service.ts'
+import { queueNameOf } from '../../shared/core/queue-name.ts'
+import { aSystem, type Resource, readTemplate, targetOf } from './synthesised.ts'
+
+const TWO_TASKS = 'test/infra/fixtures/two-tasks.ts'
+const RESIZE = 'test/infra/fixtures/resize.ts'
+
+/** A system with one service of two types. */
+function withService(props: Partial<WorkerServiceProps> = {}) {
+  const { stack, tasks } = aSystem()
+  tasks.addWorkerService('Media', { entry: TWO_TASKS, ...props })
+  return readTemplate(stack)
+}
+
+const { ofType, json } = withService()
+const only = (type: string, of = ofType) => of(type).filter(({ id }) => id.includes('Media'))[0] as Resource
+const containerOf = (definition: Resource) => definition.Properties.ContainerDefinitions[0]
+const service = only('AWS::ECS::Service')
+const definition = only('AWS::ECS::TaskDefinition')
+const container = containerOf(definition)
+
+describe('A worker service', () => {
+  test('has a queue with a dead-letter queue for each type that its entry exports', () => {
+    const queues = ofType('AWS::SQS::Queue').filter(({ Properties }) =>
+      /first|second/.test(String(Properties.QueueName)),
+    )
+
+    expect(queues.map(({ Properties }) => Properties.QueueName)).toEqual([
+      'Baton-q-first',
+      queueNameOf('Baton', 'images.second'),
+    ])
+    for (const { Properties } of queues)
+      expect(Properties.RedrivePolicy.maxReceiveCount).toBeGreaterThanOrEqual(5)
+  })
+
+  test('registers each type', () => {
+    const types = ofType('Custom::BatonType').map(({ Properties }) => Properties.type)
+
+    expect(types).toEqual(expect.arrayContaining(['first', 'images.second']))
+  })
+
+  test('runs on Fargate, on the processor and the Node version that functions run on', () => {
+    expect(service.Properties.LaunchType).toBe('FARGATE')
+    expect(definition.Properties).toMatchObject({ Cpu: '256', Memory: '512' })
+    expect(definition.Properties.RuntimePlatform.CpuArchitecture).toBe('ARM64')
+    const [dockerfile = ''] = globSync('.baton/images/BatonTasksHandlersMedia*/Dockerfile')
+    expect(readFileSync(dockerfile, 'utf8')).toContain('node:24-slim')
+  })
+
+  test('is told where the system is, and what it may do at a time', () => {
+    const names = container.Environment.map(({ Name }: { Name: string }) => Name)
+
+    expect(names).toEqual(
+      expect.arrayContaining(['BATON_SYSTEM', 'BATON_TABLE', 'BATON_WAKE_QUEUE_URL', 'BATON_CONCURRENCY']),
+    )
+  })
+
+  test('is not killed before its runs have drained', () => {
+    const { Value } = container.Environment.find(({ Name }: { Name: string }) => Name === 'BATON_DRAIN_MS')
+
+    expect(container.StopTimeout).toBeLessThanOrEqual(120)
+    expect(container.StopTimeout * 1_000).toBeGreaterThan(Number(Value))
+  })
+
+  test('keeps its logs as long as functions do', () => {
+    const group = json.Resources[targetOf(container.LogConfiguration.Options['awslogs-group'])!]
+
+    expect(group?.Properties.RetentionInDays).toBe(30)
+  })
+
+  test('is rolled back when its containers do not stay up', () => {
+    expect(service.Properties.DeploymentConfiguration).toEqual({
+      DeploymentCircuitBreaker: { Enable: true, Rollback: true },
+      MinimumHealthyPercent: 100,
+      MaximumPercent: 200,
+    })
+  })
+
+  test('raises an alarm when too few containers run, also when there is none to report', () => {
+    const alarm = ofType('AWS::CloudWatch::Alarm').find(({ id }) => id.includes('MediaTooFew'))
+
+    expect(alarm?.Properties).toMatchObject({
+      MetricName: 'RunningTaskCount',
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'breaching',
+    })
+  })
+})
+
+test('Its code may use the table like an executor, its own queues, and send to the wake queue', () => {
+  const policy = ofType('AWS::IAM::Policy').find(({ id }) => id.includes('MediaDefinitionTaskRole'))
+  const granted = policy?.Properties.PolicyDocument.Statement.map(
+    ({ Action, Resource }: { Action: unknown; Resource: unknown }) => [
+      [Action].flat(),
+      [Resource].flat().map(resource => targetOf(resource)?.replace(/[0-9A-F]{8}$/, '')),
+    ],
+  )
+
+  const queues = ['TasksHandlersMediaTypesfirstTasksQueue', 'TasksHandlersMediaTypessecondTasksQueue']
+  expect(granted).toEqual([
+    [
+      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
+        action => `dynamodb:${action}`,
+      ),
+      ['TasksTable'],
+    ],
+    [['sqs:SendMessage'], ['TasksMessagesWakeQueue']],
+    [['DeleteMessage', 'ReceiveMessage', 'SendMessage'].map(action => `sqs:${action}`), queues],
+  ])
+})
+
+describe('Its scaling', () => {
+  const scaling = (of = ofType) =>
+    only('AWS::ApplicationAutoScaling::ScalingPolicy', of).Properties.TargetTrackingScalingPolicyConfiguration
+
+  test('follows the messages that wait in all its queues, per running container', () => {
+    const { Metrics } = scaling().CustomizedMetricSpecification
+    const measured = Metrics.slice(0, -1).map(
+      // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of many shapes
+      ({ Id, MetricStat }: any) => [Id, MetricStat.Metric.MetricName],
+    )
+
+    expect(measured).toEqual([
+      ['waiting0', 'ApproximateNumberOfMessagesVisible'],
+      ['waiting1', 'ApproximateNumberOfMessagesVisible'],
+      ['running', 'RunningTaskCount'],
+    ])
+    expect(Metrics.at(-1)).toMatchObject({
+      Expression: '(FILL(waiting0, 0) + FILL(waiting1, 0)) / IF(FILL(running, 0) > 0, running, 1)',
+      ReturnData: true,
+    })
+    expect(json.Resources[service.Properties.Cluster.Ref]?.Properties.ClusterSettings).toEqual([
+      { Name: 'containerInsights', Value: 'enabled' },
+    ])
+  })
+
+  test('aims at as many waiting tasks as a container runs at a time, unless told otherwise', () => {
+    expect(scaling().TargetValue).toBe(10)
+    expect(scaling(withService({ concurrency: 4 }).ofType).TargetValue).toBe(4)
+    expect(scaling(withService({ concurrency: 4, backlogPerTask: 1 }).ofType).TargetValue).toBe(1)
+  })
+
+  test('stays within the given range', () => {
+    const target = (props: Partial<WorkerServiceProps>) =>
+      only('AWS::ApplicationAutoScaling::ScalableTarget', withService(props).ofType).Properties
+
+    expect(target({})).toMatchObject({ MinCapacity: 1, MaxCapacity: 10 })
+    expect(target({ minTasks: 20 })).toMatchObject({ MinCapacity: 20, MaxCapacity: 20 })
+    expect(target({ minTasks: 2, maxTasks: 3 })).toMatchObject({ MinCapacity: 2, MaxCapacity: 3 })
+  })
+})
+
+describe('Its network', () => {
+  const networkOf = (of: typeof ofType) =>
+    only('AWS::ECS::Service', of).Properties.NetworkConfiguration.AwsvpcConfiguration
+
+  test('is one for all services without a network of their own, and costs nothing while it idles', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS })
+    tasks.addWorkerService('More', { entry: RESIZE })
+    const shared = readTemplate(stack)
+
+    expect(shared.ofType('AWS::ECS::Cluster')).toHaveLength(1)
+    expect(shared.ofType('AWS::EC2::VPC')).toHaveLength(1)
+    expect(shared.ofType('AWS::EC2::NatGateway')).toHaveLength(0)
+    expect(networkOf(shared.ofType).AssignPublicIp).toBe('ENABLED')
+  })
+
+  test('lets nobody in', () => {
+    const groups = ofType('AWS::EC2::SecurityGroup')
+
+    expect(groups).toHaveLength(1)
+    expect(groups[0]?.Properties.SecurityGroupIngress).toBeUndefined()
+    expect(ofType('AWS::EC2::SecurityGroupIngress')).toHaveLength(0)
+  })
+
+  test.each([
+    ['private where the given one has private subnets', undefined, 'DISABLED'],
+    ['public where that is wanted', 'public', 'ENABLED'],
+  ] as const)('is %s', (_name, subnets, address) => {
+    const { stack, tasks } = aSystem()
+    const vpc = new Vpc(stack, 'Mine', { natGateways: 1 })
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, vpc, ...(subnets && { subnets }) })
+
+    expect(networkOf(readTemplate(stack).ofType).AssignPublicIp).toBe(address)
+  })
+
+  test('is that of the given cluster', () => {
+    const { stack, tasks } = aSystem()
+    const cluster = new Cluster(stack, 'Mine', { vpc: new Vpc(stack, 'Network') as never })
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, cluster })
+    const template = readTemplate(stack)
+
+    expect(template.ofType('AWS::ECS::Cluster')).toHaveLength(1)
+    expect(targetOf(only('AWS::ECS::Service', template.ofType).Properties.Cluster)).toMatch(/^Mine/)
+  })
+})
+
+describe('It is refused', () => {
+  test.each<[string, Partial<WorkerServiceProps>, string]>([
+    ['that it drains longer than Fargate waits', { drainSeconds: 111 }, 'drainSeconds is 111'],
+    ['that it scales from zero, which target tracking cannot', { minTasks: 0 }, 'begin with 1 or more'],
+    ['that its range is upside down', { minTasks: 3, maxTasks: 2 }, 'minTasks 3 to maxTasks 2'],
+    [
+      'that an environment variable takes a name of Baton',
+      { environment: { BATON_TABLE: 'mine' } },
+      'BATON_TABLE',
+    ],
+    ['that its entry exports no task', { entry: 'test/infra/fixtures/no-task.ts' }, 'exports no task'],
+    [
+      'that its entry defines a type claimed over HTTP',
+      { entry: 'test/infra/fixtures/pulled.ts' },
+      "kind 'http'",
+    ],
+  ])('%s', (_name, props, message) => {
+    expect(() => withService(props)).toThrow(message)
+  })
+
+  test('that a handler, a queue or a service serves a type that another serves', () => {
+    const { tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS })
+
+    expect(() => tasks.addHandler('First', { entry: TWO_TASKS, task: 'first' })).toThrow(
+      "serves the type 'first'",
+    )
+    expect(() => tasks.addWorkerQueue('Again', { entry: TWO_TASKS, task: 'second' })).toThrow(
+      "serves the type 'images.second'",
+    )
+  })
+})
+
+test('A worker queue is a queue, a dead-letter queue and a registration, and nothing that runs', () => {
+  const { stack, tasks } = aSystem()
+  const worker = tasks.addWorkerQueue('Resize', { entry: RESIZE })
+  const added = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersResize'))
+
+  expect(worker.type).toBe('resize')
+  expect(added.map(({ Type }) => Type).sort()).toEqual([
+    'AWS::CloudWatch::Alarm',
+    'AWS::SQS::Queue',
+    'AWS::SQS::Queue',
+    'AWS::SQS::QueuePolicy',
+    'AWS::SQS::QueuePolicy',
+    'Custom::BatonType',
+  ])
+})

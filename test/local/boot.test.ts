@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
+import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { CustomResource, type Stack } from 'aws-cdk-lib'
+import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
+import { expect, test } from 'vitest'
+import { startLocalCloud } from '../../local/cloud.ts'
+import { bootTiny, fixtureFunction, linesOf, synthesize } from './tiny-cloud.ts'
+
+const thing =
+  (name: string, refuse = false) =>
+  (stack: Stack) => {
+    const registrar = fixtureFunction(stack, 'Registrar', 'registrar')
+    new CustomResource(stack, 'Thing', {
+      serviceToken: registrar.functionArn,
+      resourceType: 'Custom::Thing',
+      properties: { name, refuse },
+    })
+    new TableV2(stack, 'Items', { partitionKey: { name: 'pk', type: AttributeType.STRING } })
+    new Queue(stack, 'Work')
+  }
+
+const alive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('a custom resource that answers FAILED fails the boot with its reason', async () => {
+  await expect(bootTiny(thing('one', true))).rejects.toThrow(
+    'Thing (Custom::Thing) failed to Create: told to refuse',
+  )
+})
+
+test('a stack that was never synthesised is named in the error', async () => {
+  const { assemblyDir, remove } = synthesize(stack => void new Queue(stack, 'Work'))
+  const booting = startLocalCloud({ assemblyDir, stackName: 'Other', apiPort: 0 })
+  await expect(booting).rejects.toThrow('There is no template of stack Other')
+  remove()
+})
+
+test('with a data folder items, messages and custom resources outlive a restart; changed ones are updated', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tiny-data-'))
+  const first = await bootTiny(thing('one'), { dataDir })
+  const TableName = first.resource('AWS::DynamoDB::GlobalTable').physicalId
+  const Key = { pk: { S: 'kept' } }
+  await new DynamoDBClient(first.clientOptions).send(new PutItemCommand({ TableName, Item: Key }))
+  const QueueUrl = first.resource('AWS::SQS::Queue').physicalId
+  await new SQSClient(first.clientOptions).send(new SendMessageCommand({ QueueUrl, MessageBody: 'kept' }))
+  const [pid] = first.functions.find('Registrar').pids()
+  const begun = Date.now()
+  await first.end()
+  expect(Date.now() - begun).toBeLessThan(2000)
+  expect(alive(pid!)).toBe(false)
+
+  const second = await bootTiny(thing('two'), { dataDir })
+
+  const found = await new DynamoDBClient(second.clientOptions).send(new GetItemCommand({ TableName, Key }))
+  expect(found.Item).toEqual(Key)
+  const received = await new SQSClient(second.clientOptions).send(
+    new ReceiveMessageCommand({ QueueUrl: second.resource('AWS::SQS::Queue').physicalId }),
+  )
+  expect(received.Messages?.[0]?.Body).toBe('kept')
+  expect(linesOf(second, 'Registrar')).toMatchObject([
+    {
+      RequestType: 'Update',
+      PhysicalResourceId: 'thing-Thing',
+      ResourceProperties: { name: 'two' },
+      OldResourceProperties: { name: 'one' },
+    },
+  ])
+  await second.end()
+
+  const third = await bootTiny(thing('two'), { dataDir })
+  expect(linesOf(third, 'Registrar')).toEqual([])
+  await third.end()
+  rmSync(dataDir, { recursive: true })
+})

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { App, Duration, Stack } from 'aws-cdk-lib'
+import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
+
+const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
+
+/** Synthesises a stack named `Tiny` into a folder of its own. */
+export function synthesize(build: (stack: Stack) => void) {
+  const assemblyDir = mkdtempSync(join(tmpdir(), 'tiny-cloud-'))
+  const app = new App({ outdir: assemblyDir, analyticsReporting: false })
+  build(new Stack(app, 'Tiny'))
+  app.synth()
+  return { assemblyDir, remove: () => rmSync(assemblyDir, { recursive: true, force: true }) }
+}
+
+export type TinyCloud = LocalCloud & { end(): Promise<void> }
+
+/** Synthesises and boots; `end` stops the cloud and removes the assembly. */
+export async function bootTiny(
+  build: (stack: Stack) => void,
+  options: Partial<LocalCloudOptions> = {},
+): Promise<TinyCloud> {
+  const { assemblyDir, remove } = synthesize(build)
+  const booting = startLocalCloud({ assemblyDir, stackName: 'Tiny', apiPort: 0, ...options })
+  booting.catch(remove)
+  const cloud = await booting
+  return {
+    ...cloud,
+    end: async () => {
+      await cloud.stop()
+      remove()
+    },
+  }
+}
+
+/** A function whose code is `fixtures/<name>.mjs`. */
+export const fixtureFunction = (stack: Stack, id: string, name: string, props: Partial<FunctionProps> = {}) =>
+  new LambdaFunction(stack, id, {
+    runtime: Runtime.NODEJS_24_X,
+    handler: `${name}.handler`,
+    code: Code.fromAsset(fixtures),
+    timeout: Duration.seconds(5),
+    ...props,
+  })
+
+/** The JSON lines a function has written. */
+export const linesOf = (cloud: LocalCloud, functionName: string) =>
+  cloud.functions.find(functionName).logs.flatMap(line => {
+    try {
+      return [JSON.parse(line)]
+    } catch {
+      return []
+    }
+  })
+
+type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
+
+/** Waits until `look` gives something truthy, and fails with `what` after `ms`. */
+export async function eventually<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  ms = 8_000,
+): Promise<Truthy<T>> {
+  const deadline = Date.now() + ms
+  while (Date.now() < deadline) {
+    const found = await look()
+    if (found) return found as Truthy<T>
+    await sleep(10)
+  }
+  throw new Error(`It never happened within ${ms} ms: ${what}`)
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { handlerDeployed, handlerGone } from '../../shared/runtime/register-type.ts'
+import { putType } from '../../shared/runtime/types.ts'
+import { aMemorySystem } from '../support/memory-system.ts'
+
+const HANDLER = { kind: 'handler', defaults: {} } as const
+
+describe('a deployed handler', () => {
+  it('makes its type known, with the deployed configuration', async () => {
+    const system = aMemorySystem()
+
+    await handlerDeployed(system, 'resize', { ...HANDLER, defaults: { priority: 3 } })
+
+    expect(await system.types.get('resize')).toMatchObject({
+      configuration: { kind: 'handler', defaults: { priority: 3 } },
+      handlerSince: system.clock.now(),
+      paused: false,
+      version: 1,
+    })
+  })
+
+  it.each([
+    ['the four that are the default', undefined, 4],
+    ['those that were set', 8, 8],
+  ])('never takes shards away: %s', async (_name, stored, kept) => {
+    const system = aMemorySystem()
+    await putType(system, 'resize', { ...HANDLER, ...(stored && { shards: stored }) })
+
+    await handlerDeployed(system, 'resize', { ...HANDLER, shards: 2 })
+
+    expect((await system.types.get('resize'))?.configuration.shards).toBe(kept)
+  })
+
+  it('leaves its type known when it is taken away, without anybody to serve it', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'resize', HANDLER)
+
+    await handlerGone(system, 'resize')
+
+    const type = await system.types.get('resize')
+    expect(type).toMatchObject({ configuration: HANDLER, version: 2 })
+    expect(type).not.toHaveProperty('handlerSince')
+  })
+
+  it('that nobody knew makes no type known when it is taken away', async () => {
+    const system = aMemorySystem()
+
+    await handlerGone(system, 'resize')
+
+    expect(await system.types.list()).toEqual([])
+  })
+})
+
+describe('a configuration that is put', () => {
+  it('leaves the handler and the shards as they are', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'resize', { ...HANDLER, shards: 8 })
+
+    const outcome = await putType(system, 'resize', HANDLER)
+
+    expect(outcome).toMatchObject({
+      ok: true,
+      created: false,
+      type: { configuration: { shards: 8 }, handlerSince: system.clock.now() },
+    })
+  })
+
+  it('is refused when it asks for fewer shards', async () => {
+    const system = aMemorySystem()
+    await putType(system, 'resize', HANDLER)
+
+    expect(await putType(system, 'resize', { ...HANDLER, shards: 3 })).toEqual({
+      ok: false,
+      reason: 'fewer-shards',
+      shards: 4,
+    })
+  })
+})

@@ -1,0 +1,160 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { cancel, remove } from '../../shared/core/operate.ts'
+import type { PartialOptions } from '../../shared/core/options.ts'
+import { patch } from '../../shared/core/patch.ts'
+import type { Task } from '../../shared/core/task.ts'
+import { finishOverHttp } from '../../shared/runtime/http-runs.ts'
+import { planTasks } from '../../shared/runtime/plan-tasks.ts'
+import { sweep } from '../../shared/runtime/sweep.ts'
+import { claimTargets } from '../../shared/runtime/targets.ts'
+import { wakeTasks } from '../../shared/runtime/wake-tasks.ts'
+import { changeOf, MINUTE, SECOND } from '../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../support/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
+
+async function targeted(
+  workerIds: string[],
+  parts: { key?: string; dueAt?: number; options?: PartialOptions } = {},
+) {
+  const { options, ...rest } = parts
+  return stored(system, { ...rest, options: { workerIds, ...options } })
+}
+
+async function planned(...args: Parameters<typeof targeted>): Promise<Task> {
+  const task = await targeted(...args)
+  await planTasks(system, [task])
+  return task
+}
+
+const claimAs = (workerId: string, limit = 10) => claimTargets(system, { workerId }, ['resize'], limit)
+const markersOf = async (workerId: string) =>
+  (await system.targets.of(workerId, 100)).map(({ taskId }) => taskId)
+const change = async (task: Task, decide: (current: Task) => Parameters<typeof changeOf>[0]) => {
+  const current = (await system.tasks.head(task.id)) ?? task
+  await system.tasks.apply(changeOf(decide(current)))
+}
+
+describe('a targeted task', () => {
+  it('is marked for its workers and sent to nobody', async () => {
+    await planned(['a', 'b'])
+
+    expect(system.messages.dispatches).toEqual([])
+    expect(await markersOf('a')).toEqual(['resize:k1'])
+    expect(await markersOf('b')).toEqual(['resize:k1'])
+  })
+
+  it('is marked by a look when it falls due', async () => {
+    const { id, born, revision } = await planned(['a'], { dueAt: system.clock.now() + 5 * SECOND })
+    const before = await markersOf('a')
+    const [look] = system.messages.looks
+
+    await system.clock.advance(5 * SECOND)
+    await wakeTasks(system, look ? [look] : [])
+
+    expect(look).toEqual({ id, born, revision, hops: 0, delaySeconds: 5 })
+    expect(before).toEqual([])
+    expect(await markersOf('a')).toEqual([id])
+    expect(await claimAs('a')).toHaveLength(1)
+  })
+
+  it('is claimed by one of its workers; the other’s marker goes when it looks', async () => {
+    await planned(['a', 'b'])
+
+    const [claimed, others] = [await claimAs('a'), await claimAs('b')]
+
+    expect(claimed).toMatchObject([{ task: { id: 'resize:k1' }, run: { workerId: 'a', fence: 1 } }])
+    expect(others).toEqual([])
+    expect([await markersOf('a'), await markersOf('b')]).toEqual([[], []])
+  })
+
+  it('is marked anew when its run is given back', async () => {
+    const task = await planned(['a'])
+    const [claimed] = await claimAs('a')
+
+    const { born, fence } = { born: task.born, fence: claimed?.run.fence ?? 0 }
+    await finishOverHttp(system, { taskId: task.id, born, fence }, { outcome: 'release' })
+    const current = await system.tasks.head(task.id)
+    await planTasks(system, current ? [current] : [])
+
+    expect(await claimAs('a')).toMatchObject([{ run: { fence: 2 } }])
+  })
+
+  it('keeps its marker while it is only not due, or the worker too old', async () => {
+    const task = await planned(['a'])
+    await planned(['a'], { key: 'newer', options: { minWorkerVersion: '2' } })
+    await change(task, current => patch(current, { dueAt: system.clock.now() + MINUTE }, current.updatedAt))
+
+    expect(await claimAs('a')).toEqual([])
+
+    expect(await markersOf('a')).toEqual(['resize:k1', 'resize:newer'])
+  })
+
+  it.each<[string, (task: Task) => Parameters<typeof changeOf>[0]]>([
+    ['was cancelled', task => cancel(task, task.updatedAt)],
+    ['was removed', task => ({ ok: true, change: remove(task, task.updatedAt) })],
+    ['is meant for others now', task => patch(task, { options: { workerIds: ['b'] } }, task.updatedAt)],
+  ])('loses its marker when it %s', async (_name, decide) => {
+    const task = await planned(['a'])
+    await change(task, decide)
+
+    expect(await claimAs('a')).toEqual([])
+
+    expect(await markersOf('a')).toEqual([])
+  })
+
+  it('loses the marker of a task that is no more', async () => {
+    await system.targets.mark({ workerId: 'a', taskId: 'resize:gone', born: 'x', revision: 1 })
+
+    await claimAs('a')
+
+    expect(await markersOf('a')).toEqual([])
+  })
+
+  it('of another type is left to who serves that', async () => {
+    await planned(['a'])
+
+    expect(await claimTargets(system, { workerId: 'a' }, ['crop'], 10)).toEqual([])
+    expect(await markersOf('a')).toHaveLength(1)
+  })
+})
+
+describe('claiming', () => {
+  it('takes no more than asked for, the first in order first', async () => {
+    const now = system.clock.now()
+    for (const n of [3, 1, 2]) await planned(['a'], { key: `${n}`, dueAt: now - MINUTE + n })
+
+    const keys = (await claimAs('a', 2)).map(({ task }) => task.key)
+
+    expect(keys.sort()).toEqual(['1', '2'])
+    expect(await markersOf('a')).toEqual(['resize:3'])
+  })
+
+  it('finds all of many tasks, though it looks at a hundred at a time', async () => {
+    for (let n = 0; n < 250; n++) await planned(['a'], { key: `${n}` })
+
+    let claimed = 0
+    for (let round = 0; round < 10; round++) claimed += (await claimAs('a', 100)).length
+
+    expect(claimed).toBe(250)
+  })
+})
+
+describe('the sweeper', () => {
+  it('marks again what lost its markers, once', async () => {
+    await registered(system)
+    await targeted(['a', 'b'])
+    await planned(['a'], { key: 'marked' })
+    await system.clock.advance(20 * SECOND)
+
+    const [first, second] = [await sweep(system), await sweep(system)]
+
+    expect(first).toMatchObject({ repaired: 1 })
+    expect(second).toMatchObject({ repaired: 0 })
+    expect(await markersOf('a')).toEqual(['resize:k1', 'resize:marked'])
+    expect(await markersOf('b')).toEqual(['resize:k1'])
+  })
+})

@@ -1,0 +1,85 @@
+import { CreateQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ACCOUNT_ID, REGION } from '../../local/account.ts'
+import { createFaults } from '../../local/gateway/faults.ts'
+import { createMeter } from '../../local/gateway/meter.ts'
+import { type Gateway, startGateway } from '../../local/gateway/server.ts'
+import { type SqsServer, startSqsServer } from '../../local/stores/sqs-server.ts'
+import { systemClock } from '../../shared/aws/machine.ts'
+import { createMemoryInbox } from '../../shared/memory/inbox.ts'
+import type { Log } from '../../shared/ports.ts'
+import { createSqsInbox } from '../../shared/sqs/inbox.ts'
+import { createSqsMessages } from '../../shared/sqs/messages.ts'
+import { inboxContract, type TriedInbox } from '../contract/inbox.ts'
+
+let gateway: Gateway
+let server: SqsServer
+let sqs: SQSClient
+let systems = 0
+
+beforeAll(async () => {
+  gateway = await startGateway(createMeter(), createFaults(), () => undefined)
+  server = await startSqsServer(gateway.url, undefined)
+  gateway.serve('sqs', server.answer)
+  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local' }
+  sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
+})
+
+afterAll(async () => {
+  sqs?.destroy()
+  await gateway?.stop()
+  await server?.stop()
+})
+
+/** An inbox of a system of its own, and what it logs. */
+async function anSqsInbox(): Promise<TriedInbox & { readonly errors: string[]; readonly queueUrl: string }> {
+  systems += 1
+  const system = `Test${systems}`
+  const wakeQueueUrl = `${gateway.url}/${ACCOUNT_ID}/wake`
+  const names = { system, wakeQueueUrl }
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `${system}-q-resize` }))
+  const errors: string[] = []
+  const silent = () => undefined
+  const log: Log = { debug: silent, info: silent, warn: silent, error: message => void errors.push(message) }
+  return {
+    inbox: createSqsInbox(sqs, names, { log, clock: systemClock }),
+    put: async task => {
+      expect(await createSqsMessages(sqs, names).dispatch([{ task, delaySeconds: 0 }])).toEqual([])
+    },
+    errors,
+    queueUrl: QueueUrl,
+  }
+}
+
+describe('an inbox in memory', () => {
+  inboxContract(async () => {
+    const inbox = createMemoryInbox(systemClock)
+    return { inbox, put: async task => inbox.put(task) }
+  })
+})
+
+describe('an inbox on SQS', () => {
+  inboxContract(anSqsInbox)
+
+  it('drops what it cannot read, and says so', async () => {
+    const { inbox, errors, queueUrl } = await anSqsInbox()
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: 'no dispatch' }))
+
+    const deliveries = await inbox.receive('resize', { max: 10, waitMs: 0 })
+
+    expect(deliveries).toEqual([])
+    expect(errors).toEqual(['dropped a dispatch that cannot be read'])
+    expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toEqual([])
+  })
+
+  it('asks for a queue that does not exist only now and then', async () => {
+    const { inbox } = await anSqsInbox()
+    const aborting = new AbortController()
+    const begunAt = Date.now()
+    const waiting = inbox.receive('nobody', { max: 1, waitMs: 20_000 }, aborting.signal)
+    setTimeout(() => aborting.abort(), 500)
+
+    expect(await waiting).toEqual([])
+    expect(Date.now() - begunAt).toBeGreaterThanOrEqual(490)
+  })
+})

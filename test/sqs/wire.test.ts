@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../shared/core/errors.ts'
+import { batchesOf } from '../../shared/sqs/batches.ts'
+import {
+  decodeDispatch,
+  decodeWake,
+  encodeDispatch,
+  encodeLook,
+  encodeMinute,
+} from '../../shared/sqs/wire.ts'
+import { aTask, BORN } from '../support/a-task.ts'
+
+describe('messages', () => {
+  it('carry any text through SQS, which refuses some characters: they are plain ASCII', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), text => {
+        const task = aTask({ input: { inline: [text, '\ud800', '\uffff', '👩‍👩‍👧', '\u0000'] } })
+
+        const body = encodeDispatch({ task, delaySeconds: 0 })
+
+        expect(body).toMatch(/^[\x20-\x7e]*$/)
+        expect(decodeDispatch(body)).toEqual(task)
+      }),
+    )
+  })
+
+  it('of the waker come back as they were sent', () => {
+    const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
+
+    expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
+    expect(decodeWake(encodeMinute({ minute: 5 }))).toEqual({ kind: 'minute', minute: 5 })
+    expect(decodeWake(encodeMinute({ minute: 5, shard: 2 }))).toMatchObject({
+      kind: 'minute-shard',
+      look: { minute: 5, shard: 2 },
+    })
+  })
+
+  it.each([
+    '',
+    'null',
+    '{}',
+    '[]',
+    '{"v":1}',
+    '{"v":1,"kind":"look"}',
+    '{"v":1,"kind":"minute"}',
+    '{"v":1,"kind":"?"}',
+  ])('that are none are refused: %s', body => {
+    expect(() => decodeWake(body)).toThrow(BatonError)
+    expect(() => decodeDispatch(body)).toThrow(BatonError)
+  })
+
+  it('of newer code are refused as such', () => {
+    expect(() => decodeDispatch('{"v":2,"task":{}}')).toThrow(
+      expect.objectContaining({ code: 'newer-schema' }),
+    )
+    expect(() => decodeWake('{"v":2,"kind":"look"}')).toThrow(
+      expect.objectContaining({ code: 'newer-schema' }),
+    )
+  })
+})
+
+describe('batches', () => {
+  it('hold at most 10 messages and 1 MB, in order, each message once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 300_000 }), { maxLength: 60 }), sizes => {
+        const messages = sizes.map((size, index) => ({ index, body: 'x'.repeat(size) }))
+
+        const batches = batchesOf(messages)
+
+        expect(batches.flat()).toEqual(messages)
+        for (const batch of batches) {
+          expect(batch.length).toBeLessThanOrEqual(10)
+          expect(batch.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThanOrEqual(1_000_000)
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+})

@@ -1,0 +1,44 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createRecordStore } from '../../shared/dynamo/record-store.ts'
+import { createTargets } from '../../shared/dynamo/targets.ts'
+import { createTaskStore } from '../../shared/dynamo/task-store.ts'
+import { createTypeStore } from '../../shared/dynamo/type-store.ts'
+import { createWorkerStore } from '../../shared/dynamo/worker-store.ts'
+import { createSeededChance } from '../../shared/memory/chance.ts'
+import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
+import type { RecordStore, Targets, TaskStore, TypeStore, WorkerStore } from '../../shared/ports.ts'
+import { NOW } from './a-task.ts'
+
+export type Stores = {
+  readonly tasks: TaskStore
+  readonly types: TypeStore
+  readonly records: RecordStore
+  readonly targets: Targets
+  readonly workers: WorkerStore
+  readonly clock: ManualClock
+}
+
+export type DynamoStores = Stores & { readonly documents: DynamoDBDocumentClient; readonly table: string }
+
+/** The DynamoDB adapters on one table, their writes named `t1`, `t2` and so on. */
+export function dynamoStores(client: DynamoDBClient, table: string): DynamoStores {
+  const documents = DynamoDBDocumentClient.from(client)
+  const clock = createManualClock(NOW)
+  const chance = createSeededChance(1)
+  let writes = 0
+  const token = () => {
+    writes += 1
+    return `t${String(writes).padStart(7, '0')}`
+  }
+  return {
+    documents,
+    table,
+    clock,
+    tasks: createTaskStore(documents, { table, token, clock, chance }),
+    types: createTypeStore(documents, { table }),
+    records: createRecordStore(documents, { table, clock }),
+    targets: createTargets(documents, { table, clock }),
+    workers: createWorkerStore(documents, { table, clock }),
+  }
+}

@@ -1,0 +1,75 @@
+import { create } from '../../shared/core/publish.ts'
+import type { Task } from '../../shared/core/task.ts'
+import type { TaskType } from '../../shared/core/task-type.ts'
+import { createSeededChance } from '../../shared/memory/chance.ts'
+import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
+import {
+  createMemoryFarTimers,
+  createMemoryMessages,
+  type MemoryMessages,
+} from '../../shared/memory/messages.ts'
+import { createMemoryRecordStore } from '../../shared/memory/record-store.ts'
+import { createMemoryTargets } from '../../shared/memory/targets.ts'
+import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { createMemoryTypeStore } from '../../shared/memory/type-store.ts'
+import { createMemoryWorkerStore } from '../../shared/memory/worker-store.ts'
+import type { Log, MetricName } from '../../shared/ports.ts'
+import type { PlanningSystem } from '../../shared/runtime/system.ts'
+import { aPublication, NOW } from './a-task.ts'
+
+/** A whole system in memory, its clock standing at `NOW`. */
+export type MemorySystem = PlanningSystem & {
+  readonly clock: ManualClock
+  readonly messages: MemoryMessages
+  readonly timers: ReturnType<typeof createMemoryFarTimers>
+  /** Sum of what was counted under a name. */
+  counted(name: MetricName): number
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+export function aMemorySystem(): MemorySystem {
+  const clock = createManualClock(NOW)
+  const counts = new Map<MetricName, number>()
+  return {
+    clock,
+    chance: createSeededChance(1),
+    tasks: createMemoryTaskStore(),
+    types: createMemoryTypeStore(),
+    records: createMemoryRecordStore(clock),
+    targets: createMemoryTargets(clock),
+    workers: createMemoryWorkerStore(clock),
+    messages: createMemoryMessages(),
+    timers: createMemoryFarTimers(),
+    log: silent,
+    metrics: { add: (name, value) => counts.set(name, (counts.get(name) ?? 0) + value) },
+    counted: name => counts.get(name) ?? 0,
+  }
+}
+
+/** A task that is stored, published now with these particulars. */
+export async function stored(
+  system: MemorySystem,
+  parts: Parameters<typeof aPublication>[0] = {},
+): Promise<Task> {
+  const change = create(aPublication({ dueAt: system.clock.now(), ...parts }), undefined, system.clock.now())
+  const applied = await system.tasks.apply(change)
+  if (!applied.applied) throw new Error(`${change.after.id} exists`)
+  return applied.task
+}
+
+/** A registered type, served by a handler unless said otherwise. */
+export async function registered(system: MemorySystem, parts: Partial<TaskType> = {}): Promise<TaskType> {
+  const type: TaskType = {
+    type: 'resize',
+    configuration: { kind: 'handler', defaults: {}, shards: 1 },
+    paused: false,
+    handlerSince: NOW,
+    version: 1,
+    createdAt: NOW,
+    updatedAt: NOW,
+    ...parts,
+  }
+  await system.types.put(type, 0)
+  return type
+}

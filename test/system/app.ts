@@ -1,0 +1,16 @@
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { TaskSystem } from '../../infra/index.ts'
+
+/** The system under test: the real constructs, with handlers that do what a test tells them. */
+const stack = new Stack(new App(), 'Baton')
+const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DESTROY })
+
+tasks.addHandler('WordCount', { entry: 'functions/tasks/word-count.ts' })
+tasks.addHandler('Probe', { entry: 'test/system/tasks/probe.ts' })
+
+/** Served by workers that a test starts. */
+tasks.addWorkerQueue('Video', { entry: 'test/system/tasks/by-workers.ts', task: 'video' })
+tasks.addWorkerQueue('Clip', { entry: 'test/system/tasks/by-workers.ts', task: 'clip' })
+
+/** Served by a service, which the local cloud runs as a process. */
+tasks.addWorkerService('Media', { entry: 'test/system/tasks/encode.ts' })

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { totalOf } from '../../local/gateway/meter.ts'
+import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+})
+
+afterAll(() => system?.stop())
+
+/**
+ * Writes everything that `work` caused, the planner's and the waker's included, in units of table and indexes. A service
+ * that stands by shows a sign of life every ten seconds, which no task causes.
+ */
+async function unitsOf(work: () => Promise<unknown>) {
+  const before = system.cloud.meter.snapshot()
+  await work()
+  await sleep(300)
+  const standingBy = system.cloud.services.map(({ logicalId }) => logicalId)
+  const caused = system.cloud.meter.since(before).filter(({ caller }) => !standingBy.includes(caller))
+  return totalOf(caused.filter(({ service }) => service === 'dynamodb'))
+}
+
+async function runOne(key: string, input: unknown) {
+  const id = await system.publish({ type: 'word-count', key, input })
+  await system.cloud.functions.find('WordCount').warm(1)
+  await system.taskWhen(id, ({ status }) => status === 'succeeded')
+}
+
+it('a plain task costs exactly 6 write units, indexes included', async () => {
+  const { writeUnits, failedWriteUnits } = await unitsOf(() =>
+    runOne('plain', { text: 'to be or not to be' }),
+  )
+
+  expect({ writeUnits, failedWriteUnits }).toEqual({ writeUnits: 6, failedWriteUnits: 0 })
+})
+
+it('a task with a user, tags and a retry policy of its own still costs 6, and 1 more for the index of its user', async () => {
+  const { writeUnits } = await unitsOf(async () => {
+    const id = await system.publish({
+      type: 'word-count',
+      key: 'with-metadata-0123456789012345678901234567890123456789',
+      input: { text: 'to be or not to be' },
+      userId: 'user-0123456789',
+      tags: { tenant: 'acme', origin: 'import' },
+      priority: 7,
+      retry: { maxRetries: 5, backoff: 'ladder', delaysMs: [1_000, 5_000, 60_000] },
+      deadlineMs: 600_000,
+    })
+    await system.taskWhen(id, ({ status }) => status === 'succeeded')
+  })
+
+  expect(writeUnits).toBe(7)
+})
+
+it('claim, heartbeat and finish of a task with 50 KB of input cost what they cost with 0.5 KB', async () => {
+  const type = 'costs'
+  await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
+  // A worker's first sign of life in ten seconds is a write of its own.
+  await system.call('POST', '/v1/claims', { type, workerId: 'w' })
+  const costs = []
+  for (const size of [500, 50_000]) {
+    await system.publish({ type, key: `input-${size}`, input: 'x'.repeat(size) })
+    const units = []
+    let claim: { task: { id: string; input: string }; run: { id: string; fence: number } } | undefined
+    units.push(
+      await unitsOf(async () => {
+        claim = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 1 })).body.claims[0]
+      }),
+    )
+    expect(claim?.task.input).toHaveLength(size)
+    const run = `/v1/tasks/${claim?.task.id}/runs/${claim?.run.id}`
+    units.push(await unitsOf(() => system.call('POST', `${run}/heartbeat`, { fence: claim?.run.fence })))
+    units.push(await unitsOf(() => system.call('POST', `${run}/succeed`, { fence: claim?.run.fence })))
+    costs.push(units.map(({ writeUnits }) => writeUnits))
+  }
+
+  expect(costs[1]).toEqual(costs[0])
+  expect(costs[0]?.[1]).toBe(1)
+})

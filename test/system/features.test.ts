@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+})
+
+afterAll(() => system?.stop())
+
+// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
+const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
+const states = (task: { runs: Array<{ state: string }> }) => task.runs.map(({ state }) => state)
+
+describe('a handler', () => {
+  it.each([
+    [
+      'that throws is retried until it succeeds',
+      { failures: 2 },
+      'succeeded',
+      ['failed', 'failed', 'succeeded'],
+    ],
+    ['that throws a wrapped Fatal is not retried', { failures: 1, how: 'fatal' }, 'failed', ['failed']],
+    [
+      'that throws RetryLater costs a retry',
+      { failures: 1, how: 'later' },
+      'succeeded',
+      ['failed', 'succeeded'],
+    ],
+    ['whose input does not fit fails without a retry', { sleepMs: 'long' }, 'failed', ['failed']],
+    ['that spends its budget fails', { failures: 9 }, 'failed', ['failed', 'failed', 'failed', 'failed']],
+  ])('%s', async (name, input, status, runs) => {
+    const id = await system.publish({ type: 'probe', key: name, input })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task.status).toBe(status)
+    expect(states(task)).toEqual(runs)
+    expect(task.history).toHaveLength(runs.length)
+    expect(task.history[0]).toMatchObject({
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      costMs: expect.any(Number),
+    })
+  })
+
+  it('that gives its task back costs no retry', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'given-back',
+      input: { failures: 1, how: 'release' },
+    })
+    await system.taskWhen(id, task => task.runs.some(({ state }: { state: string }) => state === 'released'))
+    await system.call('POST', `/v1/tasks/${id}/cancel`)
+
+    const { body } = await system.call('GET', `/v1/tasks/${id}`)
+
+    expect(body).toMatchObject({ status: 'cancelled', attempts: { used: 0 } })
+  })
+
+  it('over its limit fails as timed out', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'slow',
+      input: { sleepMs: 30_000 },
+      timeoutMs: 300,
+      retry: { maxRetries: 0 },
+    })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({ status: 'failed', error: { name: 'TimedOut' } })
+  })
+
+  it('shows as running in lists and counts while it runs', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'shown',
+      input: { report: system.reportUrl, sleepMs: 30_000 },
+    })
+    await system.taskWhen(id, ({ status }) => status === 'running')
+
+    const shown = await system.taskWhen(id, () => true)
+    await expect
+      .poll(
+        async () =>
+          (await system.call('GET', '/v1/tasks?type=probe&status=running')).body.items.map(
+            ({ id: found }: { id: string }) => found,
+          ),
+        { timeout: 3_000 },
+      )
+      .toContain(id)
+    await expect
+      .poll(async () => (await system.call('GET', '/v1/types/probe/counts')).body.running, { timeout: 3_000 })
+      .toBe(1)
+    await system.call('POST', `/v1/tasks/${id}/cancel`)
+
+    expect(shown.runs[0]).toMatchObject({ state: 'running', workerId: expect.stringMatching(/^lambda-/) })
+  })
+
+  it('of a type that is deployed later gets the tasks that waited for it', async () => {
+    await system.call('PUT', '/v1/types/not-yet', { kind: 'handler' })
+
+    const id = await system.publish({ type: 'not-yet', input: {} })
+
+    const { body } = await system.call('GET', `/v1/tasks/${id}`)
+    expect(body).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
+  })
+})
+
+describe('input and result', () => {
+  it.each([
+    ['of 300 KB', { result: 'x'.repeat(300_000) }],
+    ['with every kind of text', { result: ['', 'ünï', '👩‍👩‍👧', '\u0000', '"\\', '\ud800'] }],
+    ['empty', { result: {} }],
+    ['nested', { result: { a: [{ b: [[[]]] }] } }],
+    ['with numbers up to 2^53', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300] }],
+  ])('%s come back exactly', async (name, input) => {
+    const id = await system.publish({ type: 'probe', key: name, input })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task.input).toEqual(input)
+    expect(task.result).toEqual(input.result)
+  })
+
+  it.each([
+    ['numbers beyond 2^53', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
+    ['more than 350 KB', JSON.stringify({ type: 'probe', input: 'x'.repeat(360_000) }), 413, 'input'],
+    ['an unknown field', '{"type":"probe","inputs":{}}', 400, 'inputs'],
+    ['no JSON', '{"type":', 400, ''],
+  ])('%s is refused, naming the field', async (_name, body, status, path) => {
+    const answer = await system.call('POST', '/v1/tasks', body)
+
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('content-type')).toContain('application/problem+json')
+    if (path) expect(JSON.stringify(answer.body)).toContain(path)
+  })
+})
+
+describe('a program that speaks HTTP', () => {
+  it('claims in the order of priority, beats, and finishes; a stranger is refused', async () => {
+    await system.call('PUT', '/v1/types/render', { kind: 'http' })
+    for (const [key, priority] of [
+      ['low', 0],
+      ['high', 9],
+      ['mid', 5],
+    ]) {
+      await system.publish({ type: 'render', key, priority, input: { key } })
+    }
+
+    const { body } = await system.call('POST', '/v1/claims', { type: 'render', workerId: 'a', limit: 2 })
+    const [first, second] = body.claims
+    const run = `/v1/tasks/render:high/runs/${first.run.id}`
+    const beat = await system.call('POST', `${run}/heartbeat`, {
+      fence: first.run.fence,
+      progress: { half: true },
+    })
+    const wrong = await system.call('POST', `${run}/succeed`, { fence: first.run.fence + 1 })
+    const done = await system.call('POST', `${run}/succeed`, { fence: first.run.fence, result: 42 })
+    const again = await system.call('POST', `${run}/succeed`, { fence: first.run.fence, result: 42 })
+    const released = await system.call('POST', '/v1/runs/finish', {
+      runs: [{ taskId: second.task.id, runId: second.run.id, fence: second.run.fence, outcome: 'release' }],
+    })
+
+    expect(body.claims.map(({ task }: { task: { id: string } }) => task.id)).toEqual([
+      'render:high',
+      'render:mid',
+    ])
+    expect(first.task).toMatchObject({ status: 'running', input: { key: 'high' } })
+    expect(beat).toMatchObject({
+      status: 200,
+      body: { leaseUntil: expect.any(String), options: { heartbeatMs: 5_000 } },
+    })
+    expect(wrong.status).toBe(409)
+    expect(done).toMatchObject({ status: 200, body: { task: { status: 'succeeded', result: 42 } } })
+    expect(again.status).toBe(200)
+    expect(released.body.results[0].status).toBe(200)
+  })
+
+  it('waits for a task that falls due while it waits', async () => {
+    await system.call('PUT', '/v1/types/later', { kind: 'http' })
+    const id = await system.publish({ type: 'later', key: 'soon', delayMs: 1_200 })
+
+    const { body } = await system.call('POST', '/v1/claims', { type: 'later', workerId: 'a', waitMs: 8_000 })
+
+    expect(body.claims.map(({ task }: { task: { id: string } }) => task.id)).toEqual([id])
+  })
+
+  it('that stops beating loses its task when the lease ends', async () => {
+    await system.call('PUT', '/v1/types/brief', {
+      kind: 'http',
+      defaults: { leaseMs: 1_000, heartbeatMs: 300 },
+    })
+    await system.publish({ type: 'brief', key: 'left' })
+
+    const { body } = await system.call('POST', '/v1/claims', { type: 'brief', workerId: 'a' })
+    const second = await system.call('POST', '/v1/claims', { type: 'brief', workerId: 'b', waitMs: 6_000 })
+    const { run } = body.claims[0]
+    const late = await system.call('POST', `/v1/tasks/brief:left/runs/${run.id}/fail`, {
+      fence: run.fence,
+      error: { name: 'Late', message: 'too late' },
+    })
+
+    expect(second.body.claims).toHaveLength(1)
+    expect(late).toMatchObject({ status: 409, body: { reason: 'lost', holder: 'b' } })
+  })
+})
+
+describe('far timers', () => {
+  it('tasks due in one far minute share one schedule', async () => {
+    const dueAt = Math.ceil((Date.now() + 30 * 60_000) / 60_000) * 60_000
+    for (const i of [1, 2, 3]) {
+      await system.publish({
+        type: 'probe',
+        key: `far-${i}`,
+        input: {},
+        dueAt: new Date(dueAt + i).toISOString(),
+      })
+    }
+    const name = `minute-${dueAt / 60_000}`
+
+    await expect
+      .poll(
+        () =>
+          system.cloud.scheduler.schedules().filter(schedule => JSON.stringify(schedule).includes(name))
+            .length,
+      )
+      .toBe(1)
+    const { body } = await system.call('GET', '/v1/tasks/probe:far-1')
+    expect(body).toMatchObject({ status: 'delayed', statusReason: 'due' })
+  })
+})

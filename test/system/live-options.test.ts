@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+
+/** Which changes of a running task's options reach its run, and when. */
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  await system.cloud.functions.find('Probe').warm(2)
+})
+
+afterAll(() => system?.stop())
+
+const patch = async (id: string, changes: object) => {
+  const { status, body } = await system.call('PATCH', `/v1/tasks/${id}`, changes)
+  expect(status, JSON.stringify(body)).toBe(200)
+}
+const get = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body
+/** A lease is so long as it is from the moment of its heartbeat; calls take their time. */
+const CALL_MS = 1_000
+
+describe('over HTTP', () => {
+  const TYPE = 'patched'
+  let keys = 0
+  beforeAll(() => system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http' }))
+
+  async function running(options: object = {}) {
+    keys += 1
+    const id = await system.publish({
+      type: TYPE,
+      key: `${keys}`,
+      leaseMs: 9_000,
+      heartbeatMs: 3_000,
+      ...options,
+    })
+    return { id, ...(await claim('w')) }
+  }
+
+  async function claim(workerId: string) {
+    const { body } = await system.call('POST', '/v1/claims', { type: TYPE, workerId, waitMs: 5_000 })
+    const [{ task, run }] = body.claims
+    const beat = () =>
+      system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/heartbeat`, { fence: run.fence })
+    const leaseMs = Date.parse(run.leaseUntil) - Date.parse(task.runs.at(-1).startedAt)
+    return { run, beat, leaseMs }
+  }
+
+  it.each([
+    ['a shorter interval', { heartbeatMs: 700 }, { heartbeatMs: 700, leaseMs: 9_000 }],
+    ['a longer one, within its lease', { heartbeatMs: 5_000 }, { heartbeatMs: 5_000, leaseMs: 9_000 }],
+    [
+      'one beyond its lease, shortened to two thirds',
+      { heartbeatMs: 8_000 },
+      { heartbeatMs: 6_000, leaseMs: 9_000 },
+    ],
+    [
+      'a longer lease and interval, the interval within the lease it has',
+      { heartbeatMs: 20_000, leaseMs: 60_000 },
+      { heartbeatMs: 6_000, leaseMs: 60_000 },
+    ],
+    ['a shorter lease', { leaseMs: 4_000 }, { heartbeatMs: 3_000, leaseMs: 4_000 }],
+  ])(
+    'the next beat answers with %s, and renews the lease that the run was claimed with',
+    async (_name, changes, expected) => {
+      const { id, beat } = await running()
+      await patch(id, changes)
+
+      const sentAt = Date.now()
+      const { status, body } = await beat()
+
+      expect(status).toBe(200)
+      expect(body.options).toMatchObject(expected)
+      const leaseMs = Date.parse(body.leaseUntil) - sentAt
+      expect(leaseMs).toBeGreaterThanOrEqual(9_000)
+      expect(leaseMs).toBeLessThan(9_000 + CALL_MS)
+    },
+  )
+
+  it('a changed lease is that of runs claimed afterwards', async () => {
+    const { id } = await running({ concurrency: 2 })
+    await patch(id, { leaseMs: 30_000 })
+
+    expect((await claim('other')).leaseMs).toBe(30_000)
+  })
+
+  it('a changed time limit is that of runs claimed afterwards', async () => {
+    const { id, beat } = await running({ timeoutMs: 60_000 })
+    await patch(id, { timeoutMs: 100 })
+    await sleep(1_500)
+
+    expect((await beat()).status).toBe(200)
+    expect((await get(id)).status).toBe('running')
+  })
+
+  it('a list of workers that leaves its worker out ends the run, with no retry counted', async () => {
+    const { id, beat } = await running()
+    await patch(id, { workerIds: ['else'] })
+
+    const refused = await beat()
+    const task = await get(id)
+
+    expect(refused).toMatchObject({ status: 409, body: { reason: 'excluded' } })
+    expect(task).toMatchObject({ status: 'ready', attempts: { used: 0 } })
+    expect(task.runs).toMatchObject([{ state: 'cancelled' }])
+  })
+})
+
+describe('in a Lambda handler', () => {
+  /** The probe's own: see test/system/tasks/probe.ts. */
+  const LEASE_MS = 2_000
+
+  async function running(key: string, options: object = {}) {
+    const input = { report: system.reportUrl, sleepMs: 4_000 }
+    const id = await system.publish({ type: 'probe', key, input, ...options })
+    const { runId } = await system.reportWhen(report => report.key === key && report.event === 'started')
+    return { id, runId }
+  }
+
+  it('a longer lease and interval cost it nothing: it keeps beating within the lease it has', async () => {
+    const { id } = await running('long', {})
+    await patch(id, { leaseMs: 60_000, heartbeatMs: 20_000 })
+    await sleep(3_000)
+
+    const { runs } = await get(id)
+    const seenAt = Date.now()
+    const done = await system.taskWhen(id, ({ status }) => status === 'succeeded')
+
+    expect(Date.parse(runs[0].leaseUntil) - seenAt).toBeLessThanOrEqual(LEASE_MS)
+    expect(done.runs).toHaveLength(1)
+    expect(done.attempts.used).toBe(1)
+  })
+
+  it('a shorter interval holds from the next beat', async () => {
+    const { id } = await running('often', { leaseMs: 6_000, heartbeatMs: 1_500 })
+    await patch(id, { heartbeatMs: 100 })
+    await sleep(1_700)
+    const leases = new Set<string>()
+
+    for (let look = 0; look < 20; look++) {
+      leases.add((await get(id)).runs[0].leaseUntil)
+      await sleep(50)
+    }
+
+    expect(leases.size).toBeGreaterThanOrEqual(4)
+  })
+
+  it('a list of workers that leaves it out aborts it within a heartbeat, with no retry counted', async () => {
+    const { id } = await running('excluded')
+    await patch(id, { workerIds: ['else'] })
+    const patchedAt = Date.now()
+
+    const aborted = await system.reportWhen(({ key, event }) => key === 'excluded' && event === 'aborted')
+
+    expect(aborted.at - patchedAt).toBeLessThanOrEqual(500 + CALL_MS)
+    const task = await get(id)
+    expect(task).toMatchObject({ status: 'ready', statusReason: 'no-worker', attempts: { used: 0 } })
+    expect(task.runs).toMatchObject([{ state: 'cancelled' }])
+  })
+
+  it('a shorter time limit leaves it alone', async () => {
+    const { id } = await running('limited', { timeoutMs: 60_000 })
+    await patch(id, { timeoutMs: 100 })
+
+    const done = await system.taskWhen(id, ({ status }) => status === 'succeeded')
+
+    expect(done.attempts.used).toBe(1)
+  })
+})

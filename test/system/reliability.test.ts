@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+
+/** The probe's own settings; see test/system/tasks/probe.ts. */
+const LEASE_MS = 2_000
+const HEARTBEAT_MS = 500
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  await system.cloud.functions.find('Probe').warm(2)
+})
+
+afterAll(() => system?.stop())
+
+// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
+const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
+
+describe('publishing', () => {
+  it('runs 300 tasks once each, though every one is published twice by its key', async () => {
+    const tasks = Array.from({ length: 300 }, (_, i) => ({
+      type: 'probe',
+      key: `twice-${i}`,
+      input: { report: system.reportUrl },
+      // The probe's own lease is short; a machine that is busy with 300 tasks may miss it, and would run one twice.
+      leaseMs: 15_000,
+      heartbeatMs: 5_000,
+    }))
+    const batches = [0, 100, 200].map(start => tasks.slice(start, start + 100))
+
+    const answers = await Promise.all(
+      [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks', { tasks: batch })),
+    )
+    for (const { key } of tasks) await system.taskWhen(`probe:${key}`, ended, 30_000)
+
+    const results = answers.flatMap(({ body }) => body.results)
+    expect(results.filter(({ created }) => created)).toHaveLength(300)
+    expect(results.filter(({ status }) => status === 200)).toHaveLength(300)
+    const starts = system.reports.filter(({ event, key }) => event === 'started' && key.startsWith('twice-'))
+    expect(starts.map(({ key }) => key).sort()).toEqual(tasks.map(({ key }) => key).sort())
+  })
+
+  it('starts a task due in 3.4 s between 3.40 and 3.55 s later', async () => {
+    const id = await system.publish({ type: 'probe', key: 'in-3.4', input: {}, delayMs: 3_400 })
+
+    const task = await system.taskWhen(id, ended)
+
+    const startedAfter = Date.parse(task.startedAt) - Date.parse(task.createdAt)
+    expect(startedAfter).toBeGreaterThanOrEqual(3_400)
+    expect(startedAfter).toBeLessThanOrEqual(3_550)
+  })
+})
+
+describe('a worker that dies', () => {
+  it('loses its task to another within lease + 2 s; the retry counts and its late finish is refused', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'killed',
+      input: { report: system.reportUrl, sleepMs: 60_000 },
+    })
+    const first = await system.reportWhen(({ key, event }) => key === 'killed' && event === 'started')
+    await sleep(2 * HEARTBEAT_MS)
+
+    process.kill(first.pid, 'SIGKILL')
+    const killedAt = Date.now()
+    const second = await system.reportWhen(({ key, attempt }) => key === 'killed' && attempt === 2)
+    const late = await system.call('POST', `/v1/tasks/${id}/runs/${first.runId}/succeed`, {
+      fence: first.fence,
+      result: 'too late',
+    })
+    const task = (await system.call('GET', `/v1/tasks/${id}`)).body
+    await system.call('POST', `/v1/tasks/${id}/cancel`)
+
+    expect(second.at - killedAt).toBeLessThanOrEqual(LEASE_MS + 2_000)
+    expect(second.fence).toBeGreaterThan(first.fence)
+    expect(late.status).toBe(409)
+    expect(late.body).toMatchObject({ reason: 'lost', holder: expect.stringMatching(/^lambda-/) })
+    expect(task).toMatchObject({ status: 'running', attempts: { used: 2, left: 2 } })
+    expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'running'])
+  })
+
+  it('cannot drag others down for ever: a task that kills its workers fails after its budget', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'killer',
+      input: { failures: 9, how: 'exit' },
+      retry: { maxRetries: 1 },
+    })
+
+    const task = await system.taskWhen(id, ended, 15_000)
+
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: { name: 'LeaseLost' },
+      attempts: { used: 2, left: 0 },
+    })
+    expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'lost'])
+  })
+})
+
+describe('a task that takes its process down', () => {
+  it('costs tasks beside it one retry at most', async () => {
+    const probe = system.cloud.mapping('Probe')
+    probe.pause()
+    const retry = { maxRetries: 2, backoff: 'fixed', delayMs: 50 }
+    await system.publish({ type: 'probe', key: 'poison', input: { failures: 9, how: 'exit' }, retry })
+    const innocent = Array.from({ length: 6 }, (_, i) => ({
+      type: 'probe',
+      key: `innocent-${i}`,
+      input: { sleepMs: 100 },
+    }))
+    await system.call('POST', '/v1/tasks', { tasks: innocent })
+
+    probe.resume()
+    const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, ended, 25_000)))
+    const poison = await system.taskWhen('probe:poison', ended, 25_000)
+
+    expect(tasks.map(({ status }) => status)).toEqual(innocent.map(() => 'succeeded'))
+    expect(Math.max(...tasks.map(({ attempts }) => attempts.used))).toBeLessThanOrEqual(2)
+    expect(poison).toMatchObject({ status: 'failed', attempts: { used: 3, left: 0 } })
+  })
+})
+
+describe('a running handler', () => {
+  it('is aborted within one heartbeat when its task is cancelled', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'cancelled',
+      input: { report: system.reportUrl, sleepMs: 60_000 },
+    })
+    await system.reportWhen(({ key, event }) => key === 'cancelled' && event === 'started')
+
+    const answer = await system.call('POST', `/v1/tasks/${id}/cancel`)
+    const cancelledAt = Date.now()
+    const aborted = await system.reportWhen(({ key, event }) => key === 'cancelled' && event === 'aborted')
+
+    expect(answer).toMatchObject({ status: 200, body: { task: { status: 'cancelled' } } })
+    expect(aborted.at - cancelledAt).toBeLessThanOrEqual(HEARTBEAT_MS + 300)
+  })
+
+  it('is not run twice when the answer to its claim is lost', async () => {
+    const remove = system.cloud.faults.add({
+      caller: system.cloud.functions.find('Probe').logicalId,
+      service: 'dynamodb',
+      operation: 'UpdateItem',
+      action: 'fail-after',
+      times: 1,
+    })
+
+    const id = await system.publish({
+      type: 'probe',
+      key: 'lost-answer',
+      input: { report: system.reportUrl },
+    })
+    const task = await system.taskWhen(id, ended)
+
+    expect(remove()).toBe(1)
+    expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+    expect(task.runs).toHaveLength(1)
+    expect(
+      system.reports.filter(({ key, event }) => key === 'lost-answer' && event === 'started'),
+    ).toHaveLength(1)
+  })
+})
+
+describe('lost and doubled messages', () => {
+  it('a dispatch that was lost is repaired by the sweeper', async () => {
+    const dropped = system.cloud.faults.add({
+      service: 'sqs',
+      operation: 'SendMessageBatch',
+      matches: body => String(body.QueueUrl).endsWith('-q-probe'),
+      action: 'drop',
+      times: 1,
+    })
+    const id = await system.publish({ type: 'probe', key: 'dropped', input: {} })
+
+    await sleep(11_000)
+    const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
+    await system.cloud.scheduler.fire('Sweep')
+    const task = await system.taskWhen(id, ended)
+
+    expect(dropped()).toBe(1)
+    expect(waiting.status).toBe('ready')
+    expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+  })
+
+  it('a stream batch delivered twice changes nothing', async () => {
+    const planner = system.cloud.mapping('Planner')
+    planner.repeat(2)
+    const keys = Array.from({ length: 20 }, (_, i) => `again-${i}`)
+
+    await Promise.all(
+      keys.map(key => system.publish({ type: 'probe', key, input: { report: system.reportUrl } })),
+    )
+    const tasks = await Promise.all(keys.map(key => system.taskWhen(`probe:${key}`, ended)))
+    planner.repeat(1)
+    await sleep(200)
+
+    expect(tasks.map(({ runs }) => runs.length)).toEqual(keys.map(() => 1))
+    const starts = system.reports.filter(({ event, key }) => event === 'started' && key.startsWith('again-'))
+    expect(starts).toHaveLength(keys.length)
+  })
+
+  it('nothing of a removed task touches the one published after it: no message, no timer, no zombie', async () => {
+    const publication = { type: 'probe', key: 'reborn' }
+    const id = await system.publish({
+      ...publication,
+      input: { report: system.reportUrl, sleepMs: 60_000, ignoreSignal: true },
+    })
+    const zombie = await system.reportWhen(({ key, event }) => key === 'reborn' && event === 'started')
+    expect((await system.call('DELETE', `/v1/tasks/${id}`)).status).toBe(204)
+    const delayed = await system.publish({
+      ...publication,
+      input: { report: system.reportUrl },
+      delayMs: 1_000,
+    })
+    expect((await system.call('DELETE', `/v1/tasks/${delayed}`)).status).toBe(204)
+
+    await system.publish({ ...publication, input: { report: system.reportUrl }, delayMs: 4_500 })
+    const finish = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/succeed`, {
+      fence: zombie.fence,
+    })
+    const beat = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/heartbeat`, {
+      fence: zombie.fence,
+    })
+    await sleep(LEASE_MS + 1_800)
+    const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
+    const done = await system.taskWhen(id, ended)
+
+    expect([finish.status, finish.body.reason]).toEqual([409, 'removed'])
+    expect([beat.status, beat.body.reason]).toEqual([409, 'removed'])
+    expect(waiting).toMatchObject({ status: 'delayed', attempts: { used: 0 }, runs: [] })
+    expect(done).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+    expect(done.runs).toHaveLength(1)
+    const starts = system.reports.filter(({ key, event }) => key === 'reborn' && event === 'started')
+    expect(starts.map(({ attempt }) => attempt)).toEqual([1, 1])
+  })
+})

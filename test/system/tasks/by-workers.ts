@@ -1,0 +1,8 @@
+import type { TaskDefinition } from '../../../shared/define-task.ts'
+import { probe } from './probe.ts'
+
+/** The probe under the system's default settings. */
+export const video: TaskDefinition = { ...probe, type: 'video', config: { kind: 'handler', defaults: {} } }
+
+/** The probe with its short lease. */
+export const clip: TaskDefinition = { ...probe, type: 'clip' }

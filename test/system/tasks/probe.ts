@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { defineTask } from '../../../shared/define-task.ts'
+import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
+
+const WAYS_TO_FAIL = ['throw', 'fatal', 'later', 'release', 'exit', 'memory', 'stray', 'uncaught'] as const
+
+/** A handler that does what its input says, and reports to a URL what happens to it. */
+export const probe = defineTask('probe', {
+  input: z.strictObject({
+    /** Report URL; gets `{event, key, attempt, fence, pid}`. */
+    report: z.string().optional(),
+    sleepMs: z.int().default(0),
+    /** Fails so often, then succeeds. */
+    failures: z.int().default(0),
+    how: z.enum(WAYS_TO_FAIL).default('throw'),
+    ignoreSignal: z.boolean().default(false),
+    result: z.unknown().optional(),
+  }),
+  heartbeatMs: 500,
+  leaseMs: 2_000,
+  retry: { maxRetries: 3, backoff: 'fixed', delayMs: 100 },
+  async run(input, ctx) {
+    const tell = async (event: string) => {
+      const { key, attempt, fence, runId } = ctx
+      const body = JSON.stringify({ event, key, attempt, fence, runId, pid: process.pid })
+      if (input.report) await fetch(input.report, { method: 'POST', body }).catch(() => undefined)
+    }
+    await tell('started')
+    if (ctx.attempt <= input.failures) fail(input.how, ctx.attempt)
+    if (input.sleepMs > 0) {
+      const aborted = await sleepUnless(input.ignoreSignal ? undefined : ctx.signal, input.sleepMs)
+      if (aborted) {
+        await tell('aborted')
+        throw ctx.signal.reason
+      }
+    }
+    await tell('done')
+    return input.result ?? { attempt: ctx.attempt, pid: process.pid }
+  },
+})
+
+function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
+  if (how === 'fatal') throw new Error('wrapped', { cause: new Fatal('no retry helps') })
+  if (how === 'later') throw new RetryLater(50)
+  if (how === 'release') throw new Release(50)
+  if (how === 'exit') process.exit(1)
+  if (how === 'memory') for (const hoard: unknown[] = []; ; ) hoard.push(new Array(10_000).fill(hoard))
+  if (how === 'stray') void Promise.reject(new Error('nobody waits for this'))
+  if (how === 'uncaught') setImmediate(() => JSON.parse('{'))
+  throw new TypeError(`attempt ${attempt} fails on purpose`)
+}
+
+/** True when the signal came first. */
+function sleepUnless(signal: AbortSignal | undefined, ms: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const timer = setTimeout(() => resolve(false), ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
+}

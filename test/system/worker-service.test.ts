@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem({ services: true })
+})
+
+afterAll(() => system?.stop())
+
+const service = () => system.cloud.services[0]!
+const succeeded = ({ status }: { status: string }) => status === 'succeeded'
+
+it('a worker service serves all types of its entry, from one process', async () => {
+  const encoded = await system.publish({ type: 'encode', key: 'a', input: {} })
+  const trimmed = await system.publish({ type: 'trim', key: 'b', input: { text: '  to be ' } })
+
+  const tasks = [await system.taskWhen(encoded, succeeded), await system.taskWhen(trimmed, succeeded)]
+
+  expect(tasks[1].result.text).toBe('to be')
+  expect(tasks.map(({ result }) => result.pid)).toEqual([service().pid(), service().pid()])
+})
+
+it('a worker that dies is started again and runs what comes then', async () => {
+  const pid = service().pid()!
+
+  process.kill(pid, 'SIGKILL')
+  const task = await system.taskWhen(
+    await system.publish({ type: 'encode', key: 'after', input: {} }),
+    succeeded,
+  )
+
+  expect(task.result.pid).not.toBe(pid)
+})
+
+it('a worker that is stopped lets its run finish', async () => {
+  const id = await system.publish({ type: 'encode', key: 'long', input: { sleepMs: 1_500 } })
+  await system.taskWhen(id, ({ status }) => status === 'running')
+
+  await service().stop()
+
+  const { body } = await system.call('GET', `/v1/tasks/${id}`)
+  expect(body).toMatchObject({ status: 'succeeded', result: { fence: 1 } })
+})

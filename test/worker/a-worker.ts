@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import type { Task } from '../../shared/core/task.ts'
+import { defineTask, type TaskContext, type TaskDefinition } from '../../shared/define-task.ts'
+import { createMemoryInbox, type MemoryInbox } from '../../shared/memory/inbox.ts'
+import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../support/memory-system.ts'
+
+export type TestWorker = {
+  readonly system: MemorySystem
+  readonly inbox: MemoryInbox
+  readonly worker: Worker
+  /** Stores tasks and dispatches each of them. */
+  dispatched(count: number, parts?: Parameters<typeof stored>[1]): Promise<Task[]>
+  head(task: Task): Promise<Task>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: handlers of any input
+type Run = (input: any, context: TaskContext) => unknown
+
+export function aDefinition(run: Run, type = 'resize'): TaskDefinition {
+  return defineTask(type, { input: z.unknown(), run })
+}
+
+/** A worker on queues and a store in memory, that has started. */
+export function aWorker(settings: WorkerSettings, system = aMemorySystem()): TestWorker {
+  const inbox = createMemoryInbox(system.clock)
+  const worker = runWorker(system, inbox, { workerId: 'w1', ...settings })
+  worker.start()
+  let keys = 0
+  return {
+    system,
+    inbox,
+    worker,
+    dispatched: async (count, parts = {}) => {
+      const tasks: Task[] = []
+      for (let i = 0; i < count; i++) {
+        keys += 1
+        const task = await stored(system, { key: `k${keys}`, ...parts })
+        inbox.put(task)
+        tasks.push(task)
+      }
+      return tasks
+    },
+    head: async ({ id }) => {
+      const head = await system.tasks.head(id)
+      if (!head) throw new Error(`there is no ${id}`)
+      return head
+    },
+  }
+}
+
+/** Ends the worker, the clock going on until it has. */
+export async function ended({ system, worker }: Pick<TestWorker, 'system' | 'worker'>): Promise<void> {
+  let isOver = false
+  const over = worker.abort().then(() => {
+    isOver = true
+  })
+  for (let i = 0; i < 100 && !isOver; i++) await system.clock.advance(100)
+  await over
+}
+
+/** Handlers that wait until they are told to end. */
+export function aGate() {
+  const waiting: Array<{ context: TaskContext; open(): void }> = []
+  let most = 0
+  let running = 0
+  const run: Run = async (_input, context) => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise<void>((resolve, reject) => {
+      waiting.push({ context, open: resolve })
+      context.signal.addEventListener('abort', () => reject(context.signal.reason))
+    }).finally(() => {
+      running -= 1
+    })
+  }
+  return {
+    run,
+    waiting,
+    running: () => running,
+    most: () => most,
+    openAll: () => {
+      for (const { open } of waiting.splice(0)) open()
+    },
+  }
+}

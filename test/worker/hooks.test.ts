@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import type { EndedHookedRun, Failure, HookedRun } from '../../shared/worker/hooks.ts'
+import { SECOND } from '../support/a-task.ts'
+import { aMemorySystem } from '../support/memory-system.ts'
+import { aDefinition, aWorker, ended } from './a-worker.ts'
+
+describe('hooks', () => {
+  it('surround each run, with its task and its run', async () => {
+    const seen: Array<[string, HookedRun | EndedHookedRun]> = []
+    const order: string[] = []
+    const test = aWorker({
+      tasks: [aDefinition(() => void order.push('handler'))],
+      beforeRun: run => {
+        seen.push(['before', run])
+        order.push('before')
+      },
+      afterRun: run => {
+        seen.push(['after', run])
+        order.push('after')
+      },
+    })
+    await test.dispatched(1)
+
+    await test.system.clock.advance(1 * SECOND)
+
+    expect(order).toEqual(['before', 'handler', 'after'])
+    expect(seen).toMatchObject([
+      ['before', { task: { id: 'resize:k1' }, run: { fence: 1, workerId: 'w1' } }],
+      ['after', { task: { id: 'resize:k1' }, run: { fence: 1 }, outcome: 'succeed' }],
+    ])
+    await ended(test)
+  })
+
+  it('may take their time: the handler waits, and the run keeps its lease', async () => {
+    const system = aMemorySystem()
+    let startedAt = 0
+    const test = aWorker(
+      {
+        tasks: [
+          aDefinition(() => {
+            startedAt = system.clock.now()
+          }),
+        ],
+        beforeRun: () => system.clock.sleep(40 * SECOND),
+      },
+      system,
+    )
+    const [task] = await test.dispatched(1)
+
+    await system.clock.advance(60 * SECOND)
+
+    expect(startedAt - task!.dueAt).toBeGreaterThanOrEqual(40 * SECOND)
+    expect(await test.head(task!)).toMatchObject({ state: 'succeeded', fence: 1, failures: 0 })
+    await ended(test)
+  })
+
+  it('hear of every failure, with the error as it is stored', async () => {
+    const failures: Failure[] = []
+    const outcomes: string[] = []
+    const test = aWorker({
+      tasks: [
+        aDefinition(() => {
+          throw new RangeError('too far')
+        }),
+      ],
+      afterRun: ({ outcome }) => outcomes.push(outcome),
+      onError: failure => failures.push(failure),
+    })
+    await test.dispatched(3)
+
+    await test.system.clock.advance(1 * SECOND)
+
+    expect(outcomes).toEqual(['fail', 'fail', 'fail'])
+    expect(failures).toHaveLength(3)
+    expect(failures[0]).toMatchObject({
+      error: { name: 'RangeError', message: 'too far' },
+      task: { id: 'resize:k1' },
+      run: { fence: 1 },
+    })
+    await ended(test)
+  })
+
+  it('that throw are logged and harm nothing', async () => {
+    const lines: string[] = []
+    const system = aMemorySystem()
+    const logging = { ...system, log: { ...system.log, error: (message: string) => lines.push(message) } }
+    const blow = (name: string) => () => {
+      throw new Error(name)
+    }
+    const test = aWorker(
+      {
+        tasks: [aDefinition(() => 'done'), aDefinition(blow('handler'), 'fails')],
+        beforeRun: blow('before'),
+        afterRun: async () => blow('after')(),
+        onError: blow('error'),
+      },
+      logging,
+    )
+    const [task] = await test.dispatched(1)
+    await test.dispatched(1, { type: 'fails' })
+
+    await system.clock.advance(1 * SECOND)
+
+    expect((await test.head(task!)).state).toBe('succeeded')
+    expect(lines.sort()).toEqual([
+      'the hook afterRun threw',
+      'the hook afterRun threw',
+      'the hook beforeRun threw',
+      'the hook beforeRun threw',
+      'the hook onError threw',
+    ])
+    expect(test.worker.running()).toBe(0)
+    await ended(test)
+  })
+})

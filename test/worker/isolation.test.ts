@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { TaskContext } from '../../shared/define-task.ts'
+import type { Log } from '../../shared/ports.ts'
+import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/outcome.ts'
+import { createIsolation, type Isolation } from '../../shared/worker/isolation/isolate.ts'
+import { chatty } from './fixtures/chatty.ts'
+
+const FILE = 'test/worker/fixtures/chatty.ts'
+const AT = '2026-01-01T12:00:00.000Z'
+
+let isolation: Isolation
+afterEach(() => isolation?.end())
+
+/** A run in a process of its own: its outcome, and what its context heard. */
+async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: number) {
+  isolation = createIsolation({ file: FILE, ...(memoryMb !== undefined && { memoryMb }) })
+  const told: unknown[] = []
+  const line = (level: keyof Log) => (message: string, fields?: unknown) =>
+    told.push([level, message, fields])
+  const context: TaskContext = {
+    ...{ taskId: 'chatty:k1', type: 'chatty', key: 'k1', runId: 'r.1', attempt: 1, fence: 1 },
+    idempotencyKey: 'chatty:k1/b',
+    signal: new AbortController().signal,
+    progress: value => void told.push(['progress', value]),
+    publish: async () => ({ id: 'other:child', created: true }),
+    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    ...parts,
+  }
+  const definition = isolation.isolated(chatty)
+  const outcome = await Promise.resolve(definition.run({ does, at: AT }, context)).then(
+    outcomeOfResult,
+    outcomeOfThrown,
+  )
+  return { outcome, told }
+}
+
+describe('a handler in a process of its own', () => {
+  it('gets its input parsed there, and speaks through its context', async () => {
+    const { outcome, told } = await run('tell')
+
+    expect(outcome).toMatchObject({ outcome: 'succeed', result: { at: AT, key: 'k1' } })
+    expect(outcome).not.toMatchObject({ result: { pid: process.pid } })
+    expect(told).toEqual([
+      ['progress', { half: true }],
+      ['info', 'a plain line', { at: new Date(AT) }],
+      ['warn', 'a line with a function', { fields: expect.stringContaining('Function') }],
+    ])
+  })
+
+  it('publishes through its worker', async () => {
+    const { outcome } = await run('publish')
+
+    expect(outcome).toEqual({ outcome: 'succeed', result: { id: 'other:child', created: true } })
+  })
+
+  it('hears why a publish is refused', async () => {
+    const { outcome } = await run('publish', {
+      publish: () => Promise.reject(new RangeError("no type 'other'")),
+    })
+
+    expect(outcome).toMatchObject({
+      outcome: 'fail',
+      error: { name: 'RangeError', message: "no type 'other'" },
+    })
+  })
+
+  it.each([
+    ['that fails for good', 'fatal', { outcome: 'fail', fatal: true, error: { name: 'TypeError' } }],
+    ['that asks for a later retry', 'later', { outcome: 'fail', retryInMs: 1_234 }],
+    ['that gives its task back', 'release', { outcome: 'release', delayMs: 55 }],
+    ['that leaves timers behind', 'leave-timers', { outcome: 'succeed', result: 'left' }],
+    ['with impossible progress', 'progress-nothing-stores', { error: { name: 'TypeError' } }],
+    [
+      'that is killed',
+      'die',
+      {
+        outcome: 'fail',
+        error: { name: 'ProcessDied', message: 'the process of the run was ended by SIGKILL' },
+      },
+    ],
+  ])('%s is understood', async (_name, does, outcome) => {
+    expect((await run(does)).outcome).toMatchObject(outcome)
+  })
+
+  it('is told when its run is over', async () => {
+    const aborting = new AbortController()
+
+    const { outcome } = await run('wait', {
+      signal: aborting.signal,
+      progress: () => aborting.abort(new Error('the run is over: cancelled')),
+    })
+
+    expect(outcome).toMatchObject({ outcome: 'fail', error: { message: 'the run is over: cancelled' } })
+  })
+
+  it('may use no more memory than it is given', async () => {
+    const { outcome } = await run('weigh', {}, 64)
+
+    expect(outcome).toMatchObject({ outcome: 'succeed' })
+    expect('result' in outcome && outcome.result).toBeLessThan(300)
+  })
+
+  it('whose input does not fit fails without a retry', async () => {
+    isolation = createIsolation({ file: FILE })
+    const outcome = await Promise.resolve(
+      isolation
+        .isolated(chatty)
+        .run({ does: 'tell' }, { signal: new AbortController().signal } as TaskContext),
+    ).catch(outcomeOfThrown)
+
+    expect(outcome).toMatchObject({ outcome: 'fail', fatal: true, error: { name: 'Fatal' } })
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { claim } from '../../shared/core/claim.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { cancel } from '../../shared/core/operate.ts'
+import type { Failure } from '../../shared/worker/hooks.ts'
+import { changeOf, SECOND } from '../support/a-task.ts'
+import { aMemorySystem } from '../support/memory-system.ts'
+import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
+
+describe('a dispatch', () => {
+  it('is deleted as soon as its task is claimed: a run may outlast every visibility timeout', async () => {
+    const gate = aGate()
+    const test = aWorker({ tasks: [aDefinition(gate.run)] })
+    const [task] = await test.dispatched(1)
+
+    await test.system.clock.advance(1 * SECOND)
+    const queued = test.inbox.size('resize')
+    await test.system.clock.advance(3_600 * SECOND)
+    gate.openAll()
+    await test.system.clock.advance(1 * SECOND)
+
+    expect(queued).toBe(0)
+    expect(await test.head(task!)).toMatchObject({ state: 'succeeded', fence: 1 })
+    await ended(test)
+  })
+
+  it('that comes up to a second early is waited for: its task starts at its time', async () => {
+    const test = aWorker({ tasks: [aDefinition(() => 'done')] })
+    const dueAt = test.system.clock.now() + 900
+    const [task] = await test.dispatched(1, { dueAt })
+
+    await test.system.clock.advance(1 * SECOND)
+
+    expect((await test.head(task!)).startedAt).toBe(dueAt)
+    await ended(test)
+  })
+
+  it('that comes much too early goes back with a delay', async () => {
+    const test = aWorker({ tasks: [aDefinition(() => 'done')] })
+    const dueAt = test.system.clock.now() + 7_400
+    const [task] = await test.dispatched(1, { dueAt })
+
+    await test.system.clock.advance(1 * SECOND)
+    const running = test.worker.running()
+    await test.system.clock.advance(8 * SECOND)
+
+    expect(running).toBe(0)
+    expect((await test.head(task!)).startedAt).toBe(dueAt)
+    await ended(test)
+  })
+
+  it('whose task is finished, or taken, is deleted, and the handler is not called', async () => {
+    const system = aMemorySystem()
+    let calls = 0
+    const test = aWorker({ tasks: [aDefinition(() => void calls++)] }, system)
+    const [cancelled, taken] = await test.dispatched(2)
+    await system.tasks.apply(changeOf(cancel(cancelled!, system.clock.now())))
+    await system.tasks.apply(changeOf(claim(taken!, { workerId: 'other' }, system.clock.now())))
+
+    await system.clock.advance(1 * SECOND)
+
+    expect(calls).toBe(0)
+    expect(test.inbox.size('resize')).toBe(0)
+    await ended(test)
+  })
+
+  it('of a task that only another worker may take is handed on to it', async () => {
+    const system = aMemorySystem()
+    const first = aWorker({ tasks: [aDefinition(() => 'done')] }, system)
+    const [task] = await first.dispatched(1, { options: { minWorkerVersion: '2.0' } })
+
+    await system.clock.advance(5 * SECOND)
+    const kept = first.inbox.size('resize')
+    await system.clock.advance(60 * SECOND)
+
+    expect(kept).toBe(1)
+    expect(first.inbox.size('resize')).toBe(0)
+    expect(await first.head(task!)).toMatchObject({ state: 'open', revision: task!.revision })
+    await ended(first)
+  })
+
+  it('stays in its queue while the store does not answer, and is served afterwards', async () => {
+    const system = aMemorySystem()
+    const failures: Failure[] = []
+    let down = true
+    const flaky = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        apply: (change: Parameters<typeof system.tasks.apply>[0]) =>
+          down && change.after.operation === 'claim'
+            ? Promise.reject(new BatonError('unavailable', 'no answer'))
+            : system.tasks.apply(change),
+      },
+    }
+    const test = aWorker(
+      { tasks: [aDefinition(() => 'done')], onError: failure => failures.push(failure) },
+      flaky,
+    )
+    const [task] = await test.dispatched(1)
+
+    await system.clock.advance(2 * SECOND)
+    const queued = test.inbox.size('resize')
+    down = false
+    await system.clock.advance(31 * SECOND)
+
+    expect(queued).toBe(1)
+    expect(failures).toMatchObject([{ error: { code: 'unavailable' }, task: { id: task!.id } }])
+    expect((await test.head(task!)).state).toBe('succeeded')
+    await ended(test)
+  })
+})
+
+describe('a queue that does not answer', () => {
+  it('is asked again every second; other types are served meanwhile', async () => {
+    const failures: Failure[] = []
+    const test = aWorker({
+      tasks: [aDefinition(() => 'done'), aDefinition(() => 'done', 'broken')],
+      onError: failure => failures.push(failure),
+    })
+    const { receive } = test.inbox
+    test.inbox.receive = (type, ...rest) =>
+      type === 'broken' ? Promise.reject(new BatonError('unavailable', 'no answer')) : receive(type, ...rest)
+    const [task] = await test.dispatched(1)
+
+    await test.system.clock.advance(30 * SECOND)
+
+    expect(failures.length).toBeGreaterThan(5)
+    expect(failures.length).toBeLessThanOrEqual(31)
+    expect((await test.head(task!)).state).toBe('succeeded')
+    await ended(test)
+  })
+})

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import { markTargets } from '../../shared/runtime/targets.ts'
+import { SECOND } from '../support/a-task.ts'
+import { aMemorySystem, stored } from '../support/memory-system.ts'
+import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
+
+it('a worker finds what is meant for it alone within a second, without any message', async () => {
+  const system = aMemorySystem()
+  const test = aWorker({ tasks: [aDefinition(() => 'done')] }, system)
+  const mine = await stored(system, { key: 'mine', options: { workerIds: ['w1'] } })
+  const other = await stored(system, { key: 'other', options: { workerIds: ['w2'] } })
+  await markTargets(system, [mine, other])
+
+  await system.clock.advance(1.1 * SECOND)
+
+  expect(await test.head(mine)).toMatchObject({ state: 'succeeded', ended: { 1: { workerId: 'w1' } } })
+  expect(await test.head(other)).toMatchObject({ state: 'open', fence: 0 })
+  await ended(test)
+})
+
+it('a worker takes no more of them than it has room for', async () => {
+  const system = aMemorySystem()
+  const gate = aGate()
+  const test = aWorker({ tasks: [aDefinition(gate.run)], concurrency: 2 }, system)
+  const tasks = await Promise.all(
+    [1, 2, 3].map(i => stored(system, { key: `mine-${i}`, options: { workerIds: ['w1'] } })),
+  )
+  await markTargets(system, tasks)
+
+  await system.clock.advance(5 * SECOND)
+  const atFirst = gate.running()
+  gate.openAll()
+  await system.clock.advance(2 * SECOND)
+
+  expect([atFirst, gate.running()]).toEqual([2, 1])
+  await ended(test)
+})
+
+it('a worker is in the registry from its start to its end, with what it serves and runs', async () => {
+  const gate = aGate()
+  const test = aWorker({ tasks: [aDefinition(gate.run)], version: '1.2' })
+  await test.dispatched(2)
+
+  await test.system.clock.advance(60 * SECOND)
+  const during = await test.system.workers.list()
+  await ended(test)
+  const afterwards = await test.system.workers.list()
+
+  expect(during).toMatchObject([
+    { workerId: 'w1', kind: 'standalone', version: '1.2', types: ['resize'], running: 2 },
+  ])
+  expect(afterwards).toEqual([])
+})
