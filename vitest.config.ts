@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config'
 /** Tests that hold single waits to a few dozen milliseconds; they have the machine to themselves. */
 const TIMED = ['test/system/{reliability,cost}.test.ts']
 
+/** Thousands of simulated runs on all cores. */
+const SIMULATION = 'test/simulation/seeds.test.ts'
+
 const onTheSystem = { globalSetup: ['test/system/synthesise.ts'] }
 
 export default defineConfig({
@@ -10,13 +13,19 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    env: {
+      // A third of a synthesis; the shipped app is validated where test/infra/bundles.test.ts synthesises it.
+      CDK_VALIDATION: 'false',
+      // A DynamoDB Local that lives for seconds does not earn back what the optimising compiler costs.
+      JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1',
+    },
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**'],
+          exclude: ['test/system/**', SIMULATION],
           sequence: { groupOrder: 0 },
         },
       },
@@ -39,6 +48,15 @@ export default defineConfig({
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
           ...onTheSystem,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'simulation',
+          include: [SIMULATION],
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

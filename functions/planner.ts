@@ -1,46 +1,27 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import type { Task } from '../shared/core/task.ts'
 import { taskFromImage } from '../shared/dynamo/items.ts'
-import { planTasks } from '../shared/runtime/plan-tasks.ts'
+import { planChanges } from '../shared/runtime/plan-changes.ts'
 import { flushMetrics } from './compose.ts'
 import { composePlanningSystem } from './compose-timers.ts'
 
 const system = composePlanningSystem()
 
-/**
- * The table's stream: plans each task that changed. Of several changes of one task in a batch only the newest is
- * planned, since a plan follows from the task alone. What cannot be read, or whose message is refused, is
- * skipped: one bad item must not block the shard.
- */
+/** The table's stream: plans each task that changed. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  const newest = new Map<string, { task: Task; record: DynamoDBRecord }>()
-  for (const record of event.Records) {
-    const task = taskIn(record)
-    if (task) newest.set(task.id, { task, record })
-  }
-  const failures = await planTasks(
-    system,
-    [...newest.values()].map(({ task }) => task),
-  )
+  const failed = await planChanges(system, event.Records.flatMap(readChange))
   flushMetrics()
-  for (const failure of failures) {
-    if (failure.transient) system.log.warn('not planned yet', failure)
-    else system.log.error('not planned: its message is refused', failure)
-  }
-  const worthRepeating = failures.filter(({ transient }) => transient)
-  return { batchItemFailures: worthRepeating.flatMap(({ id }) => failureOf(newest.get(id)?.record)) }
+  return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
 }
 
-function taskIn(record: DynamoDBRecord): Task | undefined {
+/** What cannot be read will not become readable: it is logged and let go, so that it does not block its shard. */
+function readChange({ dynamodb = {} }: DynamoDBRecord): Array<{ task: Task; position: string }> {
+  const { NewImage = {}, SequenceNumber = '', Keys } = dynamodb
   try {
-    return taskFromImage(record.dynamodb?.NewImage ?? {})
+    const task = taskFromImage(NewImage)
+    return task ? [{ task, position: SequenceNumber }] : []
   } catch (error) {
-    system.log.error('skipped a record that cannot be read', { error, keys: record.dynamodb?.Keys })
-    return undefined
+    system.log.error('skipped a record that cannot be read', { error, keys: Keys })
+    return []
   }
-}
-
-function failureOf(record: DynamoDBRecord | undefined): Array<{ itemIdentifier: string }> {
-  const sequence = record?.dynamodb?.SequenceNumber
-  return sequence === undefined ? [] : [{ itemIdentifier: sequence }]
 }

@@ -3,16 +3,21 @@ import type { TypeConfiguration } from '../shared/core/task-type.ts'
 import { handlerDeployed, handlerGone } from '../shared/runtime/register-type.ts'
 import { composeSystem } from './compose.ts'
 
-type TypeProperties = { readonly type: string; readonly configuration: string }
+type TypeProperties = {
+  readonly type: string
+  readonly configuration: string
+  /** Left out: a Lambda function. */
+  readonly servedBy?: 'workers'
+}
 
 const system = composeSystem()
 
 /** The custom resource behind a deployed handler: makes its type known, and marks it when the handler is gone. */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
-    const { type, configuration } = event.ResourceProperties as unknown as TypeProperties
+    const { type, configuration, servedBy } = event.ResourceProperties as unknown as TypeProperties
     if (event.RequestType === 'Delete') await handlerGone(system, type)
-    else await handlerDeployed(system, type, JSON.parse(configuration) as TypeConfiguration)
+    else await handlerDeployed(system, type, JSON.parse(configuration) as TypeConfiguration, servedBy)
     await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
   } catch (error) {
     system.log.error('type not registered', { error })

@@ -1,6 +1,7 @@
 import { CustomResource, Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
+import type { TaskType } from '../shared/core/task-type.ts'
 import type { TaskSpec } from './definition.ts'
 import { functionFile } from './function-file.ts'
 import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from './limits.ts'
@@ -22,13 +23,18 @@ export class TypeRegistrar extends Construct {
     messages.openTo(this.function, {})
   }
 
-  /** The registration of a type. The configuration is JSON text, since CloudFormation makes text of every number. */
-  register(scope: Construct, id: string, { type, config }: TaskSpec): CustomResource {
+  /** The registration of a type, served by a Lambda function unless said otherwise. The configuration is JSON text, since CloudFormation makes text of every number. */
+  register(
+    scope: Construct,
+    id: string,
+    { type, config }: TaskSpec,
+    servedBy?: TaskType['servedBy'],
+  ): CustomResource {
     return new CustomResource(scope, id, {
       resourceType: 'Custom::BatonType',
       serviceToken: this.function.functionArn,
       serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
-      properties: { type, configuration: JSON.stringify(config) },
+      properties: { type, configuration: JSON.stringify(config), ...(servedBy && { servedBy }) },
     })
   }
 }

@@ -19,7 +19,7 @@ import { openStateFile, type StateFile } from './state-file.ts'
 import { startDynamoDbLocal } from './stores/dynamodb-local.ts'
 import { createQueues } from './stores/queues.ts'
 import { type QueueContent, startSqsServer } from './stores/sqs-server.ts'
-import { createTables } from './stores/tables.ts'
+import { createTables, isTable } from './stores/tables.ts'
 import { readAssembly } from './template/assembly.ts'
 import { emulationOf } from './template/resource-types.ts'
 import { openStack, type Stack } from './template/stack.ts'
@@ -115,7 +115,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   const stack = openStack(assembly, options.stackName, { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl })
   const unsupported = reportUnsupported(stack, log)
 
-  const { sqs } = await startStores(gateway, dataDir, closing)
+  const { sqs } = await startStores(stack, gateway, dataDir, closing)
   await createTables(stack, gateway)
   await createQueues(stack, gateway)
 
@@ -159,13 +159,16 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   }
 }
 
-async function startStores(gateway: Gateway, dataDir: string | undefined, closing: Closing) {
+/** A stack without a table is spared the start of DynamoDB Local, the longest part of a boot. */
+async function startStores(stack: Stack, gateway: Gateway, dataDir: string | undefined, closing: Closing) {
   const folder = (name: string) => dataDir && join(dataDir, name)
-  const dynamo = await startDynamoDbLocal(folder('dynamodb'))
-  closing.part(dynamo.stop)
+  if (stack.ids(isTable).length > 0) {
+    const dynamo = await startDynamoDbLocal(folder('dynamodb'))
+    closing.part(dynamo.stop)
+    gateway.serve('dynamodb', dynamo.answer)
+  }
   const sqs = await startSqsServer(gateway.url, folder('sqs'))
   closing.part(sqs.stop)
-  gateway.serve('dynamodb', dynamo.answer)
   gateway.serve('sqs', sqs.answer)
   return { sqs }
 }

@@ -26,7 +26,10 @@ export type TaskContext = {
   readonly signal: AbortSignal
   /** Stored with the next heartbeat. */
   progress(value: Json): void
-  /** Publishes another task. Idempotent when `key` is derived from this task. */
+  /**
+   * Publishes another task. Idempotent when `key` is derived from this task. Throws BatonError `refused` once the signal
+   * is aborted: the run is somebody else's, or nobody's.
+   */
   publish(publication: ChildPublication): Promise<{ id: string; created: boolean }>
   readonly log: Log
   /** Configuration of the task's type, where its kind has some. */

@@ -87,23 +87,41 @@ export type TypeStore = {
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>
   put(name: string, value: Json, expiresAt: number): Promise<void>
+  /** Puts the record if none is there; else returns what is. */
+  putNew(name: string, value: Json, expiresAt: number): Promise<Json | undefined>
 }
 
 /** Markers of targeted tasks, by the worker they are for. A worker reads its own; they may be stale. */
 export type Targets = {
   /** Writes a marker, or writes it again. */
   mark(marker: Marker): Promise<void>
-  /** The markers of a worker by task id, at most `limit`; expired ones are left out. Strongly consistent. */
-  of(workerId: string, limit: number): Promise<Marker[]>
+  /** One page of a worker's markers by task id; expired ones are left out. Strongly consistent. */
+  of(workerId: string, query: MarkerQuery): Promise<MarkerPage>
+  /** Which of these markers are there, as they stand, in no order. Eventually consistent: at half the price. */
+  among(markers: readonly Marker[]): Promise<Marker[]>
   /** Deletes a marker, unless it has been written again for another revision since it was read. */
   clear(marker: Marker): Promise<void>
 }
 
+export type MarkerQuery = {
+  /** Only those of tasks of this type. */
+  readonly type?: string
+  /** Continue after the marker of this task (it need not exist any more). */
+  readonly after?: string
+  readonly limit: number
+}
+
+/** `next`, when there are more: after which task they follow. */
+export type MarkerPage = { readonly markers: readonly Marker[]; readonly next?: string }
+
 /** The registry of workers that show signs of life by themselves: standalone ones, and those that claim over HTTP. */
 export type WorkerStore = {
-  /** A sign of life, with what there is to know: the last word holds. */
+  /** A sign of life, with what there is to know: the last word holds, but for one that `yieldsTo` who is there. */
   announce(worker: Worker): Promise<void>
-  leave(workerId: string): Promise<void>
+  /** Takes this very worker out; one of the same id that started at another time stays. */
+  leave(worker: Pick<Worker, 'workerId' | 'startedAt'>): Promise<void>
+  /** The one under this id, if it was seen within the last 30 s. Strongly consistent. */
+  get(workerId: string): Promise<Worker | undefined>
   /** Those that were seen within the last 30 s, by id. Strongly consistent. */
   list(): Promise<Worker[]>
 }
@@ -129,6 +147,12 @@ export type Look = {
 /** A message that makes the waker dispatch all tasks of a far minute, from `after` on. */
 export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
 
+/** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
+export type Wake =
+  | { readonly kind: 'look'; readonly look: Look }
+  | { readonly kind: 'minute'; readonly minute: number }
+  | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
+
 /**
  * What could not be sent, by its position in the batch, with the reason. Trying again helps only if it is `transient`:
  * an outage, not a message that is refused for what it is.
@@ -147,10 +171,12 @@ export type Messages = {
 /** One dispatch that was taken from its type's queue. It comes again unless it is done with within half a minute. */
 export type Delivery = {
   readonly task: Task
+  /** How often workers that may not take the task have passed this dispatch on. */
+  readonly passedOn: number
   /** Takes it off the queue. */
   done(): Promise<void>
   /** Puts it back, to be delivered again after so many seconds (a whole number, 0 to 900), to any worker. */
-  again(delaySeconds: number): Promise<void>
+  again(delaySeconds: number, passedOn?: number): Promise<void>
 }
 
 /** The other end of `Messages.dispatch`, for workers that fetch their dispatches themselves. */

@@ -46,10 +46,16 @@ describe('the folders', () => {
 })
 
 describe('clock, chance and environment', () => {
-  const AMBIENT = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.env\b|\bsetTimeout\(/
+  const AMBIENT =
+    /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(Bytes|Int|UUID)\(|\bprocess\.\w|\bset(Timeout|Interval|Immediate)\(|\bAbortSignal\.timeout\(|\bperformance\./
 
-  /** Where worlds are made: by the client, from AWS, and for the processes of a worker. */
-  const EDGES = ['shared/client/', 'shared/aws/', 'shared/worker/']
+  /** Where worlds are made: by the client, from AWS, in memory, and for the processes of a worker. */
+  const EDGES = [
+    ...['shared/client/', 'shared/aws/', 'shared/memory/clock.ts', 'shared/worker/isolation/'],
+    ...['console-log', 'create-worker', 'definitions-in', 'worker-id'].map(
+      name => `shared/worker/${name}.ts`,
+    ),
+  ]
 
   test('are arguments everywhere in shared/ but at its edges', () => {
     const inner = [...sources].filter(

@@ -3,7 +3,7 @@
  * invocations that arrive over IPC, one at a time. Started by `sandbox.ts`, never imported.
  */
 import { existsSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -26,6 +26,8 @@ async function start() {
     )
     process.on('message', (request: InvocationRequest) => void run(handler, request))
     send({ kind: 'ready' })
+    // A function's process ends by force, which would leave nothing for the next one.
+    flushCompileCache()
   } catch (cause) {
     send({ kind: 'init-failed', error: errorOf(cause) })
   }

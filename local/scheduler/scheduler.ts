@@ -17,6 +17,8 @@ export type Scheduler = {
   advance(ms: number): Promise<void>
   /** Fires the schedule of that name, or the only one whose name contains it, at once. */
   fire(name: string): Promise<void>
+  /** From here on it fires only when told to by `fire`. */
+  disable(name: string): void
   schedules(): readonly Schedule[]
 }
 
@@ -71,6 +73,11 @@ export function startScheduler(stack: Stack, parts: Parts): Scheduler & { begin(
     now: runner.now,
     advance: runner.advance,
     fire: name => runner.fire(findSchedule(name)),
+    disable: name => {
+      const { GroupName, Name, ...schedule } = findSchedule(name)
+      store.put(GroupName, Name, { ...schedule, State: 'DISABLED' }, Date.now())
+      runner.rearm()
+    },
     schedules: store.list,
     begin: () => {
       createTemplateSchedules()

@@ -21,10 +21,12 @@ export const isTable = (type: string) =>
 
 /** Makes sure that every table of the template exists, and tells the stack the ARNs of their streams. */
 export async function createTables(stack: Stack, gateway: Gateway) {
+  const wanted = stack.ids(isTable)
+  if (wanted.length === 0) return
   const { TableNames } = (await gateway.call('deploy', 'dynamodb', 'ListTables', {})) as {
     TableNames: string[]
   }
-  for (const logicalId of stack.ids(isTable)) {
+  for (const logicalId of wanted) {
     const name = stack.describe(logicalId).physicalId
     const properties = stack.properties(logicalId) as TableProperties
     const table = TableNames.includes(name)

@@ -47,7 +47,7 @@ export function createAwsSystem({
     tasks: createTaskStore(documents, { table, token: newToken, clock, chance }),
     types: createTypeStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
-    targets: createTargets(documents, { table, clock }),
+    targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),
     messages: createSqsMessages(new SQSClient({ requestHandler: REQUEST_LIMITS }), { system, wakeQueueUrl }),
     log,

@@ -1,3 +1,4 @@
+import { type Claimer, claim } from './claim.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, liveRuns, type Task } from './task.ts'
 
@@ -7,8 +8,15 @@ export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeed
 /** Why an open task is not running. */
 export type StatusReason = 'due' | 'retry' | 'target-worker' | 'no-handler' | 'no-worker'
 
-/** Who serves a task: whether its type has a handler, and which workers show signs of life. */
-export type Served = { readonly hasHandler: boolean; isLive(workerId: string): boolean }
+/** Who serves a task, as far as it must be known to say why it waits. */
+export type Served = {
+  /** Whether anything is deployed that serves its type. */
+  readonly hasHandler: boolean
+  /** Whether that is workers, which are there or not, and not Lambda. */
+  readonly isServedByWorkers: boolean
+  /** Workers that show signs of life: of a task that lists workers all, else those that serve its type. */
+  readonly liveWorkers: readonly Claimer[]
+}
 
 /** The one status of a task that is not removed. A lease that ended without being recorded changes nothing. */
 export function statusOf(task: Task, now: number): Status {
@@ -18,12 +26,20 @@ export function statusOf(task: Task, now: number): Status {
   return task.dueAt > now ? 'delayed' : 'ready'
 }
 
-/** Why the task waits; undefined while it runs, once it has ended, and when a worker may take it any moment. */
+/**
+ * Why the task waits; undefined while it runs, once it has ended, and when a worker may take it any moment. `no-worker`:
+ * none is there that may take it.
+ */
 export function statusReasonOf(task: Task, now: number, served: Served): StatusReason | undefined {
   const status = statusOf(task, now)
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'
   if (status !== 'ready') return undefined
   if (task.kind !== 'http' && !served.hasHandler) return 'no-handler'
-  if (!isTargeted(task)) return undefined
-  return awaitedWorkers(task).some(served.isLive) ? 'target-worker' : 'no-worker'
+  const { liveWorkers } = served
+  if (isTargeted(task)) {
+    const awaited = awaitedWorkers(task)
+    return liveWorkers.some(({ workerId }) => awaited.includes(workerId)) ? 'target-worker' : 'no-worker'
+  }
+  if (!served.isServedByWorkers) return undefined
+  return liveWorkers.some(worker => claim(task, worker, now).ok) ? undefined : 'no-worker'
 }

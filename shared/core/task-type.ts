@@ -29,8 +29,10 @@ export type TaskType = {
   readonly type: string
   readonly configuration: TypeConfiguration
   readonly paused: boolean
-  /** Since when a deployed handler serves it; undefined: none does. HTTP types need none. */
+  /** Since when it is deployed to be served; undefined: none does. HTTP types need none. */
   readonly handlerSince?: number
+  /** Who does: workers that fetch from its queue, and are there or not; undefined: Lambda, which always is. */
+  readonly servedBy?: 'workers'
   /** Grows with every change. */
   readonly version: number
   readonly createdAt: number

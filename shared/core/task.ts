@@ -128,7 +128,12 @@ export type Task = {
 }
 
 export function taskId(type: string, key: string): string {
-  return `${type}:${key}`
+  return `${taskIdPrefix(type)}${key}`
+}
+
+/** How the ids of all tasks of a type begin, and of no other type. */
+export function taskIdPrefix(type: string): string {
+  return `${type}:`
 }
 
 /** Type and key of an id. A type has no colon; a key may. Undefined when `id` is none. */

@@ -13,10 +13,21 @@ export type Worker = {
   readonly version?: string
   /** Types whose tasks it takes. */
   readonly types: readonly string[]
+  /** When it last showed a sign of life about each of them, where only that tells which it takes. */
+  readonly typesSeen?: Readonly<Record<string, number>>
   /** How many tasks it runs, as far as it says so itself. */
   readonly running?: number
   readonly startedAt: number
   readonly lastSeen: number
+}
+
+/**
+ * Of two standalone workers with one id, the one that started first is on its way out: its word must not hide the other,
+ * unless that one is gone.
+ */
+export function yieldsTo(worker: Worker, present: Worker): boolean {
+  if (worker.kind !== 'standalone' || present.kind !== 'standalone') return false
+  return present.startedAt > worker.startedAt && present.lastSeen + WORKER_LIFE_MS > worker.lastSeen
 }
 
 /** A marker outlives a worker's absence; the sweeper writes those anew whose task waits longer. */

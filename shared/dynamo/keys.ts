@@ -31,8 +31,15 @@ export const TYPES_PARTITION = 'types'
 
 /** The markers of one worker stand in one partition, by task id. */
 export function targetPartition(workerId: string): string {
-  return `target#${workerId}`
+  return `${TARGET_PREFIX}${workerId}`
 }
+
+/** The worker whose markers stand in this partition. */
+export function workerOfTarget(partition: string): string {
+  return partition.slice(TARGET_PREFIX.length)
+}
+
+const TARGET_PREFIX = 'target#'
 
 /** All workers that announce themselves stand in one partition, by id. */
 export const WORKERS_PARTITION = 'workers'

@@ -10,6 +10,25 @@ export function getRecord(table: string, name: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
 }
 
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const EXPIRED = '#expires <= :now'
+
+/** Guard: nothing is there, or what is has expired. */
+export function putNewRecord(
+  table: string,
+  name: string,
+  value: Json,
+  times: { readonly expiresAt: number; readonly now: number },
+): PutCommandInput {
+  return {
+    ...putRecord(table, name, value, times.expiresAt),
+    ConditionExpression: `${NOTHING_THERE} OR ${EXPIRED}`,
+    ExpressionAttributeNames: { '#pk': 'pk', '#expires': 'expires' },
+    ExpressionAttributeValues: { ':now': times.now },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
 /** No guard: the last writer's word holds. */
 export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutCommandInput {
   return { ...METERED, TableName: table, Item: recordItem(name, value, expiresAt) }

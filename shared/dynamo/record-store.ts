@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Clock, RecordStore } from '../ports.ts'
-import { getRecord, putRecord } from './record-requests.ts'
-import { answerOf } from './sending.ts'
+import { getRecord, putNewRecord, putRecord } from './record-requests.ts'
+import { answerOf, conditional } from './sending.ts'
 import { recordFromItem } from './side-items.ts'
 
 /** Records of the machinery in a DynamoDB table with the keys of `keys.ts`. Expired ones count as gone. */
@@ -16,6 +16,12 @@ export function createRecordStore(
     },
     put: async (name, value, expiresAt) => {
       await answerOf(documents.send(new PutCommand(putRecord(table, name, value, expiresAt))))
+    },
+    putNew: async (name, value, expiresAt) => {
+      const now = clock.now()
+      const request = putNewRecord(table, name, value, { expiresAt, now })
+      const written = await conditional(documents.send(new PutCommand(request)))
+      return 'refusedBy' in written && written.refusedBy ? recordFromItem(written.refusedBy, now) : undefined
     },
   }
 }

@@ -9,6 +9,7 @@ import {
   TYPES_PARTITION,
   targetPartition,
   WORKERS_PARTITION,
+  workerOfTarget,
 } from './keys.ts'
 import { type EndedValue, endedFrom, endedValue } from './run-values.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
@@ -77,10 +78,15 @@ export function markerItem({ workerId, taskId, born, revision }: Marker, now: nu
 }
 
 /** The marker, unless it has expired. */
-export function markerFromItem(item: Item, workerId: string, now: number): Marker | undefined {
+export function markerFromItem(item: Item, now: number): Marker | undefined {
   assertKnownSchema(item)
   if ((item.expires as number) <= now) return undefined
-  return { workerId, taskId: item.sk as string, born: item.born as string, revision: item.rev as number }
+  return {
+    workerId: workerOfTarget(item.pk as string),
+    taskId: item.sk as string,
+    born: item.born as string,
+    revision: item.rev as number,
+  }
 }
 
 export function workerItem(worker: Worker): Item {
@@ -88,6 +94,8 @@ export function workerItem(worker: Worker): Item {
     pk: WORKERS_PARTITION,
     sk: worker.workerId,
     ...SCHEMA,
+    kind: worker.kind,
+    started: worker.startedAt,
     seen: worker.lastSeen,
     json: JSON.stringify(worker),
     ttl: ttlSeconds(worker.lastSeen + WORKER_LIFE_MS),

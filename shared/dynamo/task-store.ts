@@ -1,5 +1,4 @@
 import {
-  BatchGetCommand,
   DeleteCommand,
   type DynamoDBDocumentClient,
   GetCommand,
@@ -9,22 +8,19 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 import type { BodyWrite, Change } from '../core/change.ts'
 import type { EndedRun, Task } from '../core/task.ts'
-import type { Applied, Chance, Clock, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports.ts'
+import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports.ts'
+import { type BatchReader, readBatches } from './batch-get.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-requests.ts'
 import { batchGetHeads, getHead, putHead, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from './index-requests.ts'
 import { taskFromItem } from './items.ts'
-import { answerOf, type Conditional, conditional, unavailable } from './sending.ts'
+import { answerOf, type Conditional, conditional } from './sending.ts'
 import { bodyFromItem, runFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
 
-export type TaskTable = {
-  readonly documents: DynamoDBDocumentClient
-  readonly table: string
+export type TaskTable = BatchReader & {
   /** A new name for one write: random, some 8 characters. */
   readonly token: () => string
-  readonly clock: Pick<Clock, 'sleep'>
-  readonly chance: Pick<Chance, 'fraction'>
 }
 
 /** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
@@ -39,7 +35,7 @@ export function createTaskStore(
       const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
       return Item && taskFromItem(Item)
     },
-    heads: ids => readHeads(on, ids),
+    heads: async ids => (await readBatches(on, [...new Set(ids)], batchGetHeads)).flatMap(readableTask),
     apply: change => applyChange(on, change),
     body: async (id, ref) => {
       const { Item } = await answerOf(documents.send(new GetCommand(getBody(table, id, ref))))
@@ -112,33 +108,6 @@ async function writeHead({ documents, table, token }: TaskTable, change: Change)
  */
 function isBirthOf({ before, after }: Change, current: Task): boolean {
   return current.born === after.born && current.born !== before?.born
-}
-
-/** BatchGetItem takes 100 keys. Source: DynamoDB API reference. */
-const BATCH_KEYS = 100
-const MAX_BATCH_ROUNDS = 8
-const FIRST_PAUSE_MS = 25
-
-async function readHeads(on: TaskTable, ids: readonly string[]): Promise<Task[]> {
-  const distinct = [...new Set(ids)]
-  const batches = Array.from({ length: Math.ceil(distinct.length / BATCH_KEYS) }, (_, index) =>
-    readBatch(on, distinct.slice(index * BATCH_KEYS, (index + 1) * BATCH_KEYS)),
-  )
-  return (await Promise.all(batches)).flat()
-}
-
-/** What DynamoDB leaves unprocessed is asked for again, after pauses that grow. */
-async function readBatch({ documents, table, clock, chance }: TaskTable, ids: string[]): Promise<Task[]> {
-  const found: Task[] = []
-  let request = batchGetHeads(table, ids)
-  for (let round = 0; round < MAX_BATCH_ROUNDS; round++) {
-    const answer = await answerOf(documents.send(new BatchGetCommand(request)))
-    found.push(...(answer.Responses?.[table] ?? []).flatMap(readableTask))
-    if (!answer.UnprocessedKeys?.[table]?.Keys?.length) return found
-    request = { ...request, RequestItems: answer.UnprocessedKeys }
-    await clock.sleep(FIRST_PAUSE_MS * 2 ** round * (0.5 + chance.fraction() / 2))
-  }
-  throw unavailable(`${MAX_BATCH_ROUNDS} requests in a row left keys unprocessed`)
 }
 
 /** One head of newer code must not keep a whole batch from being read; whoever needs that very head reads it alone. */

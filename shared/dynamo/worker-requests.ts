@@ -1,18 +1,59 @@
-import type { DeleteCommandInput, PutCommandInput, QueryCommandInput } from '@aws-sdk/lib-dynamodb'
-import type { Worker } from '../core/worker.ts'
+import type {
+  DeleteCommandInput,
+  GetCommandInput,
+  PutCommandInput,
+  QueryCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { WORKER_LIFE_MS, type Worker } from '../core/worker.ts'
 import { WORKERS_PARTITION } from './keys.ts'
 import { METERED } from './sending.ts'
 import { workerItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
 
-/** No guard: the last word holds. */
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const SAME_START = '#started = :started'
+const STARTED_NO_LATER = '#started <= :started'
+const OTHER_KIND = '#kind <> :kind'
+const GONE = '#seen <= :gone'
+
+/** Guard: whoever is there is not one that the worker `yieldsTo`. Those over HTTP yield to nobody. */
 export function putWorker(table: string, worker: Worker): PutCommandInput {
-  return { ...METERED, TableName: table, Item: workerItem(worker) }
+  const put = { ...METERED, TableName: table, Item: workerItem(worker) }
+  if (worker.kind !== 'standalone') return put
+  return {
+    ...put,
+    ConditionExpression: [NOTHING_THERE, STARTED_NO_LATER, OTHER_KIND, GONE].join(' OR '),
+    ExpressionAttributeNames: { '#pk': 'pk', '#started': 'started', '#kind': 'kind', '#seen': 'seen' },
+    ExpressionAttributeValues: {
+      ':started': worker.startedAt,
+      ':kind': worker.kind,
+      ':gone': worker.lastSeen - WORKER_LIFE_MS,
+    },
+  }
 }
 
-/** No guard: a worker that is still there announces itself again. */
-export function deleteWorker(table: string, workerId: string): DeleteCommandInput {
-  return { ...METERED, TableName: table, Key: { pk: WORKERS_PARTITION, sk: workerId } }
+/** Guard: it is still this very worker, and not a later one of the same id. */
+export function deleteWorker(
+  table: string,
+  { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
+): DeleteCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: workerKey(workerId),
+    ConditionExpression: SAME_START,
+    ExpressionAttributeNames: { '#started': 'started' },
+    ExpressionAttributeValues: { ':started': startedAt },
+  }
+}
+
+/** Strongly consistent. */
+export function getWorker(table: string, workerId: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: workerKey(workerId), ConsistentRead: true }
+}
+
+function workerKey(workerId: string) {
+  return { pk: WORKERS_PARTITION, sk: workerId }
 }
 
 /** All workers by id, from `start` on. Strongly consistent. */

@@ -1,10 +1,16 @@
-import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+} from '@aws-sdk/lib-dynamodb'
 import type { Worker } from '../core/worker.ts'
 import type { Clock, WorkerStore } from '../ports.ts'
-import { answerOf } from './sending.ts'
+import { answerOf, conditional } from './sending.ts'
 import { workerFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
-import { deleteWorker, listWorkers, putWorker } from './worker-requests.ts'
+import { deleteWorker, getWorker, listWorkers, putWorker } from './worker-requests.ts'
 
 /** The registry of workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -13,10 +19,14 @@ export function createWorkerStore(
 ): WorkerStore {
   return {
     announce: async worker => {
-      await answerOf(documents.send(new PutCommand(putWorker(table, worker))))
+      await conditional(documents.send(new PutCommand(putWorker(table, worker))))
     },
-    leave: async workerId => {
-      await answerOf(documents.send(new DeleteCommand(deleteWorker(table, workerId))))
+    leave: async worker => {
+      await conditional(documents.send(new DeleteCommand(deleteWorker(table, worker))))
+    },
+    get: async workerId => {
+      const { Item } = await answerOf(documents.send(new GetCommand(getWorker(table, workerId))))
+      return Item && workerFromItem(Item, clock.now())
     },
     list: async () => {
       const workers: Worker[] = []

@@ -5,7 +5,7 @@ import type { Clock, Delivery, Inbox } from '../ports.ts'
 const VISIBILITY_MS = 30_000
 const POLL_MS = 50
 
-type Queued = { readonly task: Task; visibleAt: number }
+type Queued = { readonly task: Task; readonly passedOn: number; visibleAt: number }
 
 export type MemoryInbox = Inbox & {
   /** Puts a dispatch into the queue of its type. */
@@ -27,18 +27,19 @@ export function createMemoryInbox(clock: Clock): MemoryInbox {
     queued.visibleAt = clock.now() + VISIBILITY_MS
     return {
       task: queued.task,
+      passedOn: queued.passedOn,
       done: async () => {
         queue.delete(queued)
       },
-      again: async delaySeconds => {
+      again: async (delaySeconds, passedOn = queued.passedOn) => {
         queue.delete(queued)
-        queue.add({ task: queued.task, visibleAt: clock.now() + delaySeconds * 1_000 })
+        queue.add({ task: queued.task, passedOn, visibleAt: clock.now() + delaySeconds * 1_000 })
       },
     }
   }
 
   return {
-    put: task => void queueOf(task.type).add({ task, visibleAt: clock.now() }),
+    put: task => void queueOf(task.type).add({ task, passedOn: 0, visibleAt: clock.now() }),
     size: type => queueOf(type).size,
     receive: async (type, { max, waitMs }, signal) => {
       const queue = queueOf(type)

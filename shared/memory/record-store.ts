@@ -4,13 +4,20 @@ import type { Clock, RecordStore } from '../ports.ts'
 /** Records of the machinery in memory. Expired ones count as gone. */
 export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore {
   const records = new Map<string, { readonly json: string; readonly expiresAt: number }>()
+  const get = (name: string): Json | undefined => {
+    const record = records.get(name)
+    return record && record.expiresAt > clock.now() ? (JSON.parse(record.json) as Json) : undefined
+  }
+  const put = (name: string, value: Json, expiresAt: number) => {
+    records.set(name, { json: JSON.stringify(value), expiresAt })
+  }
   return {
-    get: async name => {
-      const record = records.get(name)
-      return record && record.expiresAt > clock.now() ? (JSON.parse(record.json) as Json) : undefined
-    },
-    put: async (name, value, expiresAt) => {
-      records.set(name, { json: JSON.stringify(value), expiresAt })
+    get: async name => get(name),
+    put: async (name, value, expiresAt) => put(name, value, expiresAt),
+    putNew: async (name, value, expiresAt) => {
+      const present = get(name)
+      if (present === undefined) put(name, value, expiresAt)
+      return present
     },
   }
 }

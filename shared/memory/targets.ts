@@ -1,19 +1,32 @@
+import { taskIdPrefix } from '../core/task.ts'
 import { MARKER_LIFE_MS, type Marker } from '../core/worker.ts'
 import type { Clock, Targets } from '../ports.ts'
 
+type Stored = { readonly marker: Marker; readonly expiresAt: number }
+
 /** Markers of targeted tasks in memory. */
 export function createMemoryTargets(clock: Pick<Clock, 'now'>): Targets {
-  const markers = new Map<string, { readonly marker: Marker; readonly expiresAt: number }>()
+  const markers = new Map<string, Stored>()
+  const live = ({ marker, expiresAt }: Stored) => (expiresAt > clock.now() ? [marker] : [])
   return {
     mark: async marker => {
       markers.set(keyOf(marker), { marker, expiresAt: clock.now() + MARKER_LIFE_MS })
     },
-    of: async (workerId, limit) =>
-      [...markers.values()]
-        .filter(({ marker, expiresAt }) => marker.workerId === workerId && expiresAt > clock.now())
-        .map(({ marker }) => marker)
+    of: async (workerId, { type, after, limit }) => {
+      const found = [...markers.values()]
+        .flatMap(live)
+        .filter(marker => marker.workerId === workerId)
+        .filter(({ taskId }) => type === undefined || taskId.startsWith(taskIdPrefix(type)))
+        .filter(({ taskId }) => after === undefined || taskId > after)
         .sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
-        .slice(0, limit),
+      const page = found.slice(0, limit)
+      const next = found.length > limit ? page.at(-1)?.taskId : undefined
+      return { markers: page, ...(next !== undefined && { next }) }
+    },
+    among: async wanted => {
+      const keys = [...new Set(wanted.map(keyOf))]
+      return keys.flatMap(key => markers.get(key) ?? []).flatMap(live)
+    },
     clear: async marker => {
       const stored = markers.get(keyOf(marker))?.marker
       const isSame = stored?.born === marker.born && stored.revision === marker.revision

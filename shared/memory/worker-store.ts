@@ -1,19 +1,22 @@
-import { WORKER_LIFE_MS, type Worker } from '../core/worker.ts'
+import { WORKER_LIFE_MS, type Worker, yieldsTo } from '../core/worker.ts'
 import type { Clock, WorkerStore } from '../ports.ts'
 
 /** The registry of workers in memory. */
 export function createMemoryWorkerStore(clock: Pick<Clock, 'now'>): WorkerStore {
   const workers = new Map<string, Worker>()
+  const isLive = ({ lastSeen }: Worker) => lastSeen + WORKER_LIFE_MS > clock.now()
   return {
     announce: async worker => {
-      workers.set(worker.workerId, worker)
+      const present = workers.get(worker.workerId)
+      if (!present || !yieldsTo(worker, present)) workers.set(worker.workerId, worker)
     },
-    leave: async workerId => {
-      workers.delete(workerId)
+    leave: async ({ workerId, startedAt }) => {
+      if (workers.get(workerId)?.startedAt === startedAt) workers.delete(workerId)
     },
-    list: async () =>
-      [...workers.values()]
-        .filter(({ lastSeen }) => lastSeen + WORKER_LIFE_MS > clock.now())
-        .sort((a, b) => (a.workerId < b.workerId ? -1 : 1)),
+    get: async workerId => {
+      const worker = workers.get(workerId)
+      return worker && isLive(worker) ? worker : undefined
+    },
+    list: async () => [...workers.values()].filter(isLive).sort((a, b) => (a.workerId < b.workerId ? -1 : 1)),
   }
 }

@@ -2,7 +2,7 @@ import type { Claimer } from '../core/claim.ts'
 import { WORKER_LIFE_MS, type Worker } from '../core/worker.ts'
 import type { System } from './system.ts'
 
-/** A worker that claims or beats all the time costs one write in so long, per process that hears it. */
+/** A worker that claims or beats all the time costs one read and one write in so long, per process that hears it. */
 const INTERVAL_MS = 10_000
 const MAX_KNOWN = 10_000
 
@@ -12,44 +12,65 @@ export type HttpWorkers = {
   seen(claimer: Claimer, types: readonly string[]): Promise<void>
 }
 
+/** What this process has heard of a worker. */
+type Heard = {
+  readonly version: string | undefined
+  /** By type, when it was last heard of. */
+  readonly typesSeen: Readonly<Record<string, number>>
+  readonly announcedAt: number
+}
+
 export function httpWorkers(system: Pick<System, 'workers' | 'clock' | 'log'>): HttpWorkers {
-  const known = new Map<string, Worker>()
+  const known = new Map<string, Heard>()
   return {
     seen: async ({ workerId, version }, types) => {
       const now = system.clock.now()
       const earlier = known.get(workerId)
-      const isFresh = earlier !== undefined && earlier.lastSeen + INTERVAL_MS > now
-      if (isFresh && types.every(type => earlier.types.includes(type))) return
-      const worker = announcement(
-        earlier,
-        { workerId, ...(version !== undefined && { version }) },
-        types,
-        now,
-      )
+      const typesSeen = recent({ ...earlier?.typesSeen, ...timesOf(types, now) }, now)
+      const isFresh = earlier !== undefined && earlier.announcedAt + INTERVAL_MS > now
+      const isAnnounced = isFresh && types.every(type => Object.hasOwn(earlier.typesSeen, type))
+      const heard = {
+        version: version ?? earlier?.version,
+        typesSeen,
+        announcedAt: isAnnounced ? earlier.announcedAt : now,
+      }
       if (known.size >= MAX_KNOWN) known.clear()
-      known.set(workerId, worker)
-      await system.workers.announce(worker).catch(error => {
+      known.set(workerId, heard)
+      if (isAnnounced) return
+      await announce(system, workerId, heard).catch(error => {
         system.log.warn('a worker could not be announced', { workerId, error })
       })
     },
   }
 }
 
-/** What an earlier sign of life told stays true, unless the worker was gone since. */
-function announcement(
-  earlier: Worker | undefined,
-  claimer: Claimer,
-  types: readonly string[],
-  now: number,
-): Worker {
-  const last = earlier && earlier.lastSeen + WORKER_LIFE_MS > now ? earlier : undefined
-  const version = claimer.version ?? last?.version
-  return {
-    workerId: claimer.workerId,
+/**
+ * Adds to what other processes have announced of the worker: each hears only some of its requests, and their words would
+ * replace each other. Of two that announce at once one may be hidden until its next word, ten seconds later.
+ */
+async function announce({ workers }: Pick<System, 'workers'>, workerId: string, heard: Heard): Promise<void> {
+  const now = heard.announcedAt
+  const stored = await workers.get(workerId)
+  const last = stored?.kind === 'http' ? stored : undefined
+  const version = heard.version ?? last?.version
+  const typesSeen = recent({ ...last?.typesSeen, ...heard.typesSeen }, now)
+  const worker: Worker = {
+    workerId,
     kind: 'http',
     ...(version !== undefined && { version }),
-    types: [...new Set([...(last?.types ?? []), ...types])].sort(),
+    types: Object.keys(typesSeen).sort(),
+    typesSeen,
     startedAt: last?.startedAt ?? now,
     lastSeen: now,
   }
+  await workers.announce(worker)
+}
+
+function timesOf(types: readonly string[], now: number): Record<string, number> {
+  return Object.fromEntries(types.map(type => [type, now]))
+}
+
+/** A type that the worker has not been heard of for so long is one it takes no more. */
+function recent(typesSeen: Readonly<Record<string, number>>, now: number): Record<string, number> {
+  return Object.fromEntries(Object.entries(typesSeen).filter(([, seen]) => seen + WORKER_LIFE_MS > now))
 }

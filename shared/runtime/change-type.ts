@@ -6,7 +6,7 @@ import type { System } from './system.ts'
 const MAX_ROUNDS = 20
 
 /** What may be set of a type; the rest of it stays or follows. */
-export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince'>
+export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy'>
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
 export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
@@ -35,7 +35,7 @@ export async function changeType(
 function successor(
   type: string,
   before: TaskType | undefined,
-  { configuration, handlerSince }: TypeChange,
+  { configuration, handlerSince, servedBy }: TypeChange,
   now: number,
 ): TaskType {
   return {
@@ -43,6 +43,7 @@ function successor(
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
     paused: before?.paused ?? false,
     ...(handlerSince !== undefined && { handlerSince }),
+    ...(servedBy && { servedBy }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,

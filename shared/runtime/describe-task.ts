@@ -15,6 +15,7 @@ import {
   type TaskError,
 } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
+import type { Worker } from '../core/worker.ts'
 
 /** The history of a task is so many ended runs long. */
 const HISTORY_RUNS = 5
@@ -78,22 +79,26 @@ export function lastSuccess(task: Task): EndedRun | undefined {
 /** Types and workers as they were within the last second, for what may be a little late. */
 export type Surroundings = {
   typeOf(type: string): Promise<TaskType | undefined>
-  /** Ids of the workers that show signs of life. */
-  liveWorkers(): Promise<ReadonlySet<string>>
+  /** The workers that show signs of life. */
+  liveWorkers(): Promise<readonly Worker[]>
 }
+
+const BY_LAMBDA: Served = { hasHandler: true, isServedByWorkers: false, liveWorkers: [] }
 
 /** Who serves the task: needed, and read, only of one that is open and does not run. */
 export async function servedBy({ typeOf, liveWorkers }: Surroundings, task: Task): Promise<Served> {
   const { type, kind, state, live } = task
-  if (state !== 'open' || Object.keys(live).length > 0) return { hasHandler: true, isLive: () => true }
+  const serving = servingType(type, kind)
   const needsHandler = kind !== 'http'
-  const [serving, workers] = await Promise.all([
-    needsHandler ? typeOf(servingType(type, kind)) : undefined,
-    isTargeted(task) ? liveWorkers() : undefined,
-  ])
+  if (state !== 'open' || Object.keys(live).length > 0) return BY_LAMBDA
+  const deployed = needsHandler ? await typeOf(serving) : undefined
+  const isServedByWorkers = deployed?.servedBy === 'workers'
+  const isAsked = isTargeted(task) || isServedByWorkers
+  const workers = isAsked ? await liveWorkers() : []
   return {
-    hasHandler: !needsHandler || serving?.handlerSince !== undefined,
-    isLive: workerId => workers?.has(workerId) ?? false,
+    hasHandler: !needsHandler || deployed?.handlerSince !== undefined,
+    isServedByWorkers,
+    liveWorkers: isTargeted(task) ? workers : workers.filter(({ types }) => types.includes(serving)),
   }
 }
 

@@ -20,6 +20,8 @@ export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'st
 /** A hold on a run: heartbeats go on until it is let go. */
 export type Hold = {
   readonly signal: AbortSignal
+  /** Aborts the signal if that is due. A process that was asleep goes on with its handler before any timer of ours. */
+  refresh(): void
   /** Why the signal was aborted. */
   reason(): StopReason | undefined
   leaseUntil(): number
@@ -53,7 +55,10 @@ export function holdRun(system: System, claimed: Claimed): Hold {
     const said = progress
     progress = undefined
     const beat = { born: task.born, fence: claimed.run.fence, ...(said !== undefined && { progress: said }) }
-    const answer = await sendBeat(system, task, beat)
+    const answer = await sendBeat(system, task, beat).catch(error => {
+      if (progress === undefined) progress = said
+      throw error
+    })
     if (!answer.ok) return stop(answer.reason)
     task = answer.task
     leaseUntil = answer.leaseUntil
@@ -70,16 +75,20 @@ export function holdRun(system: System, claimed: Claimed): Hold {
       interval = beatIntervalMs(task, claimed.run.fence)
     }
   })()
+  const stopWithoutLease = () => {
+    if (!letting.signal.aborted && system.clock.now() >= leaseUntil) stop('storage')
+  }
   const watchingLease = (async () => {
     while (!letting.signal.aborted && !stopped) {
       await system.clock.sleep(leaseUntil - system.clock.now(), letting.signal)
-      if (!letting.signal.aborted && system.clock.now() >= leaseUntil) stop('storage')
+      stopWithoutLease()
     }
   })()
   const limits = watchLimits(system, claimed, stop, letting.signal)
 
   return {
     signal: handler.signal,
+    refresh: stopWithoutLease,
     reason: () => stopped,
     leaseUntil: () => leaseUntil,
     task: () => task,

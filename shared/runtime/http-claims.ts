@@ -5,6 +5,7 @@ import type { HttpWorkers } from './announce-http-workers.ts'
 import { claimReady } from './claim-ready.ts'
 import type { Claimed } from './claim-task.ts'
 import { type HeldTask, heldTasks } from './held-task.ts'
+import { claimOnceByName } from './named-claims.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 import { clearClaimed, findTargets } from './targets.ts'
@@ -13,7 +14,7 @@ export type ClaimsRequest = {
   readonly types: readonly string[]
   readonly claimer: Claimer
   readonly limit: number
-  /** Names this request: repeated within a lease, it is answered with what it claimed the first time. */
+  /** Names this request: repeated, it is answered with what it claimed the first time, as long as those runs live. */
   readonly requestId?: string
   /** How long to wait for something to claim. */
   readonly waitMs?: number
@@ -44,10 +45,13 @@ export async function claimOverHttp(
 ): Promise<ClaimsAnswer> {
   const types = await readTypes(system, request.types)
   if (!Array.isArray(types)) return types
-  const repeated = await repeatedAnswer(system, request)
-  if (repeated) return { ok: true, claims: repeated }
-  const claimed = await claimOrWait(system, types, request, workers)
-  if (request.requestId !== undefined && claimed.length > 0) await remember(system, request, claimed)
+  const { claimer, requestId, waitMs = 0 } = request
+  const mayWaitMs = Math.min(waitMs, MAX_CLAIM_WAIT_MS)
+  const claim = (ms: number) => claimOrWait(system, types, { ...request, waitMs: ms }, workers)
+  const claimed =
+    requestId === undefined
+      ? await claim(mayWaitMs)
+      : await claimOnceByName(system, recordName(claimer, requestId), mayWaitMs, claim)
   return { ok: true, claims: await heldTasks(system, claimed) }
 }
 
@@ -73,10 +77,10 @@ async function unknownType(system: System, type: string): Promise<Extract<Claims
 async function claimOrWait(
   system: System,
   types: readonly TaskType[],
-  { claimer, limit, waitMs = 0 }: ClaimsRequest,
+  { claimer, limit, waitMs }: ClaimsRequest & { readonly waitMs: number },
   workers: HttpWorkers,
 ): Promise<Claimed[]> {
-  const until = system.clock.now() + Math.min(waitMs, MAX_CLAIM_WAIT_MS)
+  const until = system.clock.now() + waitMs
   let serving = types.filter(type => !type.paused)
   for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * POLL_GROWTH, LAST_POLL_MS)) {
     await workers.seen(
@@ -106,32 +110,6 @@ async function claimOnce(
   return claimed
 }
 
-type Remembered = {
-  readonly claims: ReadonlyArray<{ readonly id: string; readonly born: string; readonly fence: number }>
-  readonly until: number
-}
-
-/** The claims that this very request was answered with and that still hold; undefined when it comes for the first time. */
-async function repeatedAnswer(system: System, request: ClaimsRequest): Promise<HeldTask[] | undefined> {
-  if (request.requestId === undefined) return undefined
-  const record = (await system.records.get(recordName(request))) as Remembered | undefined
-  if (!record || record.until <= system.clock.now()) return undefined
-  const claimed = await sideBySide(record.claims, MOST_READS_AT_ONCE, async ({ id, born, fence }) => {
-    const task = await system.tasks.head(id)
-    const run = task?.born === born ? task.live[fence] : undefined
-    return task && run ? [{ task, run }] : []
-  })
-  return heldTasks(system, claimed.flat())
-}
-
-async function remember(system: System, request: ClaimsRequest, claimed: readonly Claimed[]): Promise<void> {
-  const claims = claimed.map(({ task, run }) => ({ id: task.id, born: task.born, fence: run.fence }))
-  const until = Math.max(...claimed.map(({ run }) => run.leaseUntil))
-  await system.records.put(recordName(request), { claims, until }, until).catch(error => {
-    system.log.warn('claims will not be repeated', { requestId: request.requestId, error })
-  })
-}
-
-function recordName({ claimer, requestId }: ClaimsRequest): string {
-  return `claims#${JSON.stringify([claimer.workerId, requestId])}`
+function recordName({ workerId }: Claimer, requestId: string): string {
+  return `claims#${JSON.stringify([workerId, requestId])}`
 }

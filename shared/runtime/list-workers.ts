@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 10
 export async function listWorkers(system: System): Promise<PresentWorker[]> {
   const [announced, types] = await Promise.all([system.workers.list(), system.types.list()])
   const held = await heldOverHttp(system, announced, types)
-  const lambdas = await sideBySide(lambdaTypes(types, announced), MOST_AT_ONCE, type =>
+  const lambdas = await sideBySide(types.filter(isServedByLambda), MOST_AT_ONCE, type =>
     lambdaOf(system, type, types),
   )
   const workers = announced.map(({ workerId: id, kind, version, types, running, lastSeen }) => ({
@@ -41,10 +41,8 @@ export async function listWorkers(system: System): Promise<PresentWorker[]> {
   return [...workers, ...lambdas].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** A type that standalone workers serve has no Lambda. */
-function lambdaTypes(types: readonly TaskType[], announced: readonly Worker[]): TaskType[] {
-  const standalone = new Set(announced.flatMap(({ kind, types }) => (kind === 'standalone' ? types : [])))
-  return types.filter(({ type, handlerSince }) => handlerSince !== undefined && !standalone.has(type))
+function isServedByLambda({ handlerSince, servedBy }: TaskType): boolean {
+  return handlerSince !== undefined && servedBy === undefined
 }
 
 async function lambdaOf(

@@ -1,3 +1,4 @@
+import type { Worker } from '../core/worker.ts'
 import type { System } from './system.ts'
 
 const LIFETIME_MS = 1_000
@@ -6,13 +7,13 @@ const LIFETIME_MS = 1_000
 export function cachedLiveWorkers({
   workers,
   clock,
-}: Pick<System, 'workers' | 'clock'>): () => Promise<ReadonlySet<string>> {
+}: Pick<System, 'workers' | 'clock'>): () => Promise<readonly Worker[]> {
   let until = 0
-  let read: Promise<ReadonlySet<string>> | undefined
+  let read: Promise<readonly Worker[]> | undefined
   return () => {
     if (read && until > clock.now()) return read
     until = clock.now() + LIFETIME_MS
-    const reading = workers.list().then(found => new Set(found.map(({ workerId }) => workerId)))
+    const reading = workers.list()
     reading.catch(() => {
       if (read === reading) read = undefined
     })

@@ -3,18 +3,27 @@ import type { ChildPublication } from '../define-task.ts'
 import { publish } from './publish.ts'
 import type { System } from './system.ts'
 
-type Parent = { readonly userId: string | undefined; readonly traceparent: string | undefined }
+type Parent = {
+  readonly userId: string | undefined
+  readonly traceparent: string | undefined
+  /** Aborted when the run is over. */
+  readonly signal: AbortSignal
+}
 
 /**
  * Publishes a task from within a handler; it inherits the parent's user, and its trace goes on from the parent's run.
+ * What a handler publishes is a task like any other, and no fence can refuse it: so nothing is sent for a run that is
+ * known to be over.
  *
- * @throws BatonError `unknown-type` or `invalid`, naming the field and what would be legal.
+ * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what would be
+ * legal.
  */
 export async function publishChild(
   system: System,
-  { userId, traceparent }: Parent,
+  { userId, traceparent, signal }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
+  if (signal.aborted) throw tooLate(publication, signal)
   const outcome = await publish(system, {
     ...publication,
     ...(userId !== undefined && { userId }),
@@ -40,4 +49,10 @@ export async function publishChild(
     case 'error':
       throw outcome.error
   }
+}
+
+function tooLate({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
+  const what = key === undefined ? `a task of '${type}'` : `${type}:${key}`
+  const why = reason instanceof Error ? reason.message : 'the run is over'
+  return new BatonError('refused', `${what} is not published: ${why}`, { cause: reason })
 }

@@ -1,44 +1,54 @@
 import { readyPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
+import type { Chance } from '../ports.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import type { System } from './system.ts'
+
+/** One page of each partition is enough for most windows. */
+const WIDE_PAGE = 100
 
 /** Tasks that wait to be claimed, as the indexes show them: some may be taken by now. Heads are read as late as may be. */
 export type ReadyTasks = {
   /** The next tasks in order, `count` or a few less; empty when no more wait. */
   next(count: number): Promise<Task[]>
-  /** Goes on at a random place among the next `window`; what is passed over, and `unused`, comes after them. */
-  scatter(window: number, unused: readonly Task[]): Promise<void>
+  /**
+   * Begins anew at the front, as the indexes show it by then, with a random choice of the first `window`, in order: one
+   * of `window / size` each. What is passed over comes after them. Returns how many were chosen.
+   */
+  scatter(window: number, size: number): Promise<number>
 }
 
 /** The ready tasks of each type in its order, those of several types in turns; each task once. */
 export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
-  const entries = distinct(
-    inTurns(types.map(type => mergeRanges(system.tasks, rangesOf(type), { pageSize }))),
-  )
-  const queue: string[] = []
-  const fill = async (count: number) => {
-    if (queue.length < count) queue.push(...(await take(entries, count - queue.length)))
-  }
+  const fromTheFront = (size: number) =>
+    distinct(inTurns(types.map(type => mergeRanges(system.tasks, rangesOf(type), { pageSize: size }))))
+  let entries = fromTheFront(pageSize)
+  let queue: string[] = []
   return {
     next: async count => {
       for (;;) {
-        await fill(count)
+        if (queue.length < count) queue.push(...(await take(entries, count - queue.length)))
         const ids = queue.splice(0, count)
         if (ids.length === 0) return []
         const heads = await headsInOrder(system, ids)
         if (heads.length > 0) return heads
       }
     },
-    scatter: async (window, unused) => {
-      queue.unshift(...unused.map(({ id }) => id))
-      await fill(window)
-      const among = Math.min(window, queue.length)
-      const passedOver = queue.splice(0, Math.floor(system.chance.fraction() * among))
-      queue.splice(among - passedOver.length, 0, ...passedOver)
+    scatter: async (window, size) => {
+      entries = fromTheFront(WIDE_PAGE)
+      const front = await take(entries, window)
+      const count = Math.ceil((size * front.length) / window)
+      const chosen = someOf(front, count, system.chance)
+      queue = [...front.filter(id => chosen.has(id)), ...front.filter(id => !chosen.has(id))]
+      return count
     },
   }
+}
+
+function someOf(ids: readonly string[], count: number, { fraction }: Chance): ReadonlySet<string> {
+  const lots = ids.map(id => ({ id, lot: fraction() })).sort((a, b) => a.lot - b.lot)
+  return new Set(lots.slice(0, count).map(({ id }) => id))
 }
 
 function rangesOf(type: TaskType) {

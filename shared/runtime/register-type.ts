@@ -1,14 +1,22 @@
-import type { TypeConfiguration } from '../core/task-type.ts'
+import type { TaskType, TypeConfiguration } from '../core/task-type.ts'
 import { changeType } from './change-type.ts'
 import type { System } from './system.ts'
 
-/** A type's handler was deployed: its configuration is the deployed one from now on. `paused` stays as it is. */
+/**
+ * A type's handler was deployed, or the queue that workers serve it from: its configuration is the deployed one from now
+ * on. `paused` stays as it is.
+ */
 export async function handlerDeployed(
   system: Pick<System, 'types' | 'clock'>,
   type: string,
   configuration: TypeConfiguration,
+  servedBy?: TaskType['servedBy'],
 ): Promise<void> {
-  await changeType(system, type, () => ({ configuration, handlerSince: system.clock.now() }))
+  await changeType(system, type, () => ({
+    configuration,
+    handlerSince: system.clock.now(),
+    ...(servedBy && { servedBy }),
+  }))
 }
 
 /** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */

@@ -147,7 +147,10 @@ function contextOf(system: System, { task, run, traceparent }: Claimed, hold: Ho
       refuseUnstorable(value)
       hold.report(value)
     },
-    publish: publication => publishChild(system, { userId: task.userId, traceparent }, publication),
+    publish: async publication => {
+      hold.refresh()
+      return publishChild(system, { userId: task.userId, traceparent, signal: hold.signal }, publication)
+    },
     log: {
       debug: (message, more) => log.debug(message, { ...fields, ...more }),
       info: (message, more) => log.info(message, { ...fields, ...more }),

@@ -24,6 +24,12 @@ const WINDOW_MS = 180_000
  */
 const CERTAIN_MS = 120_000
 const BACKLOG_PATIENCE_MS = 600_000
+/**
+ * Where the queue is empty, rarely ends here: every tenth look, and a look comes every minute while not more wait than
+ * a round can read. What every worker there is refuses (too old, or its part done) so finds one that comes within some
+ * ten minutes, for one message per task and ten minutes.
+ */
+const LEAST_SHARE = 0.1
 const TYPES_AT_ONCE = 4
 /** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
 const BUDGET = { emptyQueue: 500, backlog: 50 }
@@ -162,8 +168,8 @@ function isWorthSending(
   if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || backlog === undefined) return false
   const age = now - Math.max(task.dueAt, task.updatedAt, servedSince)
   if (age > MESSAGE_LIFE_MS) return true
-  if (backlog > 0 && age < BACKLOG_PATIENCE_MS) return false
-  return chance < (backlog > 0 ? BACKLOG_PATIENCE_MS : CERTAIN_MS) / age
+  if (backlog > 0) return age >= BACKLOG_PATIENCE_MS && chance < BACKLOG_PATIENCE_MS / age
+  return chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
 }
 
 async function readRange(system: PlanningSystem, range: IndexRange, limit: number): Promise<Task[]> {

@@ -3,7 +3,8 @@ import { byClaimOrder } from '../core/place.ts'
 import { awaitedWorkers } from '../core/targeted.ts'
 import { splitTaskId, type Task } from '../core/task.ts'
 import { plan } from '../core/wake.ts'
-import type { Marker } from '../core/worker.ts'
+import { MARKER_LIFE_MS, type Marker } from '../core/worker.ts'
+import type { MarkerPage } from '../ports.ts'
 import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
 import { logFields } from './log-fields.ts'
 import type { PlanFailure } from './plan-tasks.ts'
@@ -16,10 +17,9 @@ import type { System } from './system.ts'
  * take it gets a marker in a partition of its own, which it reads about once a second while it has room.
  */
 
-/** Markers read at a time, some 100 bytes each. */
-const MOST_MARKERS = 1_000
-/** Heads looked at in one round, at a read unit each. */
+/** Markers read at a time, some 100 bytes each, and heads looked at in one round, at a read unit each. */
 const MOST_LOOKED_AT = 100
+const CURSOR_LIFE_MS = MARKER_LIFE_MS
 const MOST_AT_ONCE = 25
 
 /** A task that a worker may take now, with the marker that told it so. */
@@ -81,11 +81,7 @@ export async function findTargets(
   claimer: Claimer,
   types: readonly string[],
 ): Promise<Target[]> {
-  const all = await system.targets.of(claimer.workerId, MOST_MARKERS)
-  const markers = someOf(
-    system,
-    all.filter(({ taskId }) => types.includes(splitTaskId(taskId)?.type ?? '')),
-  )
+  const markers = await markersToLookAt(system, claimer.workerId, types)
   const now = system.clock.now()
   const found: Target[] = []
   await sideBySide(markers, MOST_AT_ONCE, async marker => {
@@ -96,11 +92,39 @@ export async function findTargets(
   return found.sort((a, b) => byClaimOrder(a.task, b.task))
 }
 
-/** A worker with more than a hundred looks at some of them, so that none stands behind those that must wait. */
-function someOf({ chance }: System, markers: readonly Marker[]): readonly Marker[] {
-  if (markers.length <= MOST_LOOKED_AT) return markers
-  const start = Math.floor(chance.fraction() * (markers.length - MOST_LOOKED_AT + 1))
-  return markers.slice(start, start + MOST_LOOKED_AT)
+/** All of a worker's markers, of many some for each type: each time those that follow. One request while they are few. */
+async function markersToLookAt(
+  system: System,
+  workerId: string,
+  types: readonly string[],
+): Promise<readonly Marker[]> {
+  const [only, ...others] = types
+  const isOne = only !== undefined && others.length === 0
+  const first = await system.targets.of(workerId, { limit: MOST_LOOKED_AT, ...(isOne && { type: only }) })
+  if (first.next === undefined) {
+    return first.markers.filter(({ taskId }) => types.includes(splitTaskId(taskId)?.type ?? ''))
+  }
+  if (isOne) return nextPage(system, { workerId, type: only, limit: MOST_LOOKED_AT }, first)
+  const limit = Math.ceil(MOST_LOOKED_AT / types.length)
+  const pages = await sideBySide(types, MOST_AT_ONCE, async type => {
+    const ofType = await system.targets.of(workerId, { type, limit })
+    return nextPage(system, { workerId, type, limit }, ofType)
+  })
+  return pages.flat()
+}
+
+/** Goes on where the last call of anybody with this worker id stopped, so that no marker stands behind others for ever. */
+async function nextPage(
+  { targets, records, clock }: System,
+  { workerId, type, limit }: { readonly workerId: string; readonly type: string; readonly limit: number },
+  first: MarkerPage,
+): Promise<readonly Marker[]> {
+  if (first.next === undefined) return first.markers
+  const cursor = `targets#${JSON.stringify([workerId, type])}`
+  const after = await records.get(cursor)
+  const page = typeof after === 'string' ? await targets.of(workerId, { type, after, limit }) : first
+  await records.put(cursor, page.next ?? null, clock.now() + CURSOR_LIFE_MS)
+  return page.markers.length > 0 ? page.markers : first.markers
 }
 
 /**
@@ -133,13 +157,13 @@ async function clear(system: System, marker: Marker): Promise<void> {
 export async function unmarked(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
   const wanted = tasks.flatMap(task => markersOf(task, now))
-  const workerIds = [...new Set(wanted.map(({ workerId }) => workerId))]
-  const missing = await sideBySide(workerIds, MOST_AT_ONCE, async workerId => {
-    const there = await system.targets.of(workerId, MOST_MARKERS)
-    if (there.length === MOST_MARKERS) return []
-    const births = new Map(there.map(({ taskId, born }) => [taskId, born]))
-    return wanted.filter(one => one.workerId === workerId && births.get(one.taskId) !== one.born)
-  })
-  const ids = new Set(missing.flat().map(({ taskId }) => taskId))
+  const there = await system.targets.among(wanted)
+  const births = new Map(there.map(marker => [nameOf(marker), marker.born]))
+  const missing = wanted.filter(marker => births.get(nameOf(marker)) !== marker.born)
+  const ids = new Set(missing.map(({ taskId }) => taskId))
   return tasks.filter(({ id }) => ids.has(id))
+}
+
+function nameOf({ workerId, taskId }: Marker): string {
+  return JSON.stringify([workerId, taskId])
 }

@@ -6,7 +6,6 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs'
 import { BatonError } from '../core/errors.ts'
-import type { Task } from '../core/task.ts'
 import type { Clock, Delivery, Inbox, Log } from '../ports.ts'
 import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'
 import { decodeDispatch, encodeDispatch } from './wire.ts'
@@ -55,18 +54,18 @@ async function deliveryOf(
   const done = async () => {
     await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }))
   }
-  let task: Task
+  let dispatch: ReturnType<typeof decodeDispatch>
   try {
-    task = decodeDispatch(Body ?? '')
+    dispatch = decodeDispatch(Body ?? '')
   } catch (error) {
     log.error('dropped a dispatch that cannot be read', { error, messageId: MessageId })
     await done()
     return []
   }
-  const again = async (delaySeconds: number) => {
-    const MessageBody = encodeDispatch({ task, delaySeconds })
+  const again = async (delaySeconds: number, passedOn = dispatch.passedOn) => {
+    const MessageBody = encodeDispatch({ task: dispatch.task, passedOn })
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody, DelaySeconds: delaySeconds }))
     await done()
   }
-  return [{ task, done, again }]
+  return [{ ...dispatch, done, again }]
 }

@@ -1,7 +1,7 @@
 import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
-import type { Dispatch, Look, MinuteLook } from '../ports.ts'
+import type { Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
@@ -9,21 +9,15 @@ type WakeMessage =
   | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
   | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
 
-/** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
-export type Wake =
-  | { readonly kind: 'look'; readonly look: Look }
-  | { readonly kind: 'minute'; readonly minute: number }
-  | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
-
-export function encodeDispatch({ task }: Dispatch): string {
-  return asciiJson({ v: SCHEMA_VERSION, task })
+export function encodeDispatch({ task, passedOn }: Pick<Dispatch, 'task'> & { passedOn?: number }): string {
+  return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
 }
 
 /** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no dispatch. */
-export function decodeDispatch(body: string): Task {
-  const message = parse(body)
-  if (typeof message.task !== 'object' || message.task === null) throw malformed('a dispatch', body)
-  return message.task as Task
+export function decodeDispatch(body: string): Pick<Delivery, 'task' | 'passedOn'> {
+  const { task, passedOn = 0 } = parse(body)
+  if (typeof task !== 'object' || task === null) throw malformed('a dispatch', body)
+  return { task: task as Task, passedOn: Number(passedOn) }
 }
 
 export function encodeLook({ id, born, revision, hops }: Look): string {

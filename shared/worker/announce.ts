@@ -22,5 +22,5 @@ export async function announce(
     await workers.announce(sign).catch(orLog)
     await clock.sleep(INTERVAL_MS, gone)
   }
-  await workers.leave(workerId).catch(orLog)
+  await workers.leave({ workerId, startedAt }).catch(orLog)
 }

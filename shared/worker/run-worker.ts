@@ -19,7 +19,7 @@ export type WorkerSettings = Hooks & {
   readonly tasks: readonly TaskDefinition[]
   /** How many runs at a time, of all types together. @default 10 */
   readonly concurrency?: number
-  /** @default host name, process id and a random part: the same for all workers of a process */
+  /** @default host name, process id and a random part: another for each worker */
   readonly workerId?: string
   /** Dotted numbers; tasks with a `minWorkerVersion` are refused without. */
   readonly version?: string
@@ -48,7 +48,7 @@ export type Worker = {
 
 /** A worker in this world. @throws BatonError `invalid` for settings that cannot be. */
 export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings): Worker {
-  const { workerId = automaticWorkerId, version, drainMs = DEFAULT_DRAIN_MS } = settings
+  const { workerId = automaticWorkerId(), version, drainMs = DEFAULT_DRAIN_MS } = settings
   const definitions = byType(settings.tasks)
   const types = [...definitions.keys()]
   const slots = createSlots(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))

@@ -10,9 +10,12 @@ import { sleepUntil } from '../runtime/sleep-until.ts'
 import type { System } from '../runtime/system.ts'
 import type { SafeHooks } from './hooks.ts'
 
-/** A task that only others may take is handed on so long; later the sweeper's dispatches find them. */
-const HAND_ON_MS = 60_000
-const HAND_ON_DELAY_S = 1
+/**
+ * A dispatch of a task that only others may take is passed on so often: ten times, over about a minute in all, it comes
+ * by almost any other worker. The sweeper's next dispatch begins anew.
+ */
+const MAX_PASSES = 10
+const MAX_PASS_DELAY_S = 10
 /** The slot rests so long, so that an outage does not drain the queues. */
 const TROUBLE_PAUSE_MS = 1_000
 
@@ -114,7 +117,7 @@ const OTHERS_MAY: ReadonlySet<NotClaimed['refused']> = new Set([
 ])
 
 /**
- * A refused claim ends its dispatch, unless another worker could take the task as it stands: then it is handed on. When
+ * A refused claim ends its dispatch, unless another worker could take the task as it stands: then it is passed on. When
  * the task has changed since, the change brought a dispatch of its own.
  */
 async function settleRefused(
@@ -122,10 +125,10 @@ async function settleRefused(
   delivery: Delivery,
   reason: NotClaimed['refused'],
 ): Promise<void> {
-  const { task } = delivery
-  const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < HAND_ON_MS
-  if (OTHERS_MAY.has(reason) && isFresh && isUnchanged(task, await system.tasks.head(task.id))) {
-    await delivery.again(HAND_ON_DELAY_S)
+  const { task, passedOn } = delivery
+  const isPassable = OTHERS_MAY.has(reason) && passedOn < MAX_PASSES
+  if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
+    await delivery.again(Math.min(passedOn + 1, MAX_PASS_DELAY_S), passedOn + 1)
   } else {
     await delivery.done()
   }

@@ -8,5 +8,10 @@ const host = hostname()
   .replaceAll(/[^A-Za-z0-9._-]/g, '-')
   .slice(0, MAX_HOST_LENGTH)
 
-/** Says where the worker runs; the random part tells a restarted process with the same id from the one before. */
-export const automaticWorkerId = `${host}-${process.pid}-${randomBytes(3).toString('hex')}`
+/**
+ * A new id that says where the worker runs. The random part tells workers of one process apart, and a restarted process
+ * with the same id from the one before.
+ */
+export function automaticWorkerId(): string {
+  return `${host}-${process.pid}-${randomBytes(3).toString('hex')}`
+}

@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Task } from '../../shared/core/task.ts'
-import type { Inbox } from '../../shared/ports.ts'
+import type { Clock, Inbox } from '../../shared/ports.ts'
 import { aTask } from '../support/a-task.ts'
 
 /** What an inbox is tried with: a queue for the type `resize`, and none for `nobody`. */
-export type TriedInbox = { readonly inbox: Inbox; put(task: Task): Promise<void> }
+export type TriedInbox = { readonly inbox: Inbox; readonly clock: Clock; put(task: Task): Promise<void> }
 
-/** The promises of `Inbox`, on the clock of this machine. */
+/** The promises of `Inbox`, on its own clock. */
 export function inboxContract(create: () => Promise<TriedInbox>): void {
   it('hands out what is there, each dispatch once, at most as many as asked for', async () => {
     const { inbox, put } = await create()
@@ -24,16 +23,16 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
   })
 
   it('waits for the next dispatch, and no longer', async () => {
-    const { inbox, put } = await create()
+    const { inbox, put, clock } = await create()
     const waiting = inbox.receive('resize', { max: 10, waitMs: 5_000 })
-    await sleep(300)
+    await clock.sleep(300)
     await put(aTask())
-    const puttingEnded = Date.now()
+    const puttingEnded = clock.now()
 
     const [delivery] = await waiting
 
     expect(delivery?.task.key).toBe('k1')
-    expect(Date.now() - puttingEnded).toBeLessThan(1_000)
+    expect(clock.now() - puttingEnded).toBeLessThan(1_000)
   })
 
   it('has nothing more once a delivery is done', async () => {
@@ -62,16 +61,16 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
   })
 
   it('ends its wait when the signal aborts, and loses nothing that comes afterwards', async () => {
-    const { inbox, put } = await create()
+    const { inbox, put, clock } = await create()
     const aborting = new AbortController()
-    const begunAt = Date.now()
+    const begunAt = clock.now()
     const waiting = inbox.receive('resize', { max: 1, waitMs: 10_000 }, aborting.signal)
-    await sleep(200)
+    await clock.sleep(200)
 
     aborting.abort()
     const none = await waiting
-    const tookMs = Date.now() - begunAt
-    await sleep(200)
+    const tookMs = clock.now() - begunAt
+    await clock.sleep(200)
     await put(aTask())
     const next = await inbox.receive('resize', { max: 1, waitMs: 1_000 })
 

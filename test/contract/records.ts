@@ -15,6 +15,30 @@ export function recordsContract(makeStores: MakeStores): void {
     expect(await records.get('sweep#c')).toBeUndefined()
   })
 
+  it('puts a new record where none is, or where one has expired, and else tells what is there', async () => {
+    const { records, clock } = await makeStores()
+
+    const first = await records.putNew('answer', 'first', NOW + HOUR)
+    const second = await records.putNew('answer', 'second', NOW + HOUR)
+    const between = await records.get('answer')
+    await clock.advance(HOUR)
+    const third = await records.putNew('answer', ['third'], NOW + 2 * HOUR)
+
+    expect([first, second, third]).toEqual([undefined, 'first', undefined])
+    expect([between, await records.get('answer')]).toEqual(['first', ['third']])
+  })
+
+  it('lets one of many that put a new record at once have it', async () => {
+    const { records } = await makeStores()
+    const names = ['a', 'b', 'c', 'd', 'e']
+
+    const found = await Promise.all(names.map(name => records.putNew('answer', name, NOW + HOUR)))
+
+    const winner = await records.get('answer')
+    expect(found.filter(value => value === undefined)).toHaveLength(1)
+    expect(found.filter(value => value === winner)).toHaveLength(names.length - 1)
+  })
+
   it('counts an expired record as gone', async () => {
     const { records, clock } = await makeStores()
     await records.put('answer', 1, NOW + HOUR)

@@ -17,6 +17,8 @@ export function workersContract(makeStores: MakeStores): void {
     await workers.announce(aWorker({ types: ['resize', 'crop'] }))
 
     expect(await workers.list()).toEqual([aWorker({ types: ['resize', 'crop'] }), standalone])
+    expect(await workers.get('w2')).toEqual(standalone)
+    expect(await workers.get('w3')).toBeUndefined()
   })
 
   it('forgets one that left, and one that was not seen for 30 s', async () => {
@@ -25,10 +27,39 @@ export function workersContract(makeStores: MakeStores): void {
     await workers.announce(aWorker({ workerId: 'silent' }))
     await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))
 
-    await workers.leave('leaves')
-    await workers.leave('never came')
+    await workers.leave({ workerId: 'leaves', startedAt: NOW })
+    await workers.leave({ workerId: 'never came', startedAt: NOW })
     await clock.advance(WORKER_LIFE_MS)
 
     expect((await workers.list()).map(({ workerId }) => workerId)).toEqual(['seen'])
+    expect(await workers.get('silent')).toBeUndefined()
+  })
+
+  it('keeps the younger of two standalone workers with one id, whatever the older still says', async () => {
+    const { workers } = await makeStores()
+    const older = aWorker({ kind: 'standalone' })
+    const younger = aWorker({ kind: 'standalone', startedAt: NOW + 1 })
+
+    await workers.announce(older)
+    await workers.announce(younger)
+    await workers.announce({ ...older, lastSeen: NOW + SECOND })
+    await workers.leave(older)
+
+    expect(await workers.list()).toEqual([younger])
+  })
+
+  it('believes a worker whose younger namesake is gone, and one that comes back over HTTP', async () => {
+    const { workers, clock } = await makeStores()
+    const seenLater = { lastSeen: NOW + WORKER_LIFE_MS }
+    const older = aWorker({ workerId: 'older', kind: 'standalone', ...seenLater })
+    const http = aWorker({ workerId: 'http', ...seenLater })
+    await workers.announce(aWorker({ workerId: 'older', kind: 'standalone', startedAt: NOW + 1 }))
+    await workers.announce(aWorker({ workerId: 'http', startedAt: NOW + 1 }))
+
+    await workers.announce(older)
+    await workers.announce(http)
+    await clock.advance(WORKER_LIFE_MS)
+
+    expect(await workers.list()).toEqual([http, older])
   })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Claimer } from '../../shared/core/claim.ts'
 import { type StatusReason, statusOf, statusReasonOf } from '../../shared/core/status.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../support/a-task.ts'
@@ -70,6 +71,32 @@ describe('the reason why a task waits', () => {
     [undefined, 'running', aTask({ live: [aRun()] }), false],
     [undefined, 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 }), false],
   ])('is %s: %s', (reason, _name, task, hasHandler) => {
-    expect(statusReasonOf(task, NOW, { hasHandler, isLive: id => id === 'w' })).toBe(reason)
+    const served = { hasHandler, isServedByWorkers: false, liveWorkers: [{ workerId: 'w' }] }
+
+    expect(statusReasonOf(task, NOW, served)).toBe(reason)
+  })
+
+  const [old, recent] = [
+    { workerId: 'old', version: '1.2' },
+    { workerId: 'recent', version: '2.0' },
+  ]
+  const twice = { options: { concurrency: 2 }, ended: [anEndedRun({ workerId: 'old' })] }
+  test.each<[StatusReason | undefined, string, Task, Claimer[]]>([
+    ['no-worker', 'due, with no worker of its type', aTask(), []],
+    [undefined, 'due, with a worker of its type', aTask(), [old]],
+    ['no-worker', 'due, every worker being too old', aTask({ options: { minWorkerVersion: '2' } }), [old]],
+    [
+      undefined,
+      'due, one worker being new enough',
+      aTask({ options: { minWorkerVersion: '2' } }),
+      [old, recent],
+    ],
+    ['no-worker', 'due, the only worker having done its part', aTask(twice), [old]],
+    [undefined, 'due, one worker having done its part', aTask(twice), [old, recent]],
+    ['due', 'not due, with no worker of its type', aTask({ dueAt: NOW + 1 }), []],
+  ])('of a type that workers serve is %s: %s', (reason, _name, task, liveWorkers) => {
+    const served = { hasHandler: true, isServedByWorkers: true, liveWorkers }
+
+    expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
 })

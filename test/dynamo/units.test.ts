@@ -269,7 +269,9 @@ describe('reads', () => {
     expect(await units(types.get('resize'))).toEqual({ table: 1 })
     expect(await units(types.list())).toEqual({ table: 1 })
     expect(await units(records.get('r'))).toEqual({ table: 1 })
-    expect(await units(targets.of('w1', 1_000))).toEqual({ table: 1 })
+    expect(await units(targets.of('w1', { limit: 100 }))).toEqual({ table: 1 })
+    expect(await units(targets.among([MARKER]))).toEqual({ table: 0.5 })
+    expect(await units(workers.get('w1'))).toEqual({ table: 1 })
     expect(await units(workers.list())).toEqual({ table: 1 })
   })
 
@@ -289,6 +291,6 @@ describe('reads', () => {
     expect(await units(targets.mark(MARKER))).toEqual({ table: 1 })
     expect(await units(targets.clear(MARKER))).toEqual({ table: 1 })
     expect(await units(workers.announce(WORKER))).toEqual({ table: 1 })
-    expect(await units(workers.leave('w1'))).toEqual({ table: 1 })
+    expect(await units(workers.leave(WORKER))).toEqual({ table: 1 })
   })
 })

@@ -168,6 +168,51 @@ describe('a claim', () => {
     expect((await get('jobs:b')).attempts.used).toBe(1)
   })
 
+  test('repeated while the first still waits gets the same answer, and claims nothing of its own', async () => {
+    const [first, again] = [
+      claim({ requestId: 'r', waitMs: 20_000 }),
+      claim({ requestId: 'r', waitMs: 20_000 }),
+    ]
+    await api.system.clock.advance(3 * SECOND)
+    for (const key of ['a', 'b']) await published(api, { key })
+    for (let second = 0; second < 2; second++) await api.system.clock.advance(SECOND)
+
+    expect(keysOf(await first)).toHaveLength(2)
+    expect(keysOf(await again).sort()).toEqual(keysOf(await first).sort())
+    expect((await get('jobs:a')).attempts.used).toBe(1)
+  })
+
+  test('that came to nothing may be repeated at once, and so may one that failed', async () => {
+    expect(await claim({ requestId: 'r' })).toEqual([])
+    const { heads } = api.system.tasks
+    Object.assign(api.system.tasks, { heads: () => Promise.reject(new Error('no')) })
+    await published(api, { key: 'a' })
+    const failed = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1', requestId: 'r' })
+    Object.assign(api.system.tasks, { heads })
+
+    expect(failed.status).toBe(500)
+    expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
+  })
+
+  test('whose first try died on its way claims by itself once that must be over, and nothing before', async () => {
+    const { apply } = api.system.tasks
+    let isDead = false
+    const dying: typeof apply = change => (isDead ? apply(change) : new Promise(() => undefined))
+    await published(api, { key: 'a' })
+    Object.assign(api.system.tasks, { apply: dying })
+    void claim({ requestId: 'r' })
+    await api.system.clock.advance(SECOND)
+    isDead = true
+
+    const early = claim({ requestId: 'r' })
+    for (let second = 0; second < 3; second++) await api.system.clock.advance(SECOND)
+    const early2 = await Promise.race([early, 'waits'])
+    for (let second = 0; second < 2; second++) await api.system.clock.advance(SECOND)
+
+    expect(early2).toBe('waits')
+    expect(keysOf(await early)).toEqual(['a'])
+  })
+
   test('that waits is answered as soon as there is something', async () => {
     const waiting = claim({ waitMs: 20_000 })
     await api.system.clock.advance(3 * SECOND)
@@ -220,5 +265,31 @@ describe('a claim', () => {
     expect(keys.length).toBeGreaterThan(180)
     // Without moving apart, each of 20 workers would lose most of 200 writes.
     expect(lost).toBeLessThan(writes)
+  })
+
+  test('by many at once passes over 250 open tasks at most', async () => {
+    const store = createMemoryTaskStore()
+    const open = new Set<number>()
+    const passedOver: number[] = []
+    const apply: typeof store.apply = async change => {
+      await new Promise(resolve => setImmediate(resolve))
+      const applied = await store.apply(change)
+      const position = -change.after.priority
+      if (change.after.operation === 'claim' && applied.applied) {
+        passedOver.push([...open].filter(other => other < position).length)
+        open.delete(position)
+      }
+      return applied
+    }
+    api = await anApi({ tasks: { ...store, apply } })
+    for (let n = 0; n < 600; n++) {
+      await published(api, { key: `${n}`, priority: -n })
+      open.add(n)
+    }
+
+    await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 20 })))
+
+    expect(passedOver.length).toBeGreaterThan(300)
+    expect(Math.max(...passedOver)).toBeLessThanOrEqual(250)
   })
 })

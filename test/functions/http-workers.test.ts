@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createApi } from '../../functions/http/create-api.ts'
 import { WORKER_LIFE_MS } from '../../shared/core/worker.ts'
 import { handlerDeployed } from '../../shared/runtime/register-type.ts'
 import { NOW, SECOND } from '../support/a-task.ts'
@@ -64,11 +65,13 @@ describe('the workers there are', () => {
     ])
   })
 
-  test('are standalone ones, as they announce themselves; their types are not Lambda’s', async () => {
-    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} })
+  test('are standalone ones, as they announce themselves; a type registered for workers has no Lambda', async () => {
+    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, 'workers')
+    const before = await list()
     const worker = { workerId: 'host-1', kind: 'standalone', types: ['resize'], running: 7 } as const
     await api.system.workers.announce({ ...worker, startedAt: NOW, lastSeen: NOW })
 
+    expect(before.items).toEqual([])
     expect((await list()).items).toEqual([
       { id: 'host-1', kind: 'standalone', types: ['resize'], running: 7, lastSeen: iso(NOW) },
     ])
@@ -109,6 +112,34 @@ describe('a sign of life', () => {
     expect(writes()).toBe(2)
   })
 
+  test('adds to what other instances of the API have heard, and a type goes when none hears of it', async () => {
+    await api.call('PUT', '/v1/types/other', { kind: 'http' })
+    const instances = [api.app, createApi(api.system)]
+    const types: string[][] = []
+    const claimAt = async (instance: number, type: string) => {
+      const body = JSON.stringify({ type, workerId: 'w1', ...(instance === 0 && { workerVersion: '1.2' }) })
+      const headers = { 'content-type': 'application/json' }
+      await instances[instance]?.request('/v1/claims', { method: 'POST', headers, body })
+    }
+
+    for (let turn = 0; turn < 8; turn++) {
+      await claimAt(0, 'jobs')
+      await api.system.clock.advance(5 * SECOND)
+      await claimAt(1, 'other')
+      types.push((await list()).items[0].types)
+      await api.system.clock.advance(6 * SECOND)
+    }
+    const [both] = (await list()).items
+    for (let turn = 0; turn < 4; turn++) {
+      await claimAt(1, 'other')
+      await api.system.clock.advance(11 * SECOND)
+    }
+
+    expect(new Set(types.map(String))).toEqual(new Set(['jobs,other']))
+    expect(both).toMatchObject({ version: '1.2' })
+    expect((await list()).items[0].types).toEqual(['other'])
+  })
+
   test('that cannot be written costs no claim', async () => {
     await published(api)
     Object.assign(api.system.workers, { announce: () => Promise.reject(new Error('no')) })
@@ -135,4 +166,27 @@ test('a task says whether one of its workers is there', async () => {
   await api.system.clock.advance(WORKER_LIFE_MS)
 
   expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
+})
+
+test('a task of a type that workers serve says whether one of them is there', async () => {
+  await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, 'workers')
+  const id = await published(api, { type: 'resize' })
+  const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
+  const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const
+
+  const before = await reason()
+  await api.system.workers.announce({ ...worker, types: ['crop'], lastSeen: NOW + SECOND })
+  await api.system.clock.advance(SECOND)
+  const others = await reason()
+  await api.system.workers.announce({ ...worker, types: ['resize'], lastSeen: NOW + 2 * SECOND })
+  await api.system.clock.advance(SECOND)
+  const meanwhile = await reason()
+  await api.system.clock.advance(WORKER_LIFE_MS)
+
+  expect([before, others, meanwhile, await reason()]).toEqual([
+    'no-worker',
+    'no-worker',
+    undefined,
+    'no-worker',
+  ])
 })

@@ -13,7 +13,12 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const synthesis = spawnSync(process.execPath, ['infra/app.ts'], {
   encoding: 'utf8',
-  env: { ...process.env, CDK_OUTDIR: folder, CDK_CONTEXT_JSON: JSON.stringify(contextOfProject()) },
+  env: {
+    ...process.env,
+    CDK_VALIDATION: 'true',
+    CDK_OUTDIR: folder,
+    CDK_CONTEXT_JSON: JSON.stringify(contextOfProject()),
+  },
 })
 if (synthesis.status !== 0) throw new Error(`the app could not be synthesised:\n${synthesis.stderr}`)
 

@@ -43,6 +43,14 @@ describe('A worker service', () => {
     expect(types).toEqual(expect.arrayContaining(['first', 'images.second']))
   })
 
+  test('registers its types as served by workers, which Lambda’s are not', () => {
+    const byWorkers = ofType('Custom::BatonType').filter(
+      ({ Properties }) => Properties.servedBy === 'workers',
+    )
+
+    expect(byWorkers.map(({ Properties }) => Properties.type).sort()).toEqual(['first', 'images.second'])
+  })
+
   test('runs on Fargate, on the processor and the Node version that functions run on', () => {
     expect(service.Properties.LaunchType).toBe('FARGATE')
     expect(definition.Properties).toMatchObject({ Cpu: '256', Memory: '512' })

@@ -19,6 +19,7 @@ const thing =
       resourceType: 'Custom::Thing',
       properties: { name, refuse },
     })
+    if (refuse) return
     new TableV2(stack, 'Items', { partitionKey: { name: 'pk', type: AttributeType.STRING } })
     new Queue(stack, 'Work')
   }

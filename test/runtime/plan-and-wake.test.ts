@@ -319,7 +319,29 @@ describe('the sweeper', () => {
     expect(system.messages.dispatches).toHaveLength(1)
   })
 
-  it('sends what cannot be claimed again ever more rarely', async () => {
+  it.each<[string, number, { age: number; backlog: number; chance: number }]>([
+    ['certainly while it is young', 1, { age: 2 * MINUTE, backlog: 0, chance: 0.999 }],
+    ['more rarely then', 0, { age: 4 * MINUTE, backlog: 0, chance: 0.51 }],
+    ['though often enough', 1, { age: 4 * MINUTE, backlog: 0, chance: 0.49 }],
+    ['at every tenth look in the end', 1, { age: 3 * 24 * 60 * MINUTE, backlog: 0, chance: 0.099 }],
+    ['and not more often', 0, { age: 3 * 24 * 60 * MINUTE, backlog: 0, chance: 0.101 }],
+    ['never behind a backlog at first', 0, { age: 9 * MINUTE, backlog: 1, chance: 0 }],
+    ['certainly behind a backlog after ten minutes', 1, { age: 10 * MINUTE, backlog: 1, chance: 0.999 }],
+    ['ever more rarely behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.007 }],
+    ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.006 }],
+  ])('sends a task that waits again: %s', async (_name, sent, { age, backlog, chance }) => {
+    const system = aMemorySystem()
+    await registered(system, { handlerSince: 0 })
+    system.messages.backlogs.set('resize', backlog)
+    await stored(system)
+    await system.clock.advance(age)
+
+    await sweep({ ...system, chance: { ...system.chance, fraction: () => chance } })
+
+    expect(system.messages.dispatches).toHaveLength(sent)
+  })
+
+  it('sends what nobody may claim about six times an hour, so that a fit worker that comes waits some minutes', async () => {
     const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 0)
@@ -330,8 +352,8 @@ describe('the sweeper', () => {
       await sweep(system)
     }
 
-    expect(system.messages.dispatches.length).toBeGreaterThan(2)
-    expect(system.messages.dispatches.length).toBeLessThan(40)
+    expect(system.messages.dispatches.length).toBeGreaterThan(24 * 4)
+    expect(system.messages.dispatches.length).toBeLessThan(24 * 8)
   })
 
   it('repairs behind a backlog that never ends', async () => {

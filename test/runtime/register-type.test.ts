@@ -31,6 +31,18 @@ describe('a deployed handler', () => {
     expect((await system.types.get('resize'))?.configuration.shards).toBe(kept)
   })
 
+  it('says whether workers serve its type, until a Lambda does', async () => {
+    const system = aMemorySystem()
+
+    await handlerDeployed(system, 'resize', HANDLER, 'workers')
+    await putType(system, 'resize', { ...HANDLER, defaults: { priority: 1 } })
+    const byWorkers = await system.types.get('resize')
+    await handlerDeployed(system, 'resize', HANDLER)
+
+    expect(byWorkers).toMatchObject({ servedBy: 'workers', handlerSince: system.clock.now() })
+    expect(await system.types.get('resize')).not.toHaveProperty('servedBy')
+  })
+
   it('leaves its type known when it is taken away, without anybody to serve it', async () => {
     const system = aMemorySystem()
     await handlerDeployed(system, 'resize', HANDLER)

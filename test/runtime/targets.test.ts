@@ -32,7 +32,7 @@ async function planned(...args: Parameters<typeof targeted>): Promise<Task> {
 
 const claimAs = (workerId: string, limit = 10) => claimTargets(system, { workerId }, ['resize'], limit)
 const markersOf = async (workerId: string) =>
-  (await system.targets.of(workerId, 100)).map(({ taskId }) => taskId)
+  (await system.targets.of(workerId, { limit: 100 })).markers.map(({ taskId }) => taskId)
 const change = async (task: Task, decide: (current: Task) => Parameters<typeof changeOf>[0]) => {
   const current = (await system.tasks.head(task.id)) ?? task
   await system.tasks.apply(changeOf(decide(current)))
@@ -140,6 +140,56 @@ describe('claiming', () => {
     for (let round = 0; round < 10; round++) claimed += (await claimAs('a', 100)).length
 
     expect(claimed).toBe(250)
+  })
+})
+
+describe('a worker with very many markers', () => {
+  const tooNew = { minWorkerVersion: '2' }
+  const plan = async (type: string, key: string, options: PartialOptions = {}) =>
+    planTasks(system, [await stored(system, { type, key, options: { workerIds: ['a'], ...options } })])
+
+  it('gets to the task that stands behind all it may not take yet', async () => {
+    for (let n = 0; n < 1_200; n++) await plan('resize', `${n}`.padStart(4, '0'), tooNew)
+    await plan('resize', 'last')
+
+    const claimed: string[] = []
+    for (let round = 0; round < 13; round++) {
+      claimed.push(...(await claimAs('a')).map(({ task }) => task.key))
+    }
+
+    expect(claimed).toEqual(['last'])
+  })
+
+  it('gets to the tasks of each type it serves, however many of another wait', async () => {
+    for (let n = 0; n < 150; n++) await plan('crop', `${n}`, tooNew)
+    await plan('resize', 'one')
+    await plan('sort', 'two')
+
+    const single = await claimAs('a')
+    const both = await claimTargets(system, { workerId: 'a' }, ['crop', 'sort'], 10)
+
+    expect([...single, ...both].map(({ task }) => task.key)).toEqual(['one', 'two'])
+  })
+
+  it('costs one request while it has few', async () => {
+    await planned(['a'], { options: tooNew })
+    let requests = 0
+    const count =
+      <Args extends unknown[], Result>(work: (...args: Args) => Result) =>
+      (...args: Args) => {
+        requests += 1
+        return work(...args)
+      }
+    const { targets, records } = system
+    const counting = {
+      ...system,
+      targets: { ...targets, of: count(targets.of), clear: count(targets.clear) },
+      records: { ...records, get: count(records.get), put: count(records.put) },
+    }
+
+    await claimTargets(counting, { workerId: 'a' }, ['crop', 'resize', 'sort'], 10)
+
+    expect(requests).toBe(1)
   })
 })
 

@@ -43,6 +43,7 @@ async function anSqsInbox(): Promise<TriedInbox & { readonly errors: string[]; r
   const log: Log = { debug: silent, info: silent, warn: silent, error: message => void errors.push(message) }
   return {
     inbox: createSqsInbox(sqs, names, { log, clock: systemClock }),
+    clock: systemClock,
     put: async task => {
       expect(await createSqsMessages(sqs, names).dispatch([{ task, delaySeconds: 0 }])).toEqual([])
     },
@@ -54,7 +55,7 @@ async function anSqsInbox(): Promise<TriedInbox & { readonly errors: string[]; r
 describe('an inbox in memory', () => {
   inboxContract(async () => {
     const inbox = createMemoryInbox(systemClock)
-    return { inbox, put: async task => inbox.put(task) }
+    return { inbox, clock: systemClock, put: async task => inbox.put(task) }
   })
 })
 

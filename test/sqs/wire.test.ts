@@ -11,16 +11,21 @@ import {
 } from '../../shared/sqs/wire.ts'
 import { aTask, BORN } from '../support/a-task.ts'
 
+/** Of all code units, halves of pairs included; building fast-check's own `binary` strings takes seconds. */
+const anyText = fc
+  .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
+  .map(units => String.fromCharCode(...units))
+
 describe('messages', () => {
   it('carry any text through SQS, which refuses some characters: they are plain ASCII', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), text => {
+      fc.property(anyText, text => {
         const task = aTask({ input: { inline: [text, '\ud800', '\uffff', '👩‍👩‍👧', '\u0000'] } })
 
-        const body = encodeDispatch({ task, delaySeconds: 0 })
+        const body = encodeDispatch({ task })
 
         expect(body).toMatch(/^[\x20-\x7e]*$/)
-        expect(decodeDispatch(body)).toEqual(task)
+        expect(decodeDispatch(body)).toEqual({ task, passedOn: 0 })
       }),
     )
   })

@@ -38,7 +38,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     tasks: createTaskStore(documents, { table, token, clock, chance }),
     types: createTypeStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
-    targets: createTargets(documents, { table, clock }),
+    targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),
   }
 }

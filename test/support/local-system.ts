@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
-import { TEST_ASSEMBLY } from '../system/synthesise.ts'
+import { testAssembly } from '../system/synthesise.ts'
 
 /** What the HTTP API answered. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
@@ -12,7 +12,7 @@ type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
 
 /** What the probe handler reports of itself. */
 type Report = {
-  readonly event: 'started' | 'aborted' | 'done'
+  readonly event: 'started' | 'aborted' | 'refused' | 'done'
   readonly key: string
   readonly attempt: number
   readonly fence: number
@@ -49,7 +49,7 @@ export async function startLocalSystem(
   const reports: Report[] = []
   const receiver = await startReportReceiver(reports)
   const cloud = await startLocalCloud({
-    assemblyDir: TEST_ASSEMBLY,
+    assemblyDir: testAssembly(),
     stackName: 'Baton',
     apiPort: 0,
     services: false,

@@ -18,11 +18,13 @@ export async function startWorker(
   { cloud }: LocalSystem,
   args: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
+  { leadsGroup = false }: { readonly leadsGroup?: boolean } = {},
 ): Promise<WorkerProcess> {
   const child = spawn(
     process.execPath,
     ['cli/baton.ts', 'worker', 'test/system/tasks/by-workers.ts', ...args],
     {
+      detached: leadsGroup,
       stdio: ['ignore', 'pipe', process.env.VERBOSE ? 'inherit' : 'pipe'],
       env: {
         ...{ PATH: process.env.PATH, ...awsEnvironment(cloud.endpoint), AWS_ACCESS_KEY_ID: 'tester' },

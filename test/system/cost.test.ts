@@ -7,6 +7,8 @@ let system: LocalSystem
 
 beforeAll(async () => {
   system = await startLocalSystem()
+  // It writes by itself once a minute, which no task causes.
+  system.cloud.scheduler.disable('Sweep')
 })
 
 afterAll(() => system?.stop())
@@ -18,10 +20,19 @@ afterAll(() => system?.stop())
 async function unitsOf(work: () => Promise<unknown>) {
   const before = system.cloud.meter.snapshot()
   await work()
-  await sleep(300)
+  await untilQuiet()
   const standingBy = system.cloud.services.map(({ logicalId }) => logicalId)
   const caused = system.cloud.meter.since(before).filter(({ caller }) => !standingBy.includes(caller))
   return totalOf(caused.filter(({ service }) => service === 'dynamodb'))
+}
+
+/** Nobody writes any more. */
+async function untilQuiet() {
+  for (;;) {
+    const before = system.cloud.meter.snapshot()
+    await sleep(300)
+    if (totalOf(system.cloud.meter.since(before)).writeUnits === 0) return
+  }
 }
 
 async function runOne(key: string, input: unknown) {

@@ -72,6 +72,24 @@ describe('a handler', () => {
     expect(task).toMatchObject({ status: 'failed', error: { name: 'TimedOut' } })
   })
 
+  it('that takes down its process every time cannot do so for ever: its task fails after its budget', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'killer',
+      input: { failures: 9, how: 'exit' },
+      retry: { maxRetries: 1 },
+    })
+
+    const task = await system.taskWhen(id, ended, 15_000)
+
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: { name: 'LeaseLost' },
+      attempts: { used: 2, left: 0 },
+    })
+    expect(states(task)).toEqual(['lost', 'lost'])
+  })
+
   it('shows as running in lists and counts while it runs', async () => {
     const id = await system.publish({
       type: 'probe',
@@ -87,11 +105,13 @@ describe('a handler', () => {
           (await system.call('GET', '/v1/tasks?type=probe&status=running')).body.items.map(
             ({ id: found }: { id: string }) => found,
           ),
-        { timeout: 3_000 },
+        { timeout: 10_000 },
       )
       .toContain(id)
     await expect
-      .poll(async () => (await system.call('GET', '/v1/types/probe/counts')).body.running, { timeout: 3_000 })
+      .poll(async () => (await system.call('GET', '/v1/types/probe/counts')).body.running, {
+        timeout: 10_000,
+      })
       .toBe(1)
     await system.call('POST', `/v1/tasks/${id}/cancel`)
 
@@ -225,6 +245,7 @@ describe('far timers', () => {
         () =>
           system.cloud.scheduler.schedules().filter(schedule => JSON.stringify(schedule).includes(name))
             .length,
+        { timeout: 10_000 },
       )
       .toBe(1)
     const { body } = await system.call('GET', '/v1/tasks/probe:far-1')

@@ -80,24 +80,6 @@ describe('a worker that dies', () => {
     expect(task).toMatchObject({ status: 'running', attempts: { used: 2, left: 2 } })
     expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'running'])
   })
-
-  it('cannot drag others down for ever: a task that kills its workers fails after its budget', async () => {
-    const id = await system.publish({
-      type: 'probe',
-      key: 'killer',
-      input: { failures: 9, how: 'exit' },
-      retry: { maxRetries: 1 },
-    })
-
-    const task = await system.taskWhen(id, ended, 15_000)
-
-    expect(task).toMatchObject({
-      status: 'failed',
-      error: { name: 'LeaseLost' },
-      attempts: { used: 2, left: 0 },
-    })
-    expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'lost'])
-  })
 })
 
 describe('a task that takes its process down', () => {
@@ -166,26 +148,6 @@ describe('a running handler', () => {
 })
 
 describe('lost and doubled messages', () => {
-  it('a dispatch that was lost is repaired by the sweeper', async () => {
-    const dropped = system.cloud.faults.add({
-      service: 'sqs',
-      operation: 'SendMessageBatch',
-      matches: body => String(body.QueueUrl).endsWith('-q-probe'),
-      action: 'drop',
-      times: 1,
-    })
-    const id = await system.publish({ type: 'probe', key: 'dropped', input: {} })
-
-    await sleep(11_000)
-    const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
-    await system.cloud.scheduler.fire('Sweep')
-    const task = await system.taskWhen(id, ended)
-
-    expect(dropped()).toBe(1)
-    expect(waiting.status).toBe('ready')
-    expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
-  })
-
   it('a stream batch delivered twice changes nothing', async () => {
     const planner = system.cloud.mapping('Planner')
     planner.repeat(2)

@@ -34,6 +34,18 @@ it('a worker that dies is started again and runs what comes then', async () => {
   expect(task.result.pid).not.toBe(pid)
 })
 
+it('the types that workers serve have no Lambda, and a task says when no worker of its type is there', async () => {
+  const waiting = await system.publish({ type: 'video', key: 'nobody', input: {} })
+
+  const { body } = await system.call('GET', '/v1/workers?limit=100')
+  const { body: task } = await system.call('GET', `/v1/tasks/${encodeURIComponent(waiting)}`)
+
+  const ids = body.items.map(({ id }: { id: string }) => id)
+  expect(ids).toEqual(expect.arrayContaining(['lambda:probe', 'lambda:webhook']))
+  expect(ids.filter((id: string) => /^lambda:(encode|trim|video|clip)$/.test(id))).toEqual([])
+  expect(task).toMatchObject({ status: 'ready', statusReason: 'no-worker' })
+})
+
 it('a worker that is stopped lets its run finish', async () => {
   const id = await system.publish({ type: 'encode', key: 'long', input: { sleepMs: 1_500 } })
   await system.taskWhen(id, ({ status }) => status === 'running')

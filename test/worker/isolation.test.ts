@@ -1,4 +1,7 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
+import { BatonError } from '../../shared/core/errors.ts'
 import type { TaskContext } from '../../shared/define-task.ts'
 import type { Log } from '../../shared/ports.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/outcome.ts'
@@ -64,6 +67,14 @@ describe('a handler in a process of its own', () => {
     })
   })
 
+  it('tells a refusal by its code', async () => {
+    const { outcome } = await run('publish-anyway', {
+      publish: () => Promise.reject(new BatonError('refused', 'the run is over')),
+    })
+
+    expect(outcome).toEqual({ outcome: 'succeed', result: 'refused' })
+  })
+
   it.each([
     ['that fails for good', 'fatal', { outcome: 'fail', fatal: true, error: { name: 'TypeError' } }],
     ['that asks for a later retry', 'later', { outcome: 'fail', retryInMs: 1_234 }],
@@ -111,3 +122,63 @@ describe('a handler in a process of its own', () => {
     expect(outcome).toMatchObject({ outcome: 'fail', fatal: true, error: { name: 'Fatal' } })
   })
 })
+
+/**
+ * A run whose worker is a process, too. Everything in it holds its standard output, so `gone` says that all of them are
+ * no more, of whatever parent.
+ */
+describe('the processes of a run', () => {
+  const pids: number[] = []
+  afterEach(() => {
+    for (const pid of pids.splice(0)) killIfThere(-pid)
+  })
+
+  function aLoneRun(does: string) {
+    const worker = spawn(process.execPath, ['test/worker/fixtures/lone-run.ts', does], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    return { worker, spins: spinning(worker), gone: once(worker, 'close') }
+  }
+
+  async function spinning(worker: ChildProcess): Promise<number> {
+    if (!worker.stdout) throw new Error('nothing can be heard of it')
+    const [line] = await once(worker.stdout, 'data')
+    const pid = Number.parseInt(String(line), 10)
+    pids.push(pid)
+    return pid
+  }
+
+  it('end with their worker, though the handler spins and has started others', async () => {
+    const { worker, spins, gone } = aLoneRun('spin')
+    await spins
+
+    worker.kill('SIGKILL')
+
+    await gone
+  })
+
+  it('that the handler started end with the run', async () => {
+    const { worker, gone } = aLoneRun('leave-process')
+
+    await gone
+
+    expect(worker.exitCode).toBe(0)
+  })
+
+  it('are killed when they hang in their exit', async () => {
+    const { worker, spins, gone } = aLoneRun('hang-in-exit')
+    await spins
+
+    await gone
+
+    expect(worker.exitCode).toBe(0)
+  })
+})
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // That is what the test is about.
+  }
+}

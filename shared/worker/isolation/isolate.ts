@@ -1,5 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/finish.ts'
 import type { TaskContext, TaskDefinition } from '../../define-task.ts'
 import { Fatal, Release, RetryLater } from '../../signals.ts'
@@ -15,12 +16,12 @@ export type IsolationSettings = {
 export type Isolation = {
   /** The same task, each run of it in a process of its own. */
   isolated(definition: TaskDefinition): TaskDefinition
-  /** Ends what is left of processes whose runs are over. */
+  /** Ends what is left of processes whose runs are over, and what they started. */
   end(): void
 }
 
-/** After its signal, the process of an aborted run has so long to end by itself. */
-const ABORT_GRACE_MS = 5_000
+/** After the signal of an aborted run, and after its handler's word, its process has so long to end by itself. */
+const END_GRACE_MS = 5_000
 
 /**
  * Runs handlers in processes of their own. The worker keeps lease, heartbeats and every write; a process that crashes,
@@ -33,9 +34,15 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
     const child = fork(ENTRY, [file, type], {
       serialization: 'advanced',
       execArgv: [...process.execArgv, ...heap],
+      // A group of its own: signals of the terminal are for the worker, and a kill reaches what the handler started.
+      detached: true,
+      stdio: STDIO,
     })
     alive.add(child)
-    child.once('exit', () => alive.delete(child))
+    child.once('exit', () => {
+      alive.delete(child)
+      killGroup(child)
+    })
     return child
   }
   return {
@@ -45,18 +52,20 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
       run: (input, context) => runInProcess(start(definition.type), input, context),
     }),
     end: () => {
-      for (const child of alive) child.kill('SIGKILL')
+      for (const child of alive) killGroup(child)
     },
   }
 }
+
+/** The last one is its lifeline: see watchdog.ts. */
+const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies StdioOptions
 
 const ENTRY = fileURLToPath(new URL('./process.ts', import.meta.url))
 
 async function runInProcess(child: ChildProcess, input: unknown, context: TaskContext): Promise<unknown> {
   const abort = () => {
     deliver(child, { kind: 'abort', reason: String(context.signal.reason?.message ?? 'the run is over') })
-    const timer = setTimeout(() => child.kill('SIGKILL'), ABORT_GRACE_MS)
-    child.once('exit', () => clearTimeout(timer))
+    killUnlessItEnds(child)
   }
   if (context.signal.aborted) abort()
   else context.signal.addEventListener('abort', abort, { once: true })
@@ -65,6 +74,26 @@ async function runInProcess(child: ChildProcess, input: unknown, context: TaskCo
     return resultOf(await outcomeIn(child, context))
   } finally {
     context.signal.removeEventListener('abort', abort)
+    killUnlessItEnds(child)
+  }
+}
+
+function killUnlessItEnds(child: ChildProcess): void {
+  if (hasEnded(child)) return
+  const timer = setTimeout(() => killGroup(child), END_GRACE_MS)
+  child.once('exit', () => clearTimeout(timer))
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
+/** Windows knows no process groups: there, what a handler started outlives it. */
+function killGroup(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    child.kill('SIGKILL')
   }
 }
 
@@ -97,14 +126,17 @@ async function serve(
     case 'log':
       return context.log[message.level](message.message, message.fields)
     case 'publish': {
-      const answer = await context.publish(message.publication).then(
-        published => ({ ok: true, ...published }) satisfies PublishAnswer,
-        ({ name, message: text }: Error) =>
-          ({ ok: false, error: { name, message: text } }) satisfies PublishAnswer,
-      )
+      const answer = await context
+        .publish(message.publication)
+        .then(published => ({ ok: true, ...published }) satisfies PublishAnswer, refusedPublish)
       return deliver(child, { kind: 'published', call: message.call, answer })
     }
   }
+}
+
+function refusedPublish(error: Error): PublishAnswer {
+  const { name, message } = error
+  return { ok: false, error: { name, message }, ...(error instanceof BatonError && { code: error.code }) }
 }
 
 /** A process that has just died is reported by its exit; the failed send needs no second report. */

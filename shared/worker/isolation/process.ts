@@ -1,4 +1,6 @@
 import { inspect } from 'node:util'
+import { Worker as Thread } from 'node:worker_threads'
+import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/finish.ts'
 import type { TaskContext } from '../../define-task.ts'
 import type { Log, LogFields } from '../../ports.ts'
@@ -6,6 +8,7 @@ import { parsedInput } from '../../runtime/input-of.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../runtime/outcome.ts'
 import { refuseUnstorable } from '../../runtime/progress.ts'
 import { definitionsIn } from '../definitions-in.ts'
+import { endOwnGroup } from './end-own-group.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
 
 /**
@@ -29,7 +32,8 @@ process.on('message', (message: ToProcess) => {
 // Signals to the whole group (Ctrl-C, a service manager's stop) are for the worker, which ends its runs in order.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
-process.on('disconnect', () => process.exit(1))
+process.on('disconnect', endOwnGroup)
+new Thread(new URL('./watchdog.ts', import.meta.url)).unref()
 
 async function run(input: unknown, context: PlainContext): Promise<void> {
   const outcome = await outcomeOf(input, context)
@@ -60,11 +64,16 @@ function liveContext(): Omit<TaskContext, keyof PlainContext> {
         publishing.set(call, resolve)
         tell({ kind: 'publish', call, publication })
       })
-      if (!answer.ok) throw Object.assign(new Error(answer.error.message), { name: answer.error.name })
+      if (!answer.ok) throw refusal(answer)
       return { id: answer.id, created: answer.created }
     },
     log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
   }
+}
+
+function refusal({ error, code }: Extract<PublishAnswer, { ok: false }>): Error {
+  if (code !== undefined) return new BatonError(code, error.message)
+  return Object.assign(new Error(error.message), { name: error.name })
 }
 
 function line(level: keyof Log): (message: string, fields?: LogFields) => void {

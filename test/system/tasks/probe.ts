@@ -4,16 +4,21 @@ import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 
 const WAYS_TO_FAIL = ['throw', 'fatal', 'later', 'release', 'exit', 'memory', 'stray', 'uncaught'] as const
 
+/** A process may be told to fail more often than others. */
+const FAILURES_HERE = Number(process.env.PROBE_FAILURES ?? 0)
+
 /** A handler that does what its input says, and reports to a URL what happens to it. */
 export const probe = defineTask('probe', {
   input: z.strictObject({
-    /** Report URL; gets `{event, key, attempt, fence, pid}`. */
+    /** Report URL; gets `{event, key, attempt, fence, runId, pid}`. */
     report: z.string().optional(),
     sleepMs: z.int().default(0),
     /** Fails so often, then succeeds. */
     failures: z.int().default(0),
     how: z.enum(WAYS_TO_FAIL).default('throw'),
     ignoreSignal: z.boolean().default(false),
+    /** At its end, publishes a child with this key and the run's fence. */
+    child: z.string().optional(),
     result: z.unknown().optional(),
   }),
   heartbeatMs: 500,
@@ -26,7 +31,7 @@ export const probe = defineTask('probe', {
       if (input.report) await fetch(input.report, { method: 'POST', body }).catch(() => undefined)
     }
     await tell('started')
-    if (ctx.attempt <= input.failures) fail(input.how, ctx.attempt)
+    if (ctx.attempt <= FAILURES_HERE + input.failures) fail(input.how, ctx.attempt)
     if (input.sleepMs > 0) {
       const aborted = await sleepUnless(input.ignoreSignal ? undefined : ctx.signal, input.sleepMs)
       if (aborted) {
@@ -34,6 +39,10 @@ export const probe = defineTask('probe', {
         throw ctx.signal.reason
       }
     }
+    if (input.child)
+      await ctx
+        .publish({ type: 'clip', key: `${input.child}-${ctx.fence}`, input: {} })
+        .catch(() => tell('refused'))
     await tell('done')
     return input.result ?? { attempt: ctx.attempt, pid: process.pid }
   },

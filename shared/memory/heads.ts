@@ -1,0 +1,43 @@
+import type { Change, Guard } from '../core/change.ts'
+import type { Task } from '../core/task.ts'
+import type { Applied } from '../ports.ts'
+import { asStored } from './as-stored.ts'
+import { mergedTask } from './merged-task.ts'
+
+/** Heads in memory, and the conditional write. */
+export type MemoryHeads = {
+  get(id: string): Task | undefined
+  all(): Iterable<Task>
+  /** Writes the head of a change, its bodies apart, if its guard holds. */
+  write(change: Change): Applied
+}
+
+export function createMemoryHeads(): MemoryHeads {
+  const heads = new Map<string, Task>()
+  return {
+    get: id => heads.get(id),
+    all: () => heads.values(),
+    write: change => {
+      const { after, guard } = change
+      const current = heads.get(after.id)
+      if (!holds(guard, current)) return { applied: false, current }
+      const merged = asStored(current ? mergedTask(current, change) : after)
+      heads.set(after.id, merged)
+      return { applied: true, task: after.operation === 'beat' ? merged : after }
+    },
+  }
+}
+
+function holds(guard: Guard, current: Task | undefined): boolean {
+  switch (guard.kind) {
+    case 'absent':
+      return current === undefined
+    case 'revision': {
+      const { born, revision, leases } = guard
+      const isSeen = current?.born === born && current.revision === revision
+      return isSeen && leases.every(({ fence, leaseUntil }) => current.live[fence]?.leaseUntil === leaseUntil)
+    }
+    case 'live':
+      return current?.born === guard.born && current.live[guard.fence] !== undefined
+  }
+}

@@ -1,0 +1,24 @@
+import type { Task } from '../core/task.ts'
+import { planTasks } from './plan-tasks.ts'
+import type { PlanningSystem } from './system.ts'
+
+/** A task as one change of the stream left it, and where in the stream that change stands. */
+type TaskChange = { readonly task: Task; readonly position: string }
+
+/**
+ * Plans each task that changed; answers the positions of the changes that must come again. Of several changes of one
+ * task only the newest is planned, since a plan follows from the task alone. What is refused for what it is does not
+ * come again: one bad item must not block its shard.
+ */
+export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
+  const newest = new Map(changes.map(change => [change.task.id, change]))
+  const failures = await planTasks(
+    system,
+    [...newest.values()].map(({ task }) => task),
+  )
+  for (const failure of failures) {
+    if (failure.transient) system.log.warn('not planned yet', failure)
+    else system.log.error('not planned: its message is refused', failure)
+  }
+  return failures.filter(({ transient }) => transient).flatMap(({ id }) => newest.get(id)?.position ?? [])
+}

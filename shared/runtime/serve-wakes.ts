@@ -1,0 +1,48 @@
+import type { Wake } from '../ports.ts'
+import type { System } from './system.ts'
+import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
+
+/** A wake message as its queue delivered it. */
+type Received = { readonly messageId: string; readonly wake: Wake }
+
+/**
+ * Looks at tasks whose time has come, side by side, and dispatches far minutes; what of a minute is not done at `stopAt`
+ * goes on in a message of its own. Answers the ids of the messages that must come again.
+ */
+export async function serveWakes(
+  system: System,
+  received: readonly Received[],
+  stopAt: number,
+): Promise<string[]> {
+  const failed = await Promise.all([
+    lookAll(system, received),
+    ...received.map(one => wakeFar(system, one, stopAt)),
+  ])
+  return failed.flat()
+}
+
+async function lookAll(system: System, received: readonly Received[]): Promise<string[]> {
+  const looks = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'look' ? [{ messageId, look: wake.look }] : [],
+  )
+  if (looks.length === 0) return []
+  const failures = await wakeTasks(
+    system,
+    looks.map(({ look }) => look),
+  )
+  const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
+  for (const failure of failures) system.log.warn('look not done yet', failure)
+  return looks.filter(({ look }) => failedIds.has(look.id)).map(({ messageId }) => messageId)
+}
+
+async function wakeFar(system: System, { messageId, wake }: Received, stopAt: number): Promise<string[]> {
+  if (wake.kind === 'look') return []
+  try {
+    if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
+    else await wakeMinuteShard(system, wake.look, stopAt)
+    return []
+  } catch (error) {
+    system.log.warn('minute not dispatched yet', { error, messageId })
+    return [messageId]
+  }
+}

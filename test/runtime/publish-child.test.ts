@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { cancel } from '../../shared/core/operate.ts'
+import type { Task } from '../../shared/core/task.ts'
+import { defineTask, type TaskContext } from '../../shared/define-task.ts'
+import { runTask } from '../../shared/runtime/run-task.ts'
+import { changeOf, SECOND } from '../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../support/memory-system.ts'
+
+const CHILD = { type: 'resize', key: 'child' }
+
+/** What came of publishing a child within a run, once `meanwhile` has happened to the run; whether there is a child. */
+async function publishing(
+  meanwhile: (system: MemorySystem, task: Task, context: TaskContext) => Promise<unknown>,
+  stopping?: AbortSignal,
+) {
+  const system = aMemorySystem()
+  await registered(system)
+  const task = await stored(system, { key: 'parent' })
+  let published: unknown
+  const run = async (_input: unknown, context: TaskContext) => {
+    await meanwhile(system, task, context)
+    published = await context.publish(CHILD).catch((error: unknown) => error)
+  }
+  const definition = defineTask('resize', { input: z.unknown(), run })
+  let isOver = false
+  const running = runTask(system, task, { workerId: 'w1' }, { definition, ...(stopping && { stopping }) })
+  void running.then(() => {
+    isOver = true
+  })
+  for (let i = 0; i < 200 && !isOver; i++) await system.clock.advance(100)
+  await running
+  await system.clock.advance(0)
+  return { published, child: await system.tasks.head('resize:child') }
+}
+
+it('is published while its run lasts', async () => {
+  const { published, child } = await publishing(async () => undefined)
+
+  expect(published).toEqual({ id: 'resize:child', created: true })
+  expect(child?.state).toBe('open')
+})
+
+it('is refused once a heartbeat has found the run gone', async () => {
+  const { published, child } = await publishing(async (system, task, { signal }) => {
+    const head = await system.tasks.head(task.id)
+    if (head) await system.tasks.apply(changeOf(cancel(head, system.clock.now())))
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+  })
+
+  expect(published).toMatchObject({
+    name: 'BatonError',
+    code: 'refused',
+    message: 'resize:child is not published: the run is over: cancelled',
+  })
+  expect(child).toBeUndefined()
+})
+
+it('is refused of a process that wakes after its lease, before any of its timers', async () => {
+  const { published, child } = await publishing(async system => {
+    const wokeAt = system.clock.now() + 60 * SECOND
+    Object.assign(system.clock, { now: () => wokeAt })
+  })
+
+  expect(published).toMatchObject({ code: 'refused', message: expect.stringContaining('storage') })
+  expect(child).toBeUndefined()
+})

@@ -1,0 +1,104 @@
+import type { Wake } from '../../../shared/ports.ts'
+import { serveDispatches } from '../../../shared/runtime/serve-dispatches.ts'
+import { serveWakes } from '../../../shared/runtime/serve-wakes.ts'
+import { sweep } from '../../../shared/runtime/sweep.ts'
+import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
+import type { Queue, Received } from '../world/queue.ts'
+import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
+import type { Dispatched } from '../world/services.ts'
+import type { World } from '../world/world.ts'
+import { handlerIn, type Script } from './handlers.ts'
+
+const MAX_BATCH = 10
+const BATCHING_MS = 30
+/** Enough that no dispatch waits for a free one. */
+const MAX_EXECUTORS = 20
+/** As in the functions' entries. */
+const MARGIN_MS = { executor: 3_000, waker: 5_000 }
+
+/** An event source mapping: takes batches off a queue, one invocation each, and deletes what was served. */
+function feed<Body>(
+  world: World,
+  queue: Queue<Body>,
+  concurrency: number,
+  invoke: (batch: readonly Received<Body>[]) => Promise<readonly string[] | undefined>,
+): void {
+  let active = 0
+  let isLooking = false
+
+  const lookSoon = () => {
+    if (isLooking || active >= concurrency) return
+    isLooking = true
+    world.timeline.at(world.timeline.now() + BATCHING_MS, () => {
+      isLooking = false
+      const batch = queue.receive(MAX_BATCH)
+      if (batch.length === 0) return
+      active += 1
+      void serve(batch).finally(() => {
+        active -= 1
+        if (queue.visible() > 0) lookSoon()
+      })
+    })
+  }
+  const serve = async (batch: readonly Received<Body>[]) => {
+    const failed = await invoke(batch)
+    if (!failed) return
+    for (const one of batch) {
+      if (failed.includes(one.messageId)) queue.hide(one, 0)
+      else queue.delete(one)
+    }
+  }
+  queue.onVisible(lookSoon)
+}
+
+/** The waker behind its queue. */
+export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
+  feed(world, queue, 2, batch =>
+    sandboxes.invoke('waker', ({ system, endsAt }) =>
+      serveWakes(
+        system,
+        batch.map(({ messageId, body }) => ({ messageId, wake: body })),
+        endsAt - MARGIN_MS.waker,
+      ),
+    ),
+  )
+}
+
+/** The Lambda of a type behind its queue. An invocation is one worker. */
+export function runExecutor(
+  world: World,
+  {
+    type,
+    queue,
+    sandboxes,
+    script,
+  }: { type: string; queue: Queue<Dispatched>; sandboxes: Sandboxes; script: Script },
+): void {
+  feed(world, queue, MAX_EXECUTORS, batch =>
+    sandboxes.invoke(`lambda ${type}`, sandbox => execute(world, script, type, batch, sandbox)),
+  )
+}
+
+function execute(
+  world: World,
+  script: Script,
+  type: string,
+  batch: readonly Received<Dispatched>[],
+  { process, system, endsAt, requestId }: Sandbox,
+): Promise<string[]> {
+  return serveDispatches(
+    system,
+    batch.map(({ messageId, body }) => ({ messageId, seen: body.task })),
+    { workerId: requestId },
+    {
+      definition: handlerIn(world, process, script, type, () => requestId),
+      typeOf: cachedTypes(system),
+      stopAt: endsAt - MARGIN_MS.executor,
+    },
+  )
+}
+
+/** The sweeper's round. */
+export async function runSweep(sandboxes: Sandboxes): Promise<void> {
+  await sandboxes.invoke('sweeper', ({ system }) => sweep(system))
+}

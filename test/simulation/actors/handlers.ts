@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { defineTask, type TaskContext, type TaskDefinition } from '../../../shared/define-task.ts'
+import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
+import type { Act } from '../scenario.ts'
+import type { Process } from '../world/process.ts'
+import type { World } from '../world/world.ts'
+
+/** What the runs of each birth of a task do, one act after the other; when the acts are used up they succeed. */
+export type Script = {
+  /** The act of a run that begins now. */
+  next(input: unknown, idempotencyKey: string): Act
+}
+
+/** Input of a simulated task: what its runs do, and a number that tells one publish from another. */
+const INPUT = z.object({
+  nonce: z.number(),
+  acts: z.array(z.object({ ms: z.number(), end: z.string() })),
+})
+
+/** What a handler publishes itself has this one. */
+export const CHILD_NONCE = -2
+
+const SUCCEED: Act = { ms: 20, end: 'succeed' }
+
+export function createScript(): Script {
+  const begun = new Map<string, number>()
+  return {
+    next: (input, idempotencyKey) => {
+      const count = begun.get(idempotencyKey) ?? 0
+      begun.set(idempotencyKey, count + 1)
+      const parsed = INPUT.safeParse(input)
+      return (parsed.success ? (parsed.data.acts[count] as Act | undefined) : undefined) ?? SUCCEED
+    },
+  }
+}
+
+/** The handler of a type as it runs in a process: it tells that it began, and does what the script says. */
+export function handlerIn(
+  world: World,
+  process: Process,
+  script: Script,
+  type: string,
+  workerId: () => string,
+): TaskDefinition {
+  return defineTask(type, {
+    input: INPUT,
+    run: async (input, context) => {
+      const { taskId: id, fence, idempotencyKey } = context
+      const at = world.timeline.now()
+      world.history.tell({
+        at,
+        by: process.name,
+        what: 'began',
+        id,
+        fence,
+        workerId: workerId(),
+        input,
+        idempotencyKey,
+      })
+      const act = script.next(input, idempotencyKey)
+      world.history.note(at, process.name, () => `runs ${id} (fence ${fence}): ${act.end} after ${act.ms} ms`)
+      return perform(process, act, context)
+    },
+  }) as TaskDefinition
+}
+
+async function perform(
+  process: Process,
+  { ms, end }: Act,
+  { signal, fence, type, key, publish }: TaskContext,
+): Promise<unknown> {
+  if (end === 'hang') return new Promise(() => undefined)
+  await process.clock.sleep(ms, end === 'deaf' ? undefined : signal)
+  switch (end) {
+    case 'succeed':
+    case 'deaf':
+      return { by: fence }
+    case 'child':
+      return publish({ type, key: `${key}-child`, input: { nonce: CHILD_NONCE, acts: [] } })
+    case 'release':
+      return new Release()
+    case 'fail':
+      throw new Error('it did not work')
+    case 'fatal':
+      throw new Fatal('it never will')
+    case 'later':
+      throw new RetryLater(700)
+    case 'crash':
+      process.kill('its handler crashed')
+      return new Promise(() => undefined)
+  }
+}

@@ -1,0 +1,193 @@
+import type { Outcome } from '../../../shared/core/finish.ts'
+import { idempotencyKey } from '../../../shared/core/idempotency-key.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { HeldTask } from '../../../shared/runtime/held-task.ts'
+import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
+import { beatOverHttp, finishOverHttp } from '../../../shared/runtime/http-runs.ts'
+import type { Act, WorkerSetup } from '../scenario.ts'
+import type { Api } from '../world/api.ts'
+import { createProcess, type Process } from '../world/process.ts'
+import type { World } from '../world/world.ts'
+import type { Script } from './handlers.ts'
+import type { Host } from './standalone.ts'
+
+/** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
+type Client = {
+  readonly process: Process
+  readonly api: Api
+  readonly world: World
+  readonly setup: WorkerSetup
+  readonly script: Script
+}
+
+const RESTART_MS = 3_000
+const WAIT_MS = 5_000
+const PAUSE_MS = 500
+/** A word that was not answered is said again so often. */
+const MAX_TRIES = 4
+
+export function hostHttpWorker(
+  world: World,
+  setup: WorkerSetup,
+  { api, script }: { api: Api; script: Script },
+): Host {
+  const { timeline } = world
+  let starts = 0
+  let current: Process | undefined
+  let backAfterMs = RESTART_MS
+
+  const start = () => {
+    starts += 1
+    const process = createProcess(world, `${setup.workerId}-${starts}`)
+    current = process
+    process.onDeath(() => {
+      current = undefined
+      timeline.at(timeline.now() + backAfterMs, start)
+    })
+    void work({ process, api, world, setup, script })
+  }
+  const end = (why: string, afterMs: number) => {
+    backAfterMs = afterMs
+    current?.kill(why)
+    backAfterMs = RESTART_MS
+  }
+  timeline.at(timeline.now() + setup.startsAt, start)
+
+  return {
+    kill: afterMs => end('killed from outside', afterMs),
+    stop: (_drainMs, afterMs) => end('gone', afterMs),
+    freeze: forMs => current?.freeze(forMs),
+    resize: () => {},
+  }
+}
+
+async function work(client: Client): Promise<void> {
+  const { process, api, setup } = client
+  let running = 0
+  for (let request = 1; process.isAlive(); request++) {
+    const limit = setup.concurrency - running
+    try {
+      const answer =
+        limit > 0
+          ? await api.request(process, 'claims', (system, workers) =>
+              claimOverHttp(system, claimRequest(setup, limit, `${process.name}-${request}`), workers),
+            )
+          : undefined
+      for (const held of answer?.ok ? answer.claims : []) {
+        running += 1
+        void runHeld(client, held).finally(() => {
+          running -= 1
+        })
+      }
+    } catch {
+      // No answer: what was claimed meanwhile is lost with its lease, or found again under the request's id.
+    }
+    await process.clock.sleep(PAUSE_MS)
+  }
+}
+
+function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, requestId: string) {
+  return {
+    types,
+    claimer: { workerId, ...(version !== undefined && { version }) },
+    limit,
+    requestId,
+    waitMs: WAIT_MS,
+  }
+}
+
+async function runHeld(client: Client, { task, run, input }: HeldTask): Promise<void> {
+  const { process, world, script, setup } = client
+  const key = idempotencyKey(task)
+  const at = world.timeline.now()
+  world.history.tell({
+    at,
+    by: process.name,
+    what: 'began',
+    id: task.id,
+    fence: run.fence,
+    workerId: setup.workerId,
+    input,
+    idempotencyKey: key,
+  })
+  const act = script.next(input, key)
+  world.history.note(
+    at,
+    process.name,
+    () => `runs ${task.id} (fence ${run.fence}): ${act.end} after ${act.ms} ms`,
+  )
+  const over = new AbortController()
+  void beat(client, task, run.fence, over)
+  await process.clock.sleep(
+    act.end === 'hang' ? Number.MAX_SAFE_INTEGER : act.ms,
+    act.end === 'deaf' ? undefined : over.signal,
+  )
+  if (act.end === 'crash') return process.kill('its program crashed')
+  await sayUntilHeard(client, task, run.fence, outcomeOf(act, run.fence))
+  over.abort()
+}
+
+/** Beats until the run is over; stops when it is told that the run is gone. */
+async function beat(
+  { process, api }: Client,
+  task: Task,
+  fence: number,
+  over: AbortController,
+): Promise<void> {
+  while (!over.signal.aborted) {
+    await process.clock.sleep(Math.min(task.options.heartbeatMs, task.options.leaseMs / 2), over.signal)
+    if (over.signal.aborted) return
+    const reference = { taskId: task.id, born: task.born, fence }
+    const answer = await api
+      .request(process, `beat ${task.id}`, system => beatOverHttp(system, reference))
+      .catch(() => undefined)
+    if (answer && !answer.ok) over.abort()
+  }
+}
+
+function outcomeOf({ end }: Act, fence: number): Outcome {
+  const error = { name: 'Error', message: 'it did not work' }
+  switch (end) {
+    case 'fail':
+      return { outcome: 'fail', error }
+    case 'later':
+      return { outcome: 'fail', error, retryInMs: 700 }
+    case 'fatal':
+      return { outcome: 'fail', error, fatal: true }
+    case 'release':
+      return { outcome: 'release' }
+    default:
+      return { outcome: 'succeed', result: { by: fence } }
+  }
+}
+
+async function sayUntilHeard(
+  { process, api, world }: Client,
+  task: Task,
+  fence: number,
+  outcome: Outcome,
+): Promise<void> {
+  const reference = { taskId: task.id, born: task.born, fence }
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    try {
+      const answer = await api.request(process, `${outcome.outcome} ${task.id}`, system =>
+        finishOverHttp(system, reference, outcome),
+      )
+      if (answer.ok) {
+        const at = world.timeline.now()
+        world.history.tell({
+          at,
+          by: process.name,
+          what: 'accepted',
+          id: task.id,
+          born: task.born,
+          fence,
+          word: outcome.outcome,
+        })
+      }
+      return
+    } catch {
+      await process.clock.sleep(PAUSE_MS)
+    }
+  }
+}

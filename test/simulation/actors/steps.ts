@@ -1,0 +1,91 @@
+import type { Json } from '../../../shared/core/json.ts'
+import { cancelTask, patchTask, removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
+import { publish } from '../../../shared/runtime/publish.ts'
+import { handlerDeployed, handlerGone } from '../../../shared/runtime/register-type.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Act, Step } from '../scenario.ts'
+import { type Api, NoAnswer } from '../world/api.ts'
+import type { Answer } from '../world/history.ts'
+import { createProcess } from '../world/process.ts'
+import type { World } from '../world/world.ts'
+import type { Host } from './standalone.ts'
+
+/** Whom steps are about. */
+export type Stage = {
+  readonly api: Api
+  readonly hosts: ReadonlyMap<string, Host>
+  /** Takes the queue of a type and its consumer away, and brings both back after so long. */
+  readonly withdraw: (type: string, forMs: number) => void
+}
+
+const PAUSE_MS = 1_000
+/** Whoever gets no answer asks again so often. */
+const MAX_TRIES = 6
+
+/** Does a step at its time; the answer, if somebody outside gets one, is told to the history. */
+export function perform(world: World, stage: Stage, step: Step, number: number): void {
+  const host = 'workerId' in step ? stage.hosts.get(step.workerId) : undefined
+  switch (step.do) {
+    case 'kill-worker':
+      host?.kill(step.backAfterMs)
+      break
+    case 'freeze-worker':
+      host?.freeze(step.forMs)
+      break
+    case 'stop-worker':
+      host?.stop(step.drainMs, step.backAfterMs)
+      break
+    case 'resize-worker':
+      host?.resize(step.concurrency)
+      break
+    default:
+      void ask(world, stage, step, number)
+  }
+}
+
+type Request = Exclude<Step, { readonly workerId: string }>
+
+/** Asks until there is an answer, as a careful caller does: every operation may be repeated. */
+async function ask(world: World, stage: Stage, step: Request, number: number): Promise<void> {
+  const client = createProcess(world, `caller ${number}`)
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    try {
+      const answer = await stage.api.request(client, step.do, system => operate(system, stage, step))
+      world.history.tell({ at: world.timeline.now(), by: client.name, what: 'answer', step, answer })
+      return
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error
+      await client.clock.sleep(PAUSE_MS)
+    }
+  }
+}
+
+async function operate(system: PlanningSystem, stage: Stage, step: Request): Promise<Answer> {
+  switch (step.do) {
+    case 'publish':
+      return publish(system, { ...step.request, input: { nonce: step.nonce, acts: asJson(step.acts) } })
+    case 'cancel':
+      return cancelTask(system, step.id)
+    case 'remove':
+      return removeTask(system, step.id)
+    case 'restart':
+      return restartTask(system, step.id, step.clean)
+    case 'patch':
+      return patchTask(system, step.id, step.changes)
+    case 'deploy':
+      await handlerDeployed(system, step.type, {
+        kind: 'handler',
+        defaults: step.defaults,
+        shards: step.shards,
+      })
+      return { ok: true }
+    case 'withdraw':
+      await handlerGone(system, step.type)
+      stage.withdraw(step.type, step.forMs)
+      return { ok: true }
+  }
+}
+
+function asJson(acts: readonly Act[]): Json {
+  return acts.map(({ ms, end }) => ({ ms, end }))
+}

@@ -1,0 +1,96 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { ManualClock } from '../../shared/memory/clock.ts'
+import { CALM, type Scenario, type Weather } from './scenario.ts'
+import { createProcess, type Process } from './world/process.ts'
+import { createServices, type Services } from './world/services.ts'
+import { createTable, type Table } from './world/table.ts'
+import { createWorld, START, type World } from './world/world.ts'
+
+/** A simulated world without actors, for a test that calls it itself: time runs only while the test waits for it. */
+export type DrivenWorld = {
+  readonly world: World
+  readonly clock: ManualClock
+  readonly table: Table
+  readonly services: Services
+  /** What the world noted: who died, what got lost. */
+  readonly notes: readonly string[]
+  /** A process that waits by itself. */
+  process(name?: string): Process
+  /** The same ports, but whoever awaits an answer lets time run until it is there. */
+  driven<Ports extends object>(ports: Ports): Ports
+  /** Lets time run until this has an answer. */
+  until<T>(answer: Promise<T>): Promise<T>
+}
+
+type Parts = { readonly weather?: Partial<Weather>; readonly calmAt?: number; readonly startsAt?: number }
+
+/** Nothing that a test waits for takes longer: a century. */
+const MOST_MS = 100 * 366 * 24 * 60 * 60_000
+
+export async function createDrivenWorld({
+  weather = {},
+  calmAt = Number.POSITIVE_INFINITY,
+  startsAt = START,
+}: Parts = {}): Promise<DrivenWorld> {
+  const notes: string[] = []
+  const scenario: Scenario = {
+    seed: 1,
+    weather: { ...CALM, ...weather },
+    calmAt,
+    afterwardsMs: 0,
+    types: [],
+    workers: [],
+    steps: [],
+  }
+  const world = createWorld(scenario, {
+    tell: () => undefined,
+    note: (_at, by, text) => void notes.push(`${by} ${text()}`),
+  })
+  const { timeline } = world
+  const table = createTable(world, () => undefined)
+  const services = createServices(world, {
+    table,
+    schedules: () => {
+      throw new Error('nobody schedules anything here')
+    },
+  })
+  await timeline.run(startsAt)
+
+  let awaited = 0
+  let running = Promise.resolve()
+  const runWhileAwaited = async () => {
+    // Some answers need no time at all.
+    await turn()
+    if (awaited > 0) await timeline.run(timeline.now() + MOST_MS, () => awaited === 0)
+  }
+  const until = <T>(answer: Promise<T>): Promise<T> => {
+    awaited += 1
+    if (awaited === 1) running = running.then(runWhileAwaited)
+    return answer.finally(() => {
+      awaited -= 1
+    })
+  }
+  const sleep = (ms: number) => new Promise<void>(resolve => timeline.at(timeline.now() + ms, resolve))
+
+  return {
+    world,
+    notes,
+    table,
+    services,
+    process: (name = 'a process') => createProcess(world, name),
+    until,
+    driven: ports => {
+      const methods = Object.entries(ports).map(([name, does]) => [
+        name,
+        (...args: unknown[]) => until(does(...args)),
+      ])
+      return Object.fromEntries(methods)
+    },
+    clock: {
+      now: () => Math.floor(timeline.now()),
+      sleep: ms => until(sleep(ms)),
+      advance: ms => until(sleep(ms)),
+      sleepers: () => awaited,
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { PartialOptions } from '../../shared/core/options.ts'
+import { createSeededChance } from '../../shared/memory/chance.ts'
+import { createDice, type Dice } from './generate/dice.ts'
+import { generateSteps } from './generate/steps.ts'
+import {
+  CALM,
+  type Scenario,
+  type ServedBy,
+  type TypeSetup,
+  type Weather,
+  type WorkerSetup,
+} from './scenario.ts'
+
+/**
+ * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
+ * all, so that rare pairs of them meet in some seeds undisturbed by the rest.
+ */
+export function generate(seed: number): Scenario {
+  const dice = createDice(createSeededChance(seed))
+  const weather = dice.odds(0.1) ? CALM : badWeather(dice)
+  const types = typeSetups(dice)
+  const workers = types.flatMap(setup => workerSetups(dice, setup))
+  const spanMs = dice.between(5_000, 40_000)
+  return {
+    seed,
+    weather,
+    calmAt: spanMs + dice.between(5_000, 30_000),
+    types,
+    workers,
+    afterwardsMs: dice.odds(0.04) ? AFTERWARDS_MS : 0,
+    steps: generateSteps(dice, { types, workers, spanMs, isCalm: weather === CALM }),
+  }
+}
+
+/** Longer than any message can be delayed. */
+const AFTERWARDS_MS = 20 * 60_000
+
+const SERVED_BY: readonly ServedBy[] = ['lambda', 'workers', 'http']
+
+function typeSetups(dice: Dice): TypeSetup[] {
+  const drawn = dice.some(SERVED_BY, 0.5)
+  const servers = drawn.length > 0 ? drawn : [dice.pick(SERVED_BY)]
+  return servers.map(servedBy => ({
+    type: `by-${servedBy}`,
+    servedBy,
+    defaults: defaultsOf(dice),
+    shards: dice.between(1, 3),
+  }))
+}
+
+function defaultsOf(dice: Dice): PartialOptions {
+  return dice.odds(0.5) ? {} : { leaseMs: dice.between(2_000, 10_000), heartbeatMs: dice.between(400, 1_500) }
+}
+
+/** A Lambda scales by itself. The first worker of a type has the highest version, so that there is one for every task. */
+function workerSetups(dice: Dice, { type, servedBy }: TypeSetup): WorkerSetup[] {
+  if (servedBy === 'lambda') return []
+  return dice.many(1, 3, index => ({
+    kind: servedBy === 'http' ? 'http' : 'standalone',
+    workerId: `${servedBy === 'http' ? 'h' : 'w'}${index + 1}`,
+    types: [type],
+    concurrency: dice.between(1, 4),
+    ...((index === 0 || dice.odds(0.3)) && { version: index === 0 ? '2.0' : '1.5' }),
+    startsAt: dice.odds(0.8) ? 0 : dice.between(0, 20_000),
+  }))
+}
+
+/** Each kind is there in half of the seeds, mild in most of those. */
+function badWeather(dice: Dice): Weather {
+  const share = (mild: number, wild: number) => (dice.odds(0.5) ? 0 : dice.odds(0.8) ? mild : wild)
+  return {
+    refused: share(0.02, 0.2),
+    answerLost: share(0.02, 0.15),
+    slow: share(0.02, 0.2),
+    death: share(0.002, 0.02),
+    freeze: share(0.001, 0.01),
+    messageLost: share(0.05, 0.5),
+    messageDoubled: share(0.1, 0.6),
+    messageLate: share(0.1, 0.6),
+    streamGap: share(0.05, 0.3),
+    streamAgain: share(0.1, 0.5),
+    staleIndex: share(0.2, 0.8),
+    scheduleOff: share(0.2, 0.8),
+    skewMs: share(500, 2_000),
+  }
+}

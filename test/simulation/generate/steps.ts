@@ -1,0 +1,189 @@
+import type { PartialOptions, Retry } from '../../../shared/core/options.ts'
+import type { PatchRequest } from '../../../shared/runtime/operate-task.ts'
+import type { Act, Step, TypeSetup, WorkerSetup } from '../scenario.ts'
+import type { Dice } from './dice.ts'
+
+/** What a scenario has that steps can be about. */
+export type Cast = {
+  readonly types: readonly TypeSetup[]
+  readonly workers: readonly WorkerSetup[]
+  readonly spanMs: number
+  /** Nobody disturbs anything from outside. */
+  readonly isCalm: boolean
+}
+
+/** Inputs that a patch brings have this one. */
+export const PATCHED_NONCE = -1
+
+type Publish = Extract<Step, { readonly do: 'publish' }>
+
+const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8']
+
+/** Publishes on a few keys, and in most scenarios operators who interfere with them, by time. */
+export function generateSteps(dice: Dice, cast: Cast): Step[] {
+  const keys = KEYS.slice(0, dice.between(2, KEYS.length))
+  const isFar = dice.odds(0.02)
+  const publishes = dice.many(3, 12, nonce => publish(dice, cast, { keys, nonce, isFar }))
+  const ids = [...new Set(publishes.map(({ request }) => `${request.type}:${request.key}`))]
+  const kinds = cast.isCalm ? [] : dice.some([operation, ofWorker, deployment], 0.6)
+  const others = kinds.flatMap(kind => dice.many(1, 6, () => kind(dice, cast, ids)).flat())
+  return [...publishes, ...others].sort((a, b) => a.at - b.at)
+}
+
+function publish(
+  dice: Dice,
+  cast: Cast,
+  { keys, nonce, isFar }: { keys: readonly string[]; nonce: number; isFar: boolean },
+): Publish {
+  const setup = dice.pick(cast.types)
+  const given = options(dice, cast, setup)
+  return {
+    do: 'publish',
+    at: dice.between(100, cast.spanMs),
+    nonce,
+    request: {
+      type: setup.type,
+      key: dice.pick(keys),
+      ...(dice.odds(0.4) && { delayMs: delay(dice, isFar) }),
+      ...(dice.odds(0.3) && { priority: dice.between(-5, 5) }),
+      ...(dice.odds(0.2) && { userId: 'u1' }),
+      ...(dice.odds(0.4) && { ifExists: dice.pick(['keep', 'update', 'reject', 'restart'] as const) }),
+      ...(dice.odds(0.2) && {
+        clean: dice.pick([['failed'], ['succeeded'], ['failed', 'succeeded']] as const),
+      }),
+      options: given,
+    },
+    acts: dice.many(0, 4, () => act(dice, given)),
+  }
+}
+
+function delay(dice: Dice, isFar: boolean): number {
+  if (isFar && dice.odds(0.5)) return dice.between(890_000, 1_500_000)
+  return dice.odds(0.7) ? dice.between(1, 6_000) : dice.between(6_000, 40_000)
+}
+
+/** What is asked for must be possible: as many workers as must succeed, of a version that one of them has. */
+function options(dice: Dice, cast: Cast, setup: TypeSetup): PartialOptions {
+  const workers = cast.workers.filter(({ types }) => types.includes(setup.type))
+  const most = setup.servedBy === 'lambda' ? 3 : workers.length
+  const concurrency = dice.odds(0.3) ? dice.between(1, most) : 1
+  const leaseMs = dice.between(1_500, 12_000)
+  return {
+    leaseMs,
+    heartbeatMs: dice.between(300, Math.floor(leaseMs / 2)),
+    ...(concurrency > 1 && { concurrency }),
+    ...(workers.length > 0 && dice.odds(0.25) && { workerIds: listed(dice, workers, concurrency) }),
+    ...(concurrency === 1 && workers.length > 0 && dice.odds(0.1) && { minWorkerVersion: '2.0' }),
+    ...(dice.odds(0.25) && { timeoutMs: dice.between(500, 6_000) }),
+    ...(dice.odds(0.15) && { deadlineMs: dice.between(3_000, 40_000) }),
+    ...(dice.odds(0.7) && { retry: retry(dice) }),
+  }
+}
+
+/** The first worker is always among them: it has the version that every task accepts. */
+function listed(dice: Dice, workers: readonly WorkerSetup[], least: number): string[] {
+  const ids = workers.map(({ workerId }) => workerId)
+  return ids.filter((_, index) => index < least || dice.odds(0.4))
+}
+
+function retry(dice: Dice): Partial<Retry> {
+  return {
+    maxRetries: dice.between(0, 5),
+    backoff: dice.pick(['exponential', 'fixed', 'fibonacci'] as const),
+    delayMs: dice.between(50, 2_000),
+    maxDelayMs: dice.between(2_000, 8_000),
+    ...(dice.odds(0.3) && { jitter: 0.5 }),
+    ...(dice.odds(0.3) && { scope: 'worker' as const }),
+    ...(dice.odds(0.1) && { localRetries: 1 }),
+  }
+}
+
+const ENDS: readonly Act['end'][] = [
+  'succeed',
+  'succeed',
+  'fail',
+  'fail',
+  'fatal',
+  'later',
+  'release',
+  'crash',
+  'deaf',
+  'child',
+]
+
+/** Only a task that has a limit may hang: heartbeats keep any other for ever, as they should. */
+function act(dice: Dice, { timeoutMs, deadlineMs }: PartialOptions): Act {
+  const isLimited = timeoutMs !== undefined || deadlineMs !== undefined
+  const end = isLimited && dice.odds(0.15) ? 'hang' : dice.pick(ENDS)
+  return { end, ms: dice.odds(0.7) ? dice.between(1, 800) : dice.between(800, 15_000) }
+}
+
+/** An operator, or a publisher with a change of mind. */
+function operation(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
+  const at = dice.between(100, cast.spanMs)
+  const id = dice.pick(ids)
+  switch (dice.pick(['cancel', 'remove', 'restart', 'patch', 'patch'] as const)) {
+    case 'cancel':
+      return [{ at, do: 'cancel', id }]
+    case 'remove':
+      return [{ at, do: 'remove', id }]
+    case 'restart':
+      return [
+        {
+          at,
+          do: 'restart',
+          id,
+          clean: dice.pick([['failed'], ['succeeded'], ['failed', 'succeeded']] as const),
+        },
+      ]
+    case 'patch':
+      return [{ at, do: 'patch', id, changes: changes(dice, cast, id) }]
+  }
+}
+
+function changes(dice: Dice, cast: Cast, id: string): PatchRequest {
+  const workers = cast.workers.filter(({ types }) => types.some(type => id.startsWith(`${type}:`)))
+  const leaseMs = dice.between(1_500, 12_000)
+  const given: PartialOptions = {
+    ...(dice.odds(0.4) && { heartbeatMs: dice.between(300, 2_000) }),
+    ...(dice.odds(0.4) && { leaseMs }),
+    ...(dice.odds(0.2) && { retry: { maxRetries: dice.between(0, 5) } }),
+    ...(workers.length > 0 && dice.odds(0.4) && { workerIds: listed(dice, workers, 1) }),
+    ...(dice.odds(0.2) && { concurrency: 1 }),
+    ...(dice.odds(0.1) && { deadlineMs: dice.between(3_000, 40_000) }),
+  }
+  return {
+    ...(dice.odds(0.3) && { delayMs: dice.between(0, 8_000) }),
+    ...(dice.odds(0.2) && { priority: dice.between(-5, 5) }),
+    ...(dice.odds(0.2) && { input: { nonce: PATCHED_NONCE, acts: [] } }),
+    options: given,
+  }
+}
+
+/** Somebody stops, kills, freezes or resizes a worker. */
+function ofWorker(dice: Dice, cast: Cast): Step[] {
+  if (cast.workers.length === 0) return []
+  const { workerId } = dice.pick(cast.workers)
+  const at = dice.between(100, cast.spanMs)
+  const backAfterMs = dice.between(100, 20_000)
+  switch (dice.pick(['kill', 'stop', 'freeze', 'resize'] as const)) {
+    case 'kill':
+      return [{ at, do: 'kill-worker', workerId, backAfterMs }]
+    case 'stop':
+      return [{ at, do: 'stop-worker', workerId, drainMs: dice.between(0, 5_000), backAfterMs }]
+    case 'freeze':
+      return [{ at, do: 'freeze-worker', workerId, forMs: dice.between(100, 30_000) }]
+    case 'resize':
+      return [{ at, do: 'resize-worker', workerId, concurrency: dice.between(1, 5) }]
+  }
+}
+
+/** A type's handler is deployed anew, or taken away for a while. */
+function deployment(dice: Dice, cast: Cast): Step[] {
+  const { type, servedBy } = dice.pick(cast.types)
+  if (servedBy === 'http') return []
+  const at = dice.between(100, cast.spanMs)
+  if (dice.odds(0.4)) return [{ at, do: 'withdraw', type, forMs: dice.between(500, 20_000) }]
+  const defaults = { leaseMs: dice.between(2_000, 10_000), heartbeatMs: dice.between(400, 1_500) }
+  return [{ at, do: 'deploy', type, defaults, shards: dice.between(1, 4) }]
+}

@@ -1,0 +1,70 @@
+import { describe } from 'vitest'
+import type { Inbox, TaskStore } from '../../shared/ports.ts'
+import { inboxContract, type TriedInbox } from '../contract/inbox.ts'
+import { storesContract } from '../contract/task-store.ts'
+import { NOW } from '../support/a-task.ts'
+import type { Stores } from '../support/dynamo-stores.ts'
+import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
+
+/** In calm weather the simulated services keep what DynamoDB and SQS promise. */
+
+/** By then an index shows what was written, and a queue hands out what was sent. */
+const SETTLED_MS = 31
+
+async function simulatedStores(): Promise<Stores> {
+  const driver = await createDrivenWorld({ startsAt: NOW })
+  const { driven, clock } = driver
+  const { tasks, types, records, targets, workers } = driver.services.systemFor(driver.process())
+  return {
+    clock,
+    tasks: afterLag(driver, driven(tasks)),
+    types: driven(types),
+    records: driven(records),
+    targets: driven(targets),
+    workers: driven(workers),
+  }
+}
+
+/** What is read eventually consistently may be old by a moment; the contract asks for what shows after it. */
+function afterLag({ clock }: DrivenWorld, tasks: TaskStore): TaskStore {
+  const lag = () => clock.advance(SETTLED_MS)
+  return {
+    ...tasks,
+    heads: async ids => {
+      await lag()
+      return tasks.heads(ids)
+    },
+    page: async query => {
+      await lag()
+      return tasks.page(query)
+    },
+    count: async range => {
+      await lag()
+      return tasks.count(range)
+    },
+  }
+}
+
+async function simulatedInbox(): Promise<TriedInbox> {
+  const driver = await createDrivenWorld()
+  const { driven, clock, services } = driver
+  const process = driver.process()
+  const { messages } = services.systemFor(process)
+  const inbox = driven(services.inboxFor(process))
+  services.addQueue('resize')
+  return {
+    clock,
+    inbox: {
+      receive: async (...args: Parameters<Inbox['receive']>) =>
+        (await inbox.receive(...args)).map(delivery => ({ ...driven(delivery), task: delivery.task })),
+    },
+    put: async task => {
+      await driven(messages).dispatch([{ task, delaySeconds: 0 }])
+      await clock.advance(SETTLED_MS)
+    },
+  }
+}
+
+describe('the stores of a simulated world', () => storesContract(simulatedStores))
+
+describe('the queues of a simulated world', () => inboxContract(simulatedInbox))

@@ -1,0 +1,25 @@
+import type { Task } from '../../../shared/core/task.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
+
+/** A promise of the system, as something that watches a run; an answer says how it was broken. */
+export type Invariant = {
+  /** The promise, as a sentence. */
+  readonly name: string
+  watch(scenario: Scenario): {
+    on?(happening: Happening): string | undefined
+    /** Once nothing happens any more. */
+    atEnd?(heads: readonly Task[]): string | undefined
+  }
+}
+
+/** An invariant of single writes. */
+export function ofWrites(
+  name: string,
+  judge: (write: Extract<Happening, { what: 'write' }>) => string | undefined,
+): Invariant {
+  return {
+    name,
+    watch: () => ({ on: happening => (happening.what === 'write' ? judge(happening) : undefined) }),
+  }
+}

@@ -1,0 +1,88 @@
+import { endedRuns } from '../../../shared/core/task.ts'
+import { CALM, type Scenario } from '../scenario.ts'
+import { START } from '../world/world.ts'
+import type { Invariant } from './invariant.ts'
+
+/** A look comes half a second after the lease's end, rounded up to whole seconds, and takes a few calls. */
+const LOST_WITHIN_MS = 2_000
+/** Dispatches are rounded down, and their rest is waited out. */
+const CLAIMED_WITHIN_MS = 500
+/** The sweeper's two minutes, its round of one more, a pause of 90 s after a crash, and as much again for full slots. */
+const REPAIRED_WITHIN_MS = 6 * 60_000
+/** Longer than any message can be delayed, and a little. */
+const QUIET_AFTER_MS = 17 * 60_000
+
+/** Promises about time: where nothing goes wrong things are prompt, and what went wrong is repaired soon. */
+export const OF_TIME: readonly Invariant[] = [
+  {
+    name: 'in calm weather a lost run is on record two seconds after the end of its lease',
+    watch: ({ weather }) => ({
+      on: happening => {
+        if (weather !== CALM || happening.what !== 'write') return undefined
+        const { before, after, at } = happening
+        const lost = endedRuns(after).filter(({ fence, state }) => state === 'lost' && before?.live[fence])
+        const late = lost
+          .map(({ fence }) => at - (before?.live[fence]?.leaseUntil ?? at))
+          .find(ms => ms > LOST_WITHIN_MS)
+        return late === undefined
+          ? undefined
+          : `a run of ${after.id} was recorded as lost ${Math.round(late)} ms after its lease`
+      },
+    }),
+  },
+  {
+    name: 'in calm weather a Lambda claims its tasks within half a second of their due time',
+    watch: scenario => ({
+      on: happening => {
+        if (!isUndisturbed(scenario) || happening.what !== 'write') return undefined
+        const { before, after, at } = happening
+        if (after.operation !== 'claim' || !before || after.type !== 'by-lambda') return undefined
+        const late = at - Math.max(before.dueAt, before.updatedAt)
+        return late > CLAIMED_WITHIN_MS ? `${after.id} was claimed ${Math.round(late)} ms late` : undefined
+      },
+    }),
+  },
+  {
+    name: 'once it is calm, whatever was lost is repaired within minutes',
+    watch: ({ calmAt }) => ({
+      on: happening => {
+        if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
+        const { before, after, at } = happening
+        const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, START + calmAt)
+        return waited > REPAIRED_WITHIN_MS
+          ? `${after.id} waited ${Math.round(waited / 1_000)} s for its claim`
+          : undefined
+      },
+    }),
+  },
+  {
+    name: 'nothing is sent any more about tasks that are over',
+    watch: ({ afterwardsMs }) => {
+      const open = new Set<string>()
+      let lastWrite = Number.POSITIVE_INFINITY
+      return {
+        on: happening => {
+          if (afterwardsMs === 0) return undefined
+          if (happening.what === 'write') {
+            lastWrite = happening.at
+            if (happening.after.state === 'open') open.add(happening.after.id)
+            else open.delete(happening.after.id)
+          }
+          const waited = happening.at - lastWrite
+          const isTooLate = happening.what === 'sent' && open.size === 0 && waited > QUIET_AFTER_MS
+          return isTooLate
+            ? `a message went to queue ${happening.queue} ${Math.round(waited / 1_000)} s after the last write`
+            : undefined
+        },
+      }
+    },
+  },
+]
+
+/** Nobody dies there, from outside or by a crash of its own. */
+function isUndisturbed({ weather, steps }: Scenario): boolean {
+  return (
+    weather === CALM &&
+    steps.every(step => step.do === 'publish' && step.acts.every(({ end }) => end !== 'crash'))
+  )
+}

@@ -1,0 +1,168 @@
+import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task.ts'
+import { versionSuffices } from '../../../shared/core/worker-version.ts'
+import { CHILD_NONCE } from '../actors/handlers.ts'
+import { PATCHED_NONCE } from '../generate/steps.ts'
+import type { Happening } from '../world/history.ts'
+import type { Invariant } from './invariant.ts'
+
+type Write = Extract<Happening, { readonly what: 'write' }>
+
+/** Of one run: the first, and one local retry where the scenario asks for it. */
+const MOST_BEGINNINGS = 2
+
+/** Promises about runs: who may have them, what counts, and what their workers were told. */
+export const OF_RUNS: readonly Invariant[] = [
+  {
+    name: 'only an allowed worker claims',
+    watch: ({ workers }) => {
+      const versions = new Map(workers.map(({ workerId, version }) => [workerId, version]))
+      return {
+        on: happening => {
+          const run = claimIn(happening)
+          if (!run) return undefined
+          const { before, after } = happening as Write
+          const { workerIds, minWorkerVersion } = after.options
+          if (workerIds.length > 0 && !workerIds.includes(run.workerId))
+            return `${run.workerId} claimed ${after.id}, which lists ${workerIds}`
+          if (!versionSuffices(versions.get(run.workerId), minWorkerVersion))
+            return `${run.workerId} is too old for ${after.id}`
+          const hasSucceeded =
+            before &&
+            before.born === after.born &&
+            successes(before).some(({ workerId }) => workerId === run.workerId)
+          return hasSucceeded ? `${run.workerId} claimed ${after.id} again after its success` : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'every failed or lost run costs a retry, and no other does; what a deadline ends has no use for one',
+    watch: () => {
+      const costs = new Map<string, number>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          const birth = `${after.id} ${after.born}`
+          const spent = (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
+          costs.set(birth, spent)
+          const isOver = after.state === 'removed' || after.operation === 'expire'
+          if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
+          return `${after.operation} left ${after.id} with ${after.failures} failures after ${spent} failed and lost runs`
+        },
+      }
+    },
+  },
+  {
+    name: 'no run begins once the retry budget is spent',
+    watch: () => ({
+      on: happening => {
+        const run = claimIn(happening)
+        if (!run) return undefined
+        const { after } = happening as Write
+        const { retry } = after.options
+        const spent = retry.scope === 'task' ? after.failures : (after.failuresBy[run.workerId] ?? 0)
+        return spent > retry.maxRetries
+          ? `${after.id} was claimed after ${spent} failures of ${retry.maxRetries} retries`
+          : undefined
+      },
+    }),
+  },
+  {
+    name: 'a run that disappears has ended on record',
+    watch: () => ({
+      on: happening => {
+        if (happening.what !== 'write') return undefined
+        const { before, after } = happening
+        if (!before || before.born !== after.born || after.state === 'removed') return undefined
+        const missing = liveRuns(before).find(({ fence }) => !after.live[fence] && !after.ended[fence])
+        return missing && `run ${missing.fence} of ${after.id} is gone without an end`
+      },
+    }),
+  },
+  {
+    name: 'a word that was accepted over HTTP stands on record',
+    watch: () => {
+      const ends = new Map<string, string>()
+      return {
+        on: happening => {
+          if (happening.what === 'write') {
+            const { before, after } = happening
+            for (const run of endedNow(before, after)) ends.set(`${after.born} ${run.fence}`, run.state)
+          }
+          if (happening.what !== 'accepted') return undefined
+          const recorded = ends.get(`${happening.born} ${happening.fence}`)
+          const expected = { succeed: 'succeeded', fail: 'failed', release: 'released' }[happening.word]
+          return recorded === expected
+            ? undefined
+            : `'${happening.word}' of ${happening.id} was accepted, but the run is ${recorded}`
+        },
+      }
+    },
+  },
+  {
+    name: 'a handler begins once per run and local retry, by the worker that claimed it, with an input that was given',
+    watch: ({ steps }) => {
+      const claims = new Map<string, string>()
+      const begun = new Map<string, number>()
+      const nonces = new Set(
+        steps.flatMap(step =>
+          step.do === 'publish' ? `${step.request.type}:${step.request.key} ${step.nonce}` : [],
+        ),
+      )
+      return {
+        on: happening => {
+          const run = claimIn(happening)
+          if (run) claims.set(`${(happening as Write).after.id} ${run.fence}`, run.workerId)
+          if (happening.what !== 'began') return undefined
+          const { id, fence, workerId, input } = happening
+          const name = `${id} ${fence}`
+          if (claims.get(name) !== workerId)
+            return `${workerId} runs ${id} under fence ${fence}, which it did not claim`
+          const nonce = (input as { readonly nonce?: number }).nonce
+          const isGiven = nonce === PATCHED_NONCE || nonce === CHILD_NONCE || nonces.has(`${id} ${nonce}`)
+          if (!isGiven) return `${id} runs with an input of another task`
+          const times = (begun.get(name) ?? 0) + 1
+          begun.set(name, times)
+          return times > MOST_BEGINNINGS
+            ? `the handler of ${id} began ${times} times under fence ${fence}`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'a task has succeeded exactly when as many different workers have as it asks for',
+    watch: () => ({
+      on: happening => {
+        if (happening.what !== 'write' || happening.after.state === 'removed') return undefined
+        const { after } = happening
+        const workers = new Set(successes(after).map(({ workerId }) => workerId))
+        const isEnough = workers.size >= after.options.concurrency
+        if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
+        if (after.state === 'succeeded' && !isEnough)
+          return `${after.id} succeeded with ${workers.size} of ${after.options.concurrency}`
+        return after.state === 'open' && isEnough
+          ? `${after.id} is open with ${workers.size} of ${after.options.concurrency}`
+          : undefined
+      },
+    }),
+  },
+]
+
+/** The run that a write began, if it is a claim. */
+function claimIn(happening: Happening) {
+  if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
+  const { before, after } = happening
+  return liveRuns(after).find(({ fence }) => !before?.live[fence])
+}
+
+/** Runs that were live before a write and have ended with it. */
+function endedNow(before: Task | undefined, after: Task) {
+  if (!before || before.born !== after.born) return []
+  return endedRuns(after).filter(({ fence }) => before.live[fence])
+}
+
+function isCostly({ state }: { readonly state: string }): boolean {
+  return state === 'failed' || state === 'lost'
+}

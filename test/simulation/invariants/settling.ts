@@ -1,0 +1,40 @@
+import { type Claimer, claim } from '../../../shared/core/claim.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Invariant } from './invariant.ts'
+
+/** What must hold once the weather has been calm for long. */
+export const OF_THE_END: readonly Invariant[] = [
+  {
+    name: 'no invocation fails but by an outage',
+    watch: () => ({
+      on: happening =>
+        happening.what === 'surprise' ? `${happening.by} failed: ${happening.error}` : undefined,
+    }),
+  },
+  {
+    name: 'every accepted task reaches a final status, or waits for a worker that is not there',
+    watch: scenario => ({
+      atEnd: heads => {
+        const open = heads.find(task => !isAtRest(task, scenario))
+        return (
+          open &&
+          `${open.id} is still open: due ${new Date(open.dueAt).toISOString()}, ${Object.keys(open.live).length} live runs, ${open.failures} failures`
+        )
+      },
+    }),
+  },
+]
+
+const LAMBDA: Claimer = { workerId: 'an invocation yet to come' }
+
+/** Whether nothing more can happen to the task by itself: it is over, or no worker of the scenario may ever take it. */
+export function isAtRest(task: Task, { types, workers }: Scenario): boolean {
+  if (task.state !== 'open') return true
+  if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
+  const isByLambda = types.some(({ type, servedBy }) => type === task.type && servedBy === 'lambda')
+  const claimers: readonly Claimer[] = isByLambda
+    ? [LAMBDA]
+    : workers.filter(worker => worker.types.includes(task.type))
+  return claimers.every(claimer => !claim(task, claimer, Number.MAX_SAFE_INTEGER).ok)
+}

@@ -1,0 +1,62 @@
+import { endedRuns, liveRuns, successes } from '../../../shared/core/task.ts'
+import { type Invariant, ofWrites } from './invariant.ts'
+
+/** Promises that can be seen in each single write. */
+export const OF_WRITES: readonly Invariant[] = [
+  ofWrites('no two live runs of one worker on one task', ({ after }) => {
+    const workers = liveRuns(after).map(({ workerId }) => workerId)
+    const twin = workers.find((workerId, index) => workers.indexOf(workerId) < index)
+    return twin && `${twin} holds two runs of ${after.id}`
+  }),
+  ofWrites('fences and revisions grow', ({ before, after }) => {
+    if (!before) return undefined
+    const isBeat = after.operation === 'beat'
+    if (after.fence < before.fence)
+      return `the fence of ${after.id} fell from ${before.fence} to ${after.fence}`
+    if (after.revision !== before.revision + (isBeat ? 0 : 1)) {
+      return `${after.operation} led ${after.id} from revision ${before.revision} to ${after.revision}`
+    }
+    const isNewRun = liveRuns(after).find(({ fence }) => !before.live[fence])
+    return isNewRun && isNewRun.fence <= before.fence
+      ? `${after.id} handed out fence ${isNewRun.fence} again`
+      : undefined
+  }),
+  ofWrites('no more successes and runs than the task asks for', ({ before, after }) => {
+    const taken = successes(after).length + liveRuns(after).length
+    const wasTaken = before ? successes(before).length + liveRuns(before).length : 0
+    const isMore = after.operation === 'claim' && taken > after.options.concurrency && taken > wasTaken
+    return isMore ? `${after.id} has ${taken} runs and successes for ${after.options.concurrency}` : undefined
+  }),
+  ofWrites('a run that has ended never changes again', ({ before, after }) => {
+    if (!before || before.born !== after.born) return undefined
+    const revived = liveRuns(after).find(({ fence }) => before.ended[fence])
+    if (revived) return `run ${revived.fence} of ${after.id} lives again`
+    const changed = endedRuns(before).find(({ fence, state }) => {
+      const now = after.ended[fence]
+      return now !== undefined && now.state !== state
+    })
+    return (
+      changed &&
+      `run ${changed.fence} of ${after.id} was ${changed.state}, then ${after.ended[changed.fence]?.state}`
+    )
+  }),
+  ofWrites('a final status changes only by an explicit restart, publish or removal', ({ before, after }) => {
+    if (!before || before.state === 'open' || before.state === after.state) return undefined
+    const isExplicit = ['restart', 'publish', 'remove', 'update'].includes(after.operation)
+    return isExplicit
+      ? undefined
+      : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
+  }),
+  ofWrites('no claim before the task is due by the claimer’s clock', ({ before, after, clock }) => {
+    if (after.operation !== 'claim' || !before) return undefined
+    return before.dueAt > clock ? `${after.id} was claimed ${before.dueAt - clock} ms early` : undefined
+  }),
+  ofWrites('a run is lost only once its lease has ended', ({ before, after, clock }) => {
+    const lost = endedRuns(after).filter(({ fence, state }) => state === 'lost' && before?.live[fence])
+    const early = lost.find(({ fence }) => (before?.live[fence]?.leaseUntil ?? 0) > clock)
+    return (
+      early &&
+      `run ${early.fence} of ${after.id} was judged lost ${(before?.live[early.fence]?.leaseUntil ?? 0) - clock} ms early`
+    )
+  }),
+]

@@ -1,0 +1,41 @@
+import type { Task } from '../../shared/core/task.ts'
+import { INVARIANTS } from './invariants/all.ts'
+import { isAtRest } from './invariants/settling.ts'
+import type { Scenario } from './scenario.ts'
+import type { Happening } from './world/history.ts'
+
+/** A promise that was broken, and how. */
+export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }
+
+/** Holds what happens against every invariant. */
+export type Judge = {
+  tell(happening: Happening): void
+  /** Whether nothing more can happen to any task by itself. */
+  isSettled(heads: Iterable<Task>): boolean
+  end(heads: Iterable<Task>, at: number): void
+  /** Something was thrown that nobody caught. */
+  surprised(error: unknown, at: number): void
+  broken(): Verdict | undefined
+}
+
+/** A promise of every line of code. */
+const NO_SURPRISES = 'the code throws nothing by surprise'
+
+export function createJudge(scenario: Scenario): Judge {
+  const watches = INVARIANTS.map(({ name, watch }) => ({ name, ...watch(scenario) }))
+  let verdict: Verdict | undefined
+  const rule = (invariant: string, at: number, message: string | undefined) => {
+    if (message !== undefined) verdict ??= { invariant, message, at }
+  }
+  return {
+    tell: happening => {
+      for (const { name, on } of watches) rule(name, happening.at, on?.(happening))
+    },
+    isSettled: heads => [...heads].every(task => isAtRest(task, scenario)),
+    end: (heads, at) => {
+      for (const { name, atEnd } of watches) rule(name, at, atEnd?.([...heads]))
+    },
+    surprised: (error, at) => rule(NO_SURPRISES, at, String(error)),
+    broken: () => verdict,
+  }
+}

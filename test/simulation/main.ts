@@ -1,0 +1,68 @@
+import { parseArguments } from './arguments.ts'
+import { generate } from './generate.ts'
+import { type BrokenSeed, playSeeds, type Tally } from './play-seeds.ts'
+import { reportOf } from './report.ts'
+import { simulate } from './simulate.ts'
+
+/** `npm run simulate`. */
+
+const BROKEN = 1
+const WRONG_USE = 2
+const PROGRESS_MS = 3_000
+
+const request = parseArguments(process.argv.slice(2))
+if ('mistake' in request) {
+  console.error(request.mistake)
+  process.exitCode = WRONG_USE
+} else {
+  const broken = 'seed' in request ? await playOne(request) : await playRange(request)
+  if (broken) {
+    console.log(`\n${await reportOf(broken)}`)
+    process.exitCode = BROKEN
+  }
+}
+
+async function playOne({
+  seed,
+  isTraced,
+}: {
+  seed: number
+  isTraced: boolean
+}): Promise<BrokenSeed | undefined> {
+  // Where things were thrown is worth its time to whoever reads a trace.
+  if (!isTraced) Error.stackTraceLimit = 0
+  const { broken, events, virtualMs } = await simulate(generate(seed), {
+    trace: isTraced ? console.log : undefined,
+  })
+  console.log(textOf({ seeds: 1, events, virtualMs, broken: broken ? [{ seed, verdict: broken }] : [] }))
+  return broken && { seed, verdict: broken }
+}
+
+async function playRange(range: { from: number; count: number }): Promise<BrokenSeed | undefined> {
+  Error.stackTraceLimit = 0
+  const begunAt = performance.now()
+  const seconds = () => (performance.now() - begunAt) / 1_000
+  let told = begunAt
+  const onProgress = (tally: Tally) => {
+    if (performance.now() - told < PROGRESS_MS) return
+    told = performance.now()
+    tell(`${tally.seeds} of ${range.count} seeds, ${Math.round(tally.seeds / seconds())} a second`)
+  }
+  const tally = await playSeeds({ ...range, onProgress })
+  tell('')
+  console.log(
+    `${textOf(tally)}, in ${seconds().toFixed(1)} s (${Math.round(tally.seeds / seconds())} a second)`,
+  )
+  return tally.broken[0]
+}
+
+/** On a terminal each word replaces the last. */
+function tell(progress: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${progress.padEnd(60)}\r`)
+  else if (progress) console.error(progress)
+}
+
+function textOf({ seeds, events, virtualMs, broken }: Tally): string {
+  const hours = (virtualMs / 3_600_000).toFixed(1)
+  return `${seeds} ${seeds === 1 ? 'seed' : 'seeds'}, ${events} events, ${hours} virtual hours, ${broken.length} broken`
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { generate } from './generate.ts'
+import { PLANTED } from './planted/all.ts'
+import { simulate } from './simulate.ts'
+
+/** A fault that so many scenarios do not show would not be found in time. */
+const SEEDS = 200
+
+describe('the invariants notice that', () => {
+  it.each(PLANTED.map(planted => [planted.name, planted] as const))(
+    '%s',
+    { timeout: 120_000 },
+    async (_name, planted) => {
+      let seed = 1
+      while (seed <= SEEDS && !(await simulate(generate(seed), { planted })).broken) seed += 1
+
+      expect(seed, 'seeds until it is noticed').toBeLessThanOrEqual(SEEDS)
+    },
+  )
+})

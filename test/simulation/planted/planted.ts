@@ -1,0 +1,13 @@
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Table } from '../world/table.ts'
+
+/**
+ * A fault that is put into a simulated system on purpose, to see that the invariants notice it: it stands between the
+ * code and one of its ports, and does there what the code would do if it had the fault.
+ */
+export type Planted = {
+  /** What the system does wrong, as a sentence. */
+  readonly name: string
+  /** The ports with the fault in them; all processes have it. */
+  spoil(system: PlanningSystem, table: Table): PlanningSystem
+}

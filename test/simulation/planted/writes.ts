@@ -1,0 +1,98 @@
+import type { Change } from '../../../shared/core/change.ts'
+import type { Operation, Task } from '../../../shared/core/task.ts'
+import type { Applied } from '../../../shared/ports.ts'
+import type { Table } from '../world/table.ts'
+import type { Planted } from './planted.ts'
+
+type Apply = (change: Change) => Promise<Applied>
+
+/** Faults in how transitions are written. */
+export const IN_WRITES: readonly Planted[] = [
+  inWrites(
+    'a finish skips the fence check',
+    (apply, table) => change =>
+      isOneOf(change, ['succeed', 'fail', 'release']) ? writeAnyway(apply, table, change) : apply(change),
+  ),
+  inWrites(
+    'a claim trusts what it was shown, and sets no condition',
+    (apply, table) => change =>
+      isOneOf(change, ['claim']) ? writeAnyway(apply, table, change) : apply(change),
+  ),
+  inWrites('a lost lease is renewed', (apply, table) => async change => {
+    const applied = await apply(change)
+    return !applied.applied && isOneOf(change, ['beat']) ? writeAnyway(apply, table, change) : applied
+  }),
+  inWrites(
+    'a write bumps no revision',
+    apply => change =>
+      change.before && change.after.operation !== 'beat'
+        ? apply({ ...change, after: { ...change.after, revision: change.before.revision } })
+        : apply(change),
+  ),
+  inWrites('a failed condition counts as success', apply => async change => {
+    const applied = await apply(change)
+    return applied.applied ? applied : { applied: true, task: change.after }
+  }),
+  inWrites('the answer comes before the write', apply => async change => {
+    void apply(change).catch(() => undefined)
+    return { applied: true, task: change.after }
+  }),
+  inWrites(
+    'a run is judged lost whatever its lease is meanwhile',
+    apply => change =>
+      change.guard.kind === 'revision'
+        ? apply({ ...change, guard: { ...change.guard, leases: [] } })
+        : apply(change),
+  ),
+  inWrites(
+    'a lost run costs no retry',
+    apply => change =>
+      apply({ ...change, after: { ...change.after, failures: change.after.failures - lostNow(change) } }),
+  ),
+  inWrites(
+    'a restart keeps the birth',
+    apply => change =>
+      change.before && change.after.operation === 'restart'
+        ? apply({ ...change, after: { ...change.after, born: change.before.born } })
+        : apply(change),
+  ),
+  inWrites(
+    'a cancel is forgotten',
+    apply => change =>
+      isOneOf(change, ['cancel']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
+  ),
+  inWrites(
+    'a claim keeps the fence',
+    apply => change =>
+      change.before && isOneOf(change, ['claim'])
+        ? apply({ ...change, after: { ...change.after, fence: change.before.fence } })
+        : apply(change),
+  ),
+]
+
+function inWrites(name: string, spoilt: (apply: Apply, table: Table) => Apply): Planted {
+  return {
+    name,
+    spoil: (system, table) => ({
+      ...system,
+      tasks: { ...system.tasks, apply: spoilt(system.tasks.apply, table) },
+    }),
+  }
+}
+
+function isOneOf({ after }: Change, operations: readonly Operation[]): boolean {
+  return operations.includes(after.operation)
+}
+
+/** Writes on whatever stands there, as a write without a condition would. */
+function writeAnyway(apply: Apply, table: Table, change: Change): Promise<Applied> {
+  const head = table.head(change.after.id)
+  if (!head) return apply(change)
+  const { born, revision } = head
+  return apply({ ...change, guard: { kind: 'revision', born, revision, leases: [] } })
+}
+
+function lostNow({ before, after }: Change): number {
+  const wasLive = (run: Task['ended'][string]) => before?.live[run.fence] !== undefined
+  return Object.values(after.ended).filter(run => run.state === 'lost' && wasLive(run)).length
+}

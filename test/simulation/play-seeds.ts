@@ -1,0 +1,69 @@
+import { availableParallelism } from 'node:os'
+import type { Verdict } from './judge.ts'
+import { startPlayer } from './player.ts'
+import type { Played } from './simulate.ts'
+
+export type BrokenSeed = { readonly seed: number; readonly verdict: Verdict }
+
+/** What playing seeds has come to. */
+export type Tally = {
+  readonly seeds: number
+  readonly events: number
+  readonly virtualMs: number
+  /** In order. */
+  readonly broken: readonly BrokenSeed[]
+}
+
+export type Seeds = {
+  readonly from: number
+  readonly count: number
+  /** As soon as so many are broken, no further seed is begun. */
+  readonly mostBroken?: number
+  readonly onProgress?: (tally: Tally) => void
+  /** What each thread runs. */
+  readonly program?: URL
+}
+
+const PROGRAM = new URL('./seed-thread.ts', import.meta.url)
+
+/**
+ * Plays seeds on all cores. They are begun in order and finished once begun, so that the first broken one is the same
+ * every time.
+ */
+export async function playSeeds({
+  from,
+  count,
+  mostBroken = 1,
+  onProgress,
+  program = PROGRAM,
+}: Seeds): Promise<Tally> {
+  let begun = 0
+  let tally: Tally = { seeds: 0, events: 0, virtualMs: 0, broken: [] }
+
+  const next = () => {
+    if (begun >= count || tally.broken.length >= mostBroken) return undefined
+    begun += 1
+    return from + begun - 1
+  }
+  const playOn = async () => {
+    const player = startPlayer(program)
+    for (let seed = next(); seed !== undefined; seed = next()) {
+      const played = await player.play(seed)
+      tally = plus(tally, seed, played)
+      onProgress?.(tally)
+    }
+    await player.end()
+  }
+  await Promise.all(Array.from({ length: Math.min(count, availableParallelism()) }, playOn))
+  return { ...tally, broken: tally.broken.slice(0, mostBroken) }
+}
+
+function plus(tally: Tally, seed: number, { broken, events, virtualMs }: Played): Tally {
+  const all = broken ? [...tally.broken, { seed, verdict: broken }] : tally.broken
+  return {
+    seeds: tally.seeds + 1,
+    events: tally.events + events,
+    virtualMs: tally.virtualMs + virtualMs,
+    broken: all.toSorted((a, b) => a.seed - b.seed),
+  }
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { generate } from './generate.ts'
+import type { Planted } from './planted/planted.ts'
+import type { BrokenSeed } from './play-seeds.ts'
+import { COMES_TO_AN_END } from './player.ts'
+import { reportOf } from './report.ts'
+import { simulate } from './simulate.ts'
+
+/** Every task of a scenario of some size meets this sooner or later. */
+const UNKIND: Planted = {
+  name: 'a finished task is an error',
+  spoil: system => ({
+    ...system,
+    tasks: {
+      ...system.tasks,
+      apply: async change => {
+        if (change.after.state === 'succeeded') void Promise.reject(new Error('who would have thought'))
+        return system.tasks.apply(change)
+      },
+    },
+  }),
+}
+
+async function firstBroken(planted: Planted): Promise<BrokenSeed> {
+  for (let seed = 1; ; seed++) {
+    const { broken } = await simulate(generate(seed), { planted })
+    if (broken) return { seed, verdict: broken }
+  }
+}
+
+describe('the report of a broken seed', () => {
+  it('tells the promise, the smallest scenario, its history, and how to repeat it', async () => {
+    const broken = await firstBroken(UNKIND)
+
+    const report = await reportOf(broken, UNKIND)
+
+    const lines = report.split('\n')
+    expect(lines[0]).toMatch(
+      /^Seed \d+ is broken: the code throws nothing by surprise — Error: who would have thought, at [\d.]+ s$/,
+    )
+    expect(lines.filter(line => /^ +[\d.]+ {2}publish /.test(line))).toHaveLength(1)
+    expect(report).toContain('the weather is calm')
+    expect(report).toMatch(/IS ANSWERED publish[\s\S]*BEGINS[\s\S]*CATCHES Error: who would have thought/)
+    expect(lines.at(-1)).toBe(`To repeat this: npm run simulate -- --seed ${broken.seed} --trace`)
+  })
+
+  it('is the same every time', async () => {
+    const broken = await firstBroken(UNKIND)
+
+    expect(await reportOf(broken, UNKIND)).toBe(await reportOf(broken, UNKIND))
+  })
+
+  it('does not play again what was the end of its thread', async () => {
+    const verdict = { invariant: COMES_TO_AN_END, message: 'its thread exited with code 9', at: 0 }
+
+    expect(await reportOf({ seed: 3, verdict })).toBe(
+      'Seed 3 is broken: a seed plays to its end — its thread exited with code 9',
+    )
+  })
+})

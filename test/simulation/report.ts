@@ -1,0 +1,43 @@
+import { generate } from './generate.ts'
+import type { Verdict } from './judge.ts'
+import type { Planted } from './planted/planted.ts'
+import type { BrokenSeed } from './play-seeds.ts'
+import { COMES_TO_AN_END } from './player.ts'
+import type { Scenario } from './scenario.ts'
+import { sentencesOf } from './sentences.ts'
+import { shrink } from './shrink.ts'
+import { simulate } from './simulate.ts'
+import { START } from './world/world.ts'
+
+/** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
+export async function reportOf({ seed, verdict }: BrokenSeed, planted?: Planted): Promise<string> {
+  if (verdict.invariant === COMES_TO_AN_END) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
+  const scenario = await shrink(generate(seed), verdict, smaller => simulate(smaller, { planted }))
+  const { broken, lines } = await traced(scenario, planted)
+  return [
+    `Seed ${seed} is broken: ${sentenceOf(verdict)}`,
+    '',
+    'The smallest scenario that breaks the same promise:',
+    sentencesOf(scenario),
+    '',
+    'Its history:',
+    ...lines,
+    broken ? `It breaks the promise: ${sentenceOf(broken)}` : 'Played by itself it breaks no promise.',
+    '',
+    `To repeat this: npm run simulate -- --seed ${seed} --trace`,
+  ].join('\n')
+}
+
+async function traced(
+  scenario: Scenario,
+  planted: Planted | undefined,
+): Promise<{ readonly broken: Verdict | undefined; readonly lines: readonly string[] }> {
+  const lines: string[] = []
+  const { broken } = await simulate(scenario, { trace: line => lines.push(line), planted })
+  return { broken, lines }
+}
+
+function sentenceOf({ invariant, message, at }: Verdict): string {
+  const when = at > START ? `, at ${((at - START) / 1_000).toFixed(3)} s` : ''
+  return `${invariant} — ${message}${when}`
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { playSeeds } from './play-seeds.ts'
+import { reportOf } from './report.ts'
+
+/** The most that two quiet cores play in a minute. */
+const SEEDS = 2_000
+/** Beyond a minute for machines that are slower, and for the shrinking of a broken seed. */
+const TIMEOUT_MS = 600_000
+
+it(
+  `keeps every promise in ${SEEDS} simulated runs`,
+  async () => {
+    const { seeds, broken } = await playSeeds({ from: 1, count: SEEDS })
+
+    const [first] = broken
+    if (first) expect.fail(await reportOf(first))
+    expect(seeds).toBe(SEEDS)
+  },
+  TIMEOUT_MS,
+)

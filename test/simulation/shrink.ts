@@ -1,0 +1,141 @@
+import type { Verdict } from './judge.ts'
+import { CALM, type Scenario, type Step, type Weather } from './scenario.ts'
+import type { Played } from './simulate.ts'
+
+export type Play = (scenario: Scenario) => Promise<Pick<Played, 'broken' | 'events'>>
+
+/** A shrink is bounded by what it plays, not by time, so that it repeats itself exactly. */
+type Bounds = { readonly plays: number; readonly events: number }
+
+const BOUNDS: Bounds = { plays: 400, events: 6_000_000 }
+
+/** `calmAt` is found to this. */
+const CALM_STEP_MS = 1_000
+
+/** Whether a smaller scenario still breaks the same promise; then it is the one to go on with. */
+type Keep = (smaller: Scenario) => Promise<boolean>
+
+type Pass = (scenario: Scenario, keep: Keep) => Promise<Scenario>
+
+/** Makes a scenario smaller, part by part, as long as the same promise stays broken. */
+export async function shrink(
+  scenario: Scenario,
+  { invariant }: Verdict,
+  play: Play,
+  bounds: Bounds = BOUNDS,
+): Promise<Scenario> {
+  const tried = new Set([JSON.stringify(scenario)])
+  let plays = 0
+  let events = 0
+  const keep: Keep = async smaller => {
+    const text = JSON.stringify(smaller)
+    const isSpent = plays >= bounds.plays || events >= bounds.events
+    if (isSpent || tried.has(text) || !isServed(smaller)) return false
+    tried.add(text)
+    plays += 1
+    const played = await play(smaller)
+    events += played.events
+    return played.broken?.invariant === invariant
+  }
+  for (let smallest = scenario; ; ) {
+    const before = smallest
+    for (const pass of PASSES) smallest = await pass(smallest, keep)
+    if (smallest === before) return smallest
+  }
+}
+
+/** What costs most to play goes first. */
+const PASSES: readonly Pass[] = [
+  (scenario, keep) => fewer(scenario.steps, steps => ({ ...scenario, steps }), keep, scenario),
+  (scenario, keep) => fewer(scenario.workers, workers => ({ ...scenario, workers }), keep, scenario),
+  (scenario, keep) => fewer(scenario.types, types => ({ ...scenario, types }), keep, scenario),
+  milder,
+  calmEarlier,
+  nothingAfterwards,
+  shorterActs,
+]
+
+/** Takes parts out of a list: all of them, halves, quarters, and so on down to single ones. */
+async function fewer<Part>(
+  all: readonly Part[],
+  withParts: (parts: readonly Part[]) => Scenario,
+  keep: Keep,
+  scenario: Scenario,
+): Promise<Scenario> {
+  let parts = all
+  let smallest = scenario
+  for (let size = parts.length; size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < parts.length; ) {
+      const rest = parts.toSpliced(from, size)
+      const smaller = withParts(rest)
+      if (await keep(smaller)) {
+        parts = rest
+        smallest = smaller
+      } else {
+        from += size
+      }
+    }
+  }
+  return smallest
+}
+
+/** Ends misfortunes of whole kinds. */
+function milder(scenario: Scenario, keep: Keep): Promise<Scenario> {
+  const kinds = Object.entries(scenario.weather).filter(([, share]) => share > 0)
+  const withKinds = (left: readonly (readonly [string, number])[]) => {
+    const weather: Weather = { ...CALM, ...Object.fromEntries(left) }
+    return { ...scenario, weather }
+  }
+  return fewer(kinds, withKinds, keep, scenario)
+}
+
+/** Halves the time until which things may go wrong, from above and below. */
+async function calmEarlier(scenario: Scenario, keep: Keep): Promise<Scenario> {
+  let smallest = scenario
+  let tooEarly = -1
+  while (smallest.calmAt - tooEarly > CALM_STEP_MS) {
+    const calmAt = tooEarly < 0 ? 0 : Math.floor((smallest.calmAt + tooEarly) / 2)
+    const smaller = { ...smallest, calmAt }
+    if (await keep(smaller)) smallest = smaller
+    else tooEarly = calmAt
+    if (smallest.calmAt === 0) break
+  }
+  return smallest
+}
+
+async function nothingAfterwards(scenario: Scenario, keep: Keep): Promise<Scenario> {
+  const smaller = { ...scenario, afterwardsMs: 0 }
+  return (await keep(smaller)) ? smaller : scenario
+}
+
+async function shorterActs(scenario: Scenario, keep: Keep): Promise<Scenario> {
+  let smallest = scenario
+  for (const [position, step] of scenario.steps.entries()) {
+    if (step.do !== 'publish') continue
+    const current = smallest
+    const withActs = (acts: typeof step.acts): Scenario => ({
+      ...current,
+      steps: current.steps.with(position, { ...step, acts }),
+    })
+    smallest = await fewer(step.acts, withActs, keep, current)
+  }
+  return smallest
+}
+
+/**
+ * Whether every type that steps are about is there, and has somebody to serve it: without, tasks wait for ever, which
+ * would break a promise for another reason.
+ */
+function isServed({ steps, types, workers }: Scenario): boolean {
+  return steps.map(typeOf).every(name => {
+    if (name === undefined) return true
+    const servedBy = types.find(({ type }) => type === name)?.servedBy
+    return servedBy === 'lambda' || (servedBy && workers.some(worker => worker.types.includes(name)))
+  })
+}
+
+function typeOf(step: Step): string | undefined {
+  if ('request' in step) return step.request.type
+  if ('type' in step) return step.type
+  return 'id' in step ? step.id.split(':')[0] : undefined
+}

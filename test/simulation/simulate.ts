@@ -1,0 +1,190 @@
+import type { Task } from '../../shared/core/task.ts'
+import { changeType } from '../../shared/runtime/change-type.ts'
+import { handlerDeployed } from '../../shared/runtime/register-type.ts'
+import type { PlanningSystem } from '../../shared/runtime/system.ts'
+import { runExecutor, runSweep, runWaker } from './actors/functions.ts'
+import { createScript } from './actors/handlers.ts'
+import { hostHttpWorker } from './actors/http-worker.ts'
+import { hostStandalone } from './actors/standalone.ts'
+import { perform } from './actors/steps.ts'
+import { createJudge, type Verdict } from './judge.ts'
+import type { Planted } from './planted/planted.ts'
+import type { Scenario, TypeSetup } from './scenario.ts'
+import { createApi } from './world/api.ts'
+import type { Happening } from './world/history.ts'
+import { createProcess, type Process } from './world/process.ts'
+import { createSandboxes } from './world/sandboxes.ts'
+import { createSchedules, type Schedules } from './world/schedules.ts'
+import { createServices } from './world/services.ts'
+import { createStream } from './world/stream.ts'
+import { onSurprise } from './world/surprises.ts'
+import { createTable } from './world/table.ts'
+import { createWorld, START, type World } from './world/world.ts'
+
+export type Played = {
+  /** The first promise that was broken; undefined when all held. */
+  readonly broken: Verdict | undefined
+  readonly events: number
+  readonly virtualMs: number
+}
+
+/** Once it is calm, everything must have settled within this time. */
+const SETTLING_MS = 45 * 60_000
+const TIMEOUT_MS = { machinery: 30_000, executor: 120_000 }
+
+/** Plays a scenario to its end, or until a promise is broken. `trace` is told everything, as text. */
+export async function simulate(
+  scenario: Scenario,
+  {
+    trace,
+    planted,
+  }: { readonly trace?: ((line: string) => void) | undefined; readonly planted?: Planted | undefined } = {},
+): Promise<Played> {
+  const judge = createJudge(scenario)
+  const happened = (happening: Happening) => {
+    trace?.(lineOf(happening))
+    judge.tell(happening)
+  }
+  const world = createWorld(scenario, {
+    tell: happened,
+    note: (at, by, text) => trace?.(lineOf({ at, by, what: 'note', text: text() })),
+  })
+  const surprised = (error: unknown) => {
+    const at = world.timeline.now()
+    trace?.(lineOf({ at, by: 'nobody', what: 'note', text: `CATCHES ${stackOf(error)}` }))
+    judge.surprised(error, at)
+  }
+  const nothingMore = onSurprise(surprised)
+  try {
+    const heads = build(world, happened, planted)
+    const isOver = () => judge.broken() !== undefined
+    await world.timeline.run(START + scenario.calmAt, isOver)
+    await world.timeline.run(
+      START + scenario.calmAt + SETTLING_MS,
+      () => isOver() || judge.isSettled(heads()),
+    )
+    if (!isOver() && scenario.afterwardsMs > 0) {
+      await world.timeline.run(world.timeline.now() + scenario.afterwardsMs, isOver)
+    }
+    judge.end(heads(), world.timeline.now())
+  } catch (error) {
+    surprised(error)
+  } finally {
+    nothingMore()
+  }
+  return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
+}
+
+/** Puts the system together and sets the stage; answers how to see its tasks. */
+function build(
+  world: World,
+  happened: (happening: Happening) => void,
+  planted: Planted | undefined,
+): () => Iterable<Task> {
+  const { scenario, timeline } = world
+  let schedules: Schedules | undefined
+  const writes = (before: Task | undefined, after: Task, by: Process) => {
+    happened({ at: timeline.now(), by: by.name, what: 'write', before, after, clock: by.clock.now() })
+    if (after.operation !== 'beat') stream.push(after)
+  }
+  const table = createTable(world, writes)
+  const services = createServices(world, {
+    table,
+    schedules: () => {
+      if (!schedules) throw new Error('no scheduler yet')
+      return schedules
+    },
+  })
+  const systemFor = (process: Process) => {
+    const system = services.systemFor(process)
+    return planted ? planted.spoil(system, table) : system
+  }
+  const machinery = createSandboxes(world, { timeoutMs: TIMEOUT_MS.machinery, systemFor })
+  const executors = createSandboxes(world, { timeoutMs: TIMEOUT_MS.executor, systemFor })
+  const stream = createStream(world, machinery)
+  const script = createScript()
+  const api = createApi(machinery)
+  schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
+  schedules.everyMinute(() => void runSweep(machinery))
+  runWaker(world, services.wakes, machinery)
+
+  void register(services.systemFor(createProcess(world, 'deployment')), scenario.types)
+  const deploy = ({ type, servedBy }: TypeSetup) => {
+    if (servedBy === 'http') return
+    const queue = services.addQueue(type)
+    if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
+  }
+  const withdraw = (name: string, forMs: number) => {
+    const setup = scenario.types.find(({ type }) => type === name)
+    if (!setup) return
+    services.removeQueue(name)
+    timeline.at(timeline.now() + forMs, () => {
+      deploy(setup)
+      void register(services.systemFor(createProcess(world, `deployment of ${name}`)), [setup])
+    })
+  }
+  scenario.types.forEach(deploy)
+  const hosts = new Map(
+    scenario.workers.map(setup => [
+      setup.workerId,
+      setup.kind === 'http'
+        ? hostHttpWorker(world, setup, { api, script })
+        : hostStandalone(world, setup, { systemFor, inboxFor: services.inboxFor, script }),
+    ]),
+  )
+  scenario.steps.forEach((step, number) => {
+    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw }, step, number))
+  })
+  return table.heads
+}
+
+/** The types are there before anything else is; a deployment is repeated until it succeeds. */
+async function register(system: PlanningSystem, setups: readonly TypeSetup[]): Promise<void> {
+  for (const { type, servedBy, defaults, shards } of setups) {
+    for (let isDone = false; !isDone; ) {
+      try {
+        if (servedBy === 'http') {
+          await changeType(system, type, () => ({ configuration: { kind: 'http', defaults, shards } }))
+        } else {
+          await handlerDeployed(system, type, { kind: 'handler', defaults, shards })
+        }
+        isDone = true
+      } catch {
+        await system.clock.sleep(1_000)
+      }
+    }
+  }
+}
+
+function lineOf(happening: Happening): string {
+  const time = ((happening.at - START) / 1_000).toFixed(3).padStart(10)
+  return `${time}  ${happening.by.padEnd(18)}  ${textOf(happening)}`
+}
+
+function stackOf(error: unknown): string {
+  return (error instanceof Error && error.stack) || String(error)
+}
+
+function textOf(happening: Happening): string {
+  switch (happening.what) {
+    case 'note':
+      return happening.text
+    case 'surprise':
+      return `FAILS: ${happening.error}`
+    case 'sent':
+      return 'takes a message'
+    case 'write': {
+      const { after } = happening
+      const runs = Object.values(after.live).map(({ fence, workerId }) => `${fence} by ${workerId}`)
+      return `WRITES ${after.operation} ${after.id} r${after.revision} ${after.state} due ${after.dueAt - START} fence ${after.fence} live [${runs.join(', ')}] failures ${after.failures}`
+    }
+    case 'answer': {
+      const { task: _task, ...rest } = { task: undefined, ...happening.answer }
+      return `IS ANSWERED ${happening.step.do} ${JSON.stringify(rest)}`
+    }
+    case 'accepted':
+      return `IS TOLD that '${happening.word}' of ${happening.id} (fence ${happening.fence}) counts`
+    case 'began':
+      return `BEGINS ${happening.id} (fence ${happening.fence}) as ${happening.workerId}`
+  }
+}

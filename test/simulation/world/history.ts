@@ -1,0 +1,51 @@
+import type { Task } from '../../../shared/core/task.ts'
+import type { Step } from '../scenario.ts'
+
+/** What happened in a simulated run, as far as anybody may be held to it. `at` is the world's own time. */
+export type Happening = {
+  readonly at: number
+  readonly by: string
+} /** A head was written. `clock` is what the writer's clock showed. */ & (
+  | {
+      readonly what: 'write'
+      readonly before: Task | undefined
+      readonly after: Task
+      readonly clock: number
+    }
+  /** Somebody outside was answered. */
+  | { readonly what: 'answer'; readonly step: Step; readonly answer: Answer }
+  /** A worker over HTTP was told that its word on a run counts. */
+  | {
+      readonly what: 'accepted'
+      readonly id: string
+      readonly born: string
+      readonly fence: number
+      readonly word: string
+    }
+  /** A handler began, and what it was given. */
+  | {
+      readonly what: 'began'
+      readonly id: string
+      readonly fence: number
+      readonly workerId: string
+      readonly input: unknown
+      readonly idempotencyKey: string
+    }
+  /** An invocation failed by an error that is no outage. */
+  | { readonly what: 'surprise'; readonly error: unknown }
+  /** A message was sent to a queue. */
+  | { readonly what: 'sent'; readonly queue: string }
+  /** A message went through a queue, a process came or went, a call failed: for the reader of a trace alone. */
+  | { readonly what: 'note'; readonly text: string }
+)
+
+/** What an operation from outside came to. */
+export type Answer =
+  | { readonly ok: true; readonly task?: Task; readonly created?: boolean }
+  | { readonly ok: false; readonly reason: string }
+
+export type History = {
+  tell(happening: Happening): void
+  /** For traces; the text is made only if somebody reads it. */
+  note(at: number, by: string, text: () => string): void
+}

@@ -1,0 +1,84 @@
+import { BatonError } from '../../../shared/core/errors.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { createProcess, type Process } from './process.ts'
+import type { World } from './world.ts'
+
+/** What code that runs in a sandbox has: its process, the world as that reaches it, and when it must be over. */
+export type Sandbox = {
+  readonly process: Process
+  readonly system: PlanningSystem
+  /** By the process's clock. */
+  readonly endsAt: number
+  readonly requestId: string
+}
+
+/**
+ * The sandboxes of functions: one invocation at a time in each, frozen in between, so that whatever code leaves behind
+ * goes on in a later invocation; killed when an invocation takes too long.
+ */
+export type Sandboxes = {
+  /** Runs in a free sandbox of the function, or in a new one; undefined when it died before its end. */
+  invoke<T>(name: string, run: (sandbox: Sandbox) => Promise<T>): Promise<T | undefined>
+}
+
+type Warm = { readonly process: Process; readonly system: PlanningSystem; invocations: number }
+
+/** A sandbox that nobody needs goes away; so does every one after a deployment. */
+const MOST_INVOCATIONS = 30
+
+export function createSandboxes(
+  world: World,
+  settings: { readonly timeoutMs: number; readonly systemFor: (process: Process) => PlanningSystem },
+): Sandboxes {
+  const { timeline } = world
+  const free = new Map<string, Warm[]>()
+  let made = 0
+
+  const take = (name: string): Warm => {
+    const warm = free.get(name)?.pop()
+    if (warm) {
+      warm.process.thaw()
+      if (warm.process.isAlive()) return warm
+    }
+    made += 1
+    const process = createProcess(world, `${name}-${made}`)
+    return { process, system: settings.systemFor(process), invocations: 0 }
+  }
+  const giveBack = (name: string, warm: Warm) => {
+    if (warm.invocations >= MOST_INVOCATIONS) return warm.process.kill('no longer needed')
+    warm.process.freeze(Number.POSITIVE_INFINITY)
+    free.set(name, [...(free.get(name) ?? []), warm])
+  }
+
+  return {
+    invoke: (name, run) => {
+      const warm = take(name)
+      const { process, system } = warm
+      warm.invocations += 1
+      return new Promise(resolve => {
+        const endsAt = process.clock.now() + settings.timeoutMs
+        const cancel = timeline.at(timeline.now() + settings.timeoutMs, () => process.kill('took too long'))
+        const over: typeof resolve = value => {
+          cancel()
+          resolve(value)
+        }
+        process.onDeath(() => over(undefined))
+        const requestId = `${process.name}.${warm.invocations}`
+        run({ process, system, endsAt, requestId }).then(
+          value => {
+            if (!process.isAlive()) return
+            over(value)
+            giveBack(name, warm)
+          },
+          error => {
+            const isOutage = error instanceof BatonError && error.code === 'unavailable'
+            if (!isOutage) {
+              world.history.tell({ at: timeline.now(), by: process.name, what: 'surprise', error })
+            }
+            process.kill(`failed: ${error}`)
+          },
+        )
+      })
+    },
+  }
+}

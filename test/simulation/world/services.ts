@@ -1,0 +1,186 @@
+import { createMemoryRecordStore } from '../../../shared/memory/record-store.ts'
+import { createMemoryTargets } from '../../../shared/memory/targets.ts'
+import { createMemoryTypeStore } from '../../../shared/memory/type-store.ts'
+import { createMemoryWorkerStore } from '../../../shared/memory/worker-store.ts'
+import type {
+  Delivery,
+  Dispatch,
+  Inbox,
+  Log,
+  Look,
+  Messages,
+  SendFailure,
+  Wake,
+} from '../../../shared/ports.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Process } from './process.ts'
+import { createQueue, type Queue, type Received } from './queue.ts'
+import type { Schedules } from './schedules.ts'
+import type { Table } from './table.ts'
+import type { World } from './world.ts'
+
+/** What a dispatch carries. */
+export type Dispatched = Pick<Delivery, 'task' | 'passedOn'>
+
+/** The services of a world, and every port on them as one process reaches it. */
+export type Services = {
+  readonly wakes: Queue<Wake>
+  /** The queue of a type that has a handler. */
+  queueOf(type: string): Queue<Dispatched> | undefined
+  /** Queues appear with the deployment of their handler. */
+  addQueue(type: string): Queue<Dispatched>
+  /** What is in the queue is gone with it. */
+  removeQueue(type: string): void
+  systemFor(process: Process): PlanningSystem
+  inboxFor(process: Process): Inbox
+}
+
+/** Hidden for so long after a receive: six times what its consumer may take, as the constructs set it. */
+const MISSING_QUEUE_PAUSE_MS = 5_000
+const VISIBILITY_MS = { wakes: 60_000, dispatches: 90_000 }
+
+export function createServices(
+  world: World,
+  { table, schedules }: { readonly table: Table; readonly schedules: () => Schedules },
+): Services {
+  const { timeline } = world
+  const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
+  const queues = new Map<string, Queue<Dispatched>>()
+  const clock = { now: () => Math.floor(timeline.now()) }
+  const stores = {
+    types: createMemoryTypeStore(),
+    records: createMemoryRecordStore(clock),
+    targets: createMemoryTargets(clock),
+    workers: createMemoryWorkerStore(clock),
+  }
+
+  return {
+    wakes,
+    queueOf: type => queues.get(type),
+    addQueue: type => {
+      const queue = queues.get(type) ?? createQueue<Dispatched>(world, type, VISIBILITY_MS.dispatches)
+      queues.set(type, queue)
+      return queue
+    },
+    removeQueue: type => queues.delete(type),
+    systemFor: process => ({
+      clock: process.clock,
+      chance: process.chance,
+      tasks: table.storeFor(process),
+      types: reachedBy(process, 'types', stores.types),
+      records: reachedBy(process, 'records', stores.records),
+      targets: reachedBy(process, 'targets', stores.targets),
+      workers: reachedBy(process, 'workers', stores.workers),
+      messages: messagesFor(process, { wakes, queueOf: type => queues.get(type) }),
+      timers: {
+        ensureMinute: minute =>
+          process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute)),
+      },
+      log: logOf(world, process),
+      metrics: { add: () => undefined },
+    }),
+    inboxFor: process => ({
+      receive: (type, limits, signal) => {
+        const queue = queues.get(type)
+        return queue
+          ? receive(world, process, queue, limits, signal)
+          : missing(process, limits.waitMs, signal)
+      },
+    }),
+  }
+}
+
+/** Every method of a store as a call of the process. */
+function reachedBy<Store extends object>(process: Process, name: string, store: Store): Store {
+  const methods = Object.entries(store).map(([method, does]) => [
+    method,
+    (...args: unknown[]) => process.call(`${name}.${method}`, () => does(...args)),
+  ])
+  return Object.fromEntries(methods) as Store
+}
+
+function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes' | 'queueOf'>): Messages {
+  /** Each message of a batch fails or succeeds by itself; an outage fails the whole batch, as an answer. */
+  const sendAll = async <M>(
+    operation: string,
+    all: readonly M[],
+    send: (one: M) => void,
+  ): Promise<SendFailure[]> => {
+    try {
+      await process.call(operation, () => all.forEach(send))
+      return []
+    } catch (error) {
+      return all.map((_, index) => ({ index, reason: String(error), transient: true }))
+    }
+  }
+  return {
+    dispatch: dispatches =>
+      sendAll<Dispatch>(`send ${dispatches.length} dispatches`, dispatches, ({ task, delaySeconds }) =>
+        queueOf(task.type)?.send({ task, passedOn: 0 }, delaySeconds),
+      ),
+    look: looks =>
+      sendAll<Look>(`send ${looks.length} looks`, looks, look =>
+        wakes.send({ kind: 'look', look }, look.delaySeconds),
+      ),
+    lookAtMinute: look => process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0)),
+    backlog: type => process.call('read a backlog', () => queueOf(type)?.visible()),
+  }
+}
+
+/** As in the adapter: a queue that does not exist is asked again only after a while. */
+async function missing(process: Process, waitMs: number, signal: AbortSignal | undefined): Promise<[]> {
+  await process.call('receive', () => undefined)
+  await process.clock.sleep(Math.min(waitMs, MISSING_QUEUE_PAUSE_MS), signal)
+  return []
+}
+
+/** Long polling: answers as soon as something is visible, after `waitMs`, or when the signal aborts. */
+async function receive(
+  { timeline }: World,
+  process: Process,
+  queue: Queue<Dispatched>,
+  { max, waitMs }: { readonly max: number; readonly waitMs: number },
+  signal: AbortSignal | undefined,
+): ReturnType<Inbox['receive']> {
+  const received = await process.call<Received<Dispatched>[]>(
+    'receive',
+    () =>
+      new Promise(resolve => {
+        const end = () => {
+          stop()
+          cancel()
+          resolve(process.isAlive() && !signal?.aborted ? queue.receive(max) : [])
+        }
+        const stop = queue.onVisible(() => queue.visible() > 0 && end())
+        const cancel = timeline.at(timeline.now() + waitMs, end)
+        signal?.addEventListener('abort', end, { once: true })
+        process.onDeath(end)
+        if (queue.visible() > 0 || signal?.aborted) end()
+      }),
+  )
+  return received.map(one => ({
+    ...one.body,
+    done: () => process.call('delete a message', () => queue.delete(one)),
+    again: async (delaySeconds, passedOn = one.body.passedOn) => {
+      const anew = { ...one.body, passedOn }
+      await process.call('send a message anew', () => queue.send(anew, delaySeconds))
+      await process.call('delete a message', () => queue.delete(one))
+    },
+  }))
+}
+
+function logOf(world: World, { name }: Process): Log {
+  const line =
+    (level: string): Log['info'] =>
+    (message, fields = {}) =>
+      world.history.note(
+        world.timeline.now(),
+        name,
+        () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`,
+      )
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+function plainErrors(_name: string, value: unknown): unknown {
+  return value instanceof Error ? String(value) : value
+}

@@ -1,0 +1,81 @@
+import { hash32 } from '../../../shared/core/hash.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { createSeededChance } from '../../../shared/memory/chance.ts'
+import { planChanges } from '../../../shared/runtime/plan-changes.ts'
+import type { Sandboxes } from './sandboxes.ts'
+import type { World } from './world.ts'
+
+type Change = { readonly task: Task; readonly position: string }
+
+/** The table's stream with the planner behind it: each shard in order, a batch at a time, a failed one again. */
+export type Stream = { push(task: Task): void }
+
+const SHARDS = 2
+const MAX_BATCH = 10
+const USUAL_LAG_MS = 20
+const RETRY_AFTER_MS = 1_000
+const AGAIN_AFTER_MS = 30_000
+const MAX_TRIES = 5
+
+export function createStream(world: World, planners: Sandboxes): Stream {
+  const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
+  return { push: task => shards[hash32(task.id) % SHARDS]?.push(task) }
+}
+
+function createShard(world: World, planners: Sandboxes, number: number): Stream {
+  const { timeline, history } = world
+  const chance = createSeededChance(world.seedOf(`stream ${number}`))
+  const waiting: Change[] = []
+  let isReading = false
+  let pushed = 0
+  let tries = 0
+
+  const note = (text: () => string) => history.note(timeline.now(), `stream ${number}`, text)
+  const happens = (share: number) => share > 0 && chance.fraction() < share
+
+  /** The positions of the changes that must come again; all of them when the planner died or took too long. */
+  const plan = (batch: readonly Change[]) =>
+    planners
+      .invoke('planner', ({ system }) => planChanges(system, batch))
+      .then(answer => answer ?? batch.map(({ position }) => position))
+
+  const goOn = (batch: readonly Change[], failed: readonly string[]) => {
+    const first = batch.findIndex(({ position }) => failed.includes(position))
+    const isStuck = first >= 0 && tries >= MAX_TRIES
+    waiting.splice(0, isStuck || first < 0 ? batch.length : first)
+    tries = first < 0 || isStuck ? 0 : tries + 1
+    if (isStuck) note(() => 'gives a batch up')
+    isReading = false
+    readLater(first < 0 ? 0 : RETRY_AFTER_MS)
+  }
+  const read = () => {
+    const batch = waiting.slice(0, 1 + Math.floor(chance.fraction() * MAX_BATCH))
+    if (batch.length === 0) {
+      isReading = false
+      return
+    }
+    const weather = world.weather()
+    if (happens(weather.streamGap)) {
+      note(() => `loses ${batch.length} changes`)
+      return goOn(batch, [])
+    }
+    if (happens(weather.streamAgain)) {
+      note(() => `will deliver ${batch.length} changes again`)
+      timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => void plan(batch))
+    }
+    void plan(batch).then(failed => goOn(batch, failed))
+  }
+  const readLater = (afterMs: number) => {
+    if (isReading || waiting.length === 0) return
+    isReading = true
+    timeline.at(timeline.now() + afterMs + chance.fraction() * USUAL_LAG_MS, read)
+  }
+
+  return {
+    push: task => {
+      pushed += 1
+      waiting.push({ task, position: String(pushed) })
+      readLater(0)
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import type { Change } from '../../../shared/core/change.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { createMemoryBodies, inOrderOfWriting } from '../../../shared/memory/bodies.ts'
+import { createSeededChance } from '../../../shared/memory/chance.ts'
+import { createMemoryHeads } from '../../../shared/memory/heads.ts'
+import { entriesIn, pageOf } from '../../../shared/memory/index-pages.ts'
+import type { Applied, TaskStore } from '../../../shared/ports.ts'
+import type { Process } from './process.ts'
+import type { World } from './world.ts'
+
+/** The tasks of a world: what every process sees through its own calls. */
+export type Table = {
+  /** The store as one process reaches it: bodies, head and records are written by calls of their own. */
+  storeFor(process: Process): TaskStore
+  heads(): Iterable<Task>
+  head(id: string): Task | undefined
+}
+
+const USUAL_LAG_MS = 30
+const MOST_LAG_MS = 5_000
+const MOST_UNTIL_AGAIN_MS = 4_000
+
+/** `onWrite` is told of every head that is written, at that very instant. */
+export function createTable(
+  world: World,
+  onWrite: (before: Task | undefined, after: Task, by: Process) => void,
+): Table {
+  const { timeline } = world
+  const chance = createSeededChance(world.seedOf('table'))
+  const heads = createMemoryHeads()
+  const { keep, ...bodies } = createMemoryBodies()
+  /** What indexes and eventually consistent reads show: each head with a lag of its own. */
+  const shown = new Map<string, Task>()
+  /** Names the last write of each head that was no heartbeat. */
+  const tokens = new Map<string, number>()
+
+  const showLater = (task: Task) => {
+    const isStale = chance.fraction() < world.weather().staleIndex
+    timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
+      const current = shown.get(task.id)
+      if (!current || isNewer(task, current)) shown.set(task.id, task)
+    })
+  }
+  const write = (change: Change, by: Process) => {
+    const before = heads.get(change.after.id)
+    const applied = heads.write(change)
+    const after = heads.get(change.after.id)
+    if (applied.applied && after) {
+      if (after.operation !== 'beat') tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
+      showLater(after)
+      onWrite(before, after, by)
+    }
+    return applied
+  }
+
+  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token. */
+  const writeOnceOrTwice = async (process: Process, operation: string, change: Change): Promise<Applied> => {
+    const { id, born } = change.after
+    const first = await process.call(operation, () => ({
+      answer: write(change, process),
+      token: tokens.get(id),
+    }))
+    if (!process.suffers('answerLost')) return first.answer
+    await process.clock.sleep(chance.fraction() * MOST_UNTIL_AGAIN_MS)
+    return process.call(`${operation} once more`, () => {
+      const head = heads.get(id)
+      const isOurBirth = head?.born === born && born !== change.before?.born
+      const isOurs = first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
+      return isOurs && head ? { applied: true, task: head } : write(change, process)
+    })
+  }
+
+  return {
+    heads: heads.all,
+    head: heads.get,
+    storeFor: process => ({
+      head: id => process.call(`read ${id}`, () => heads.get(id)),
+      heads: ids =>
+        process.call(`read ${ids.length} heads`, () => [...new Set(ids)].flatMap(id => shown.get(id) ?? [])),
+      apply: async change => {
+        const { id, operation } = change.after
+        const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
+        if (beforeHead.length > 0) await process.call(`write bodies of ${id}`, () => keep(id, beforeHead))
+        const applied = await writeOnceOrTwice(process, `${operation} ${id}`, change)
+        // As in the adapter: a record that cannot be written costs a detail of the history.
+        if (applied.applied && afterHead.length > 0) {
+          await process.call(`write records of ${id}`, () => keep(id, afterHead)).catch(() => undefined)
+        }
+        return applied
+      },
+      body: (id, ref) => process.call(`read a body of ${id}`, () => bodies.body(id, ref)),
+      renewBody: (id, ref, expiresAt) =>
+        process.call(`renew a body of ${id}`, () => bodies.renewBody(id, ref, expiresAt)),
+      dropBodies: (id, dropped) => process.call(`drop bodies of ${id}`, () => bodies.dropBodies(id, dropped)),
+      runRecords: (id, born, limit) =>
+        process.call(`read records of ${id}`, () => bodies.runRecords(id, born, limit)),
+      page: query => process.call(`read ${query.partition}`, () => pageOf(shown.values(), query)),
+      count: range => process.call(`count ${range.partition}`, () => entriesIn(shown.values(), range).length),
+    }),
+  }
+}
+
+/** Heartbeats bump no revision: of two states of one revision the one with the later lease is newer. */
+function isNewer(task: Task, current: Task): boolean {
+  if (task.revision !== current.revision) return task.revision > current.revision
+  return latestLease(task) >= latestLease(current)
+}
+
+function latestLease({ live }: Task): number {
+  return Math.max(0, ...Object.values(live).map(({ leaseUntil }) => leaseUntil))
+}

@@ -1,0 +1,100 @@
+/**
+ * Virtual time, and everything that is going to happen in it. One event happens at a time; all code that it lets go on
+ * runs until it waits for another event. So the order of events is the only interleaving there is, and it repeats
+ * itself exactly.
+ */
+export type Timeline = {
+  /** Milliseconds since the epoch, with fractions, so that hardly any two events meet. */
+  now(): number
+  /** Lets `happen` happen at `time` (now, when that has passed). The answer takes it off the timeline. */
+  at(time: number, happen: () => void): () => void
+  /** Lets events happen until `isOver` says so after one of them, none are left, or `until` is reached. */
+  run(until: number, isOver?: () => boolean): Promise<void>
+  /** How many events have happened. */
+  count(): number
+}
+
+type Event = { readonly time: number; readonly order: number; happen: (() => void) | undefined }
+
+export function createTimeline(start: number): Timeline {
+  const events = createHeap()
+  let now = start
+  let scheduled = 0
+  let happened = 0
+
+  return {
+    now: () => now,
+    at: (time, happen) => {
+      scheduled += 1
+      const event: Event = { time: Math.max(now, time), order: scheduled, happen }
+      events.push(event)
+      return () => {
+        event.happen = undefined
+      }
+    },
+    run: async (until, isOver = () => false) => {
+      await quiet()
+      for (let next = events.peek(); next && next.time <= until; next = events.peek()) {
+        events.pop()
+        if (!next.happen) continue
+        now = next.time
+        happened += 1
+        next.happen()
+        await quiet()
+        if (isOver()) return
+      }
+      now = Math.max(now, until)
+    },
+    count: () => happened,
+  }
+}
+
+/** Lets all code run that waits for no event. */
+function quiet(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+/** The event that comes first, first: a binary heap. */
+function createHeap() {
+  const heap: Event[] = []
+  const comesFirst = (a: number, b: number) => {
+    const [one, other] = [heap[a], heap[b]]
+    if (!one || !other) return one !== undefined
+    return one.time - other.time < 0 || (one.time === other.time && one.order < other.order)
+  }
+  const swap = (a: number, b: number) => {
+    const [one, other] = [heap[a], heap[b]]
+    if (!one || !other) return
+    heap[a] = other
+    heap[b] = one
+  }
+  const rise = (from: number) => {
+    for (let at = from, parent = (at - 1) >> 1; at > 0 && comesFirst(at, parent); parent = (at - 1) >> 1) {
+      swap(at, parent)
+      at = parent
+    }
+  }
+  const sink = () => {
+    for (let at = 0; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const child = comesFirst(right, left) && right < heap.length ? right : left
+      if (child >= heap.length || !comesFirst(child, at)) return
+      swap(at, child)
+      at = child
+    }
+  }
+  return {
+    peek: () => heap[0],
+    push: (event: Event) => {
+      heap.push(event)
+      rise(heap.length - 1)
+    },
+    pop: () => {
+      const last = heap.pop()
+      if (last && heap.length > 0) {
+        heap[0] = last
+        sink()
+      }
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { hash32 } from '../../../shared/core/hash.ts'
+import { CALM, type Scenario, type Weather } from '../scenario.ts'
+import type { History } from './history.ts'
+import { createTimeline, type Timeline } from './timeline.ts'
+
+/** What all parts of a simulated run share. */
+export type World = {
+  readonly scenario: Scenario
+  readonly timeline: Timeline
+  readonly history: History
+  /** The weather right now; calm from the scenario's `calmAt` on. */
+  weather(): Weather
+  /** A seed of its own for each part, so that taking one part out leaves the luck of the others as it is. */
+  seedOf(part: string): number
+}
+
+/** Where simulated time begins: 2026-01-01, 00:00 UTC. */
+export const START = Date.UTC(2026, 0, 1)
+
+export function createWorld(scenario: Scenario, history: History): World {
+  const timeline = createTimeline(START)
+  return {
+    scenario,
+    timeline,
+    history,
+    weather: () => (timeline.now() < START + scenario.calmAt ? scenario.weather : CALM),
+    seedOf: part => hash32(`${scenario.seed} ${part}`),
+  }
+}
