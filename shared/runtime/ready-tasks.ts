@@ -14,7 +14,7 @@ export type ReadyTasks = {
   next(count: number): Promise<Task[]>
   /**
    * Begins anew at the front, as the indexes show it by then, with a random choice of the first `window`, in order: one
-   * of `window / size` each. What is passed over comes after them. Returns how many were chosen.
+   * of `window / size` each. What is passed over comes after them. Returns how many are to be tried, at least one.
    */
   scatter(window: number, size: number): Promise<number>
 }
@@ -41,7 +41,7 @@ export function readyTasks(system: System, types: readonly TaskType[], pageSize:
       const count = Math.ceil((size * front.length) / window)
       const chosen = someOf(front, count, system.chance)
       queue = [...front.filter(id => chosen.has(id)), ...front.filter(id => !chosen.has(id))]
-      return count
+      return Math.max(1, count)
     },
   }
 }

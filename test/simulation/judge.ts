@@ -29,7 +29,12 @@ export function createJudge(scenario: Scenario): Judge {
   }
   return {
     tell: happening => {
-      for (const { name, on } of watches) rule(name, happening.at, on?.(happening))
+      for (const { name, on } of watches)
+        rule(
+          name,
+          happening.at,
+          judged(() => on?.(happening)),
+        )
     },
     isSettled: heads => [...heads].every(task => isAtRest(task, scenario)),
     end: (heads, at) => {
@@ -37,5 +42,14 @@ export function createJudge(scenario: Scenario): Judge {
     },
     surprised: (error, at) => rule(NO_SURPRISES, at, String(error)),
     broken: () => verdict,
+  }
+}
+
+/** An invariant that throws must not look like a call that failed. */
+function judged(judge: () => string | undefined): string | undefined {
+  try {
+    return judge()
+  } catch (error) {
+    return `the invariant itself fails: ${error}`
   }
 }

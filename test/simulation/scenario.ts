@@ -1,5 +1,6 @@
 import type { PartialOptions } from '../../shared/core/options.ts'
 import type { Clean } from '../../shared/core/restart.ts'
+import type { Status } from '../../shared/core/status.ts'
 import type { PatchRequest } from '../../shared/runtime/operate-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publication-of.ts'
 
@@ -99,7 +100,8 @@ export type Step = { readonly at: number } & (
       readonly nonce: number
       readonly acts: readonly Act[]
     }
-  | { readonly do: 'cancel' | 'remove'; readonly id: string }
+  | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
+  | { readonly do: 'list'; readonly type: string; readonly status: Status }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }
   | { readonly do: 'patch'; readonly id: string; readonly changes: PatchRequest }
   | {

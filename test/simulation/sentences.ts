@@ -65,7 +65,10 @@ function sentenceOfStep(step: Step): string {
     }
     case 'cancel':
     case 'remove':
+    case 'read':
       return `${step.do} ${step.id}`
+    case 'list':
+      return `list what of ${step.type} is ${step.status}`
     case 'restart':
       return `restart ${step.id}, clean ${JSON.stringify(step.clean)}`
     case 'patch':

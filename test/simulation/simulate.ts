@@ -132,9 +132,9 @@ function build(
         : hostStandalone(world, setup, { systemFor, inboxFor: services.inboxFor, script }),
     ]),
   )
-  scenario.steps.forEach((step, number) => {
-    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw }, step, number))
-  })
+  for (const step of scenario.steps) {
+    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw }, step))
+  }
   return table.heads
 }
 

@@ -51,7 +51,7 @@ it('twenty clients that claim fifty at a time get every task once, few of their 
   expect(ids).toHaveLength(TASKS)
   expect(new Set(ids).size).toBe(TASKS)
   expect(failedWriteUnits).toBeLessThanOrEqual(TASKS / 2)
-  // Within an answer. Of two answers the later may bring tasks that others left among the first 250: see http-claims.
+  // Within an answer. Of two answers the later may bring tasks that others left among the first 500: see http-claims.
   for (const answer of answers.flat()) {
     const priorities = answer.map(({ priority }) => priority)
     expect(priorities).toEqual(priorities.toSorted((a, b) => b - a))

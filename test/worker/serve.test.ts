@@ -64,10 +64,16 @@ describe('a dispatch', () => {
     await ended(test)
   })
 
-  it('of a task that only another worker may take is handed on to it', async () => {
+  it.each([
+    ['of this moment', 0],
+    ['that has waited for an hour, when the sweeper sends it again', 3_600 * SECOND],
+  ])('of a task %s that only another worker may take is passed on to it', async (_which, ageMs) => {
     const system = aMemorySystem()
     const first = aWorker({ tasks: [aDefinition(() => 'done')] }, system)
-    const [task] = await first.dispatched(1, { options: { minWorkerVersion: '2.0' } })
+    const [task] = await first.dispatched(1, {
+      dueAt: system.clock.now() - ageMs,
+      options: { minWorkerVersion: '2.0' },
+    })
 
     await system.clock.advance(5 * SECOND)
     const kept = first.inbox.size('resize')

@@ -1,8 +1,14 @@
 import type { Json } from '../../../shared/core/json.ts'
+import { countTasks } from '../../../shared/runtime/count-tasks.ts'
+import { listTasks } from '../../../shared/runtime/list-tasks.ts'
+import { cachedLiveWorkers } from '../../../shared/runtime/live-workers.ts'
 import { cancelTask, patchTask, removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
 import { publish } from '../../../shared/runtime/publish.ts'
+import { readTask } from '../../../shared/runtime/read-task.ts'
 import { handlerDeployed, handlerGone } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
+import { putType } from '../../../shared/runtime/types.ts'
 import type { Act, Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/api.ts'
 import type { Answer } from '../world/history.ts'
@@ -23,7 +29,7 @@ const PAUSE_MS = 1_000
 const MAX_TRIES = 6
 
 /** Does a step at its time; the answer, if somebody outside gets one, is told to the history. */
-export function perform(world: World, stage: Stage, step: Step, number: number): void {
+export function perform(world: World, stage: Stage, step: Step): void {
   const host = 'workerId' in step ? stage.hosts.get(step.workerId) : undefined
   switch (step.do) {
     case 'kill-worker':
@@ -39,15 +45,15 @@ export function perform(world: World, stage: Stage, step: Step, number: number):
       host?.resize(step.concurrency)
       break
     default:
-      void ask(world, stage, step, number)
+      void ask(world, stage, step)
   }
 }
 
 type Request = Exclude<Step, { readonly workerId: string }>
 
 /** Asks until there is an answer, as a careful caller does: every operation may be repeated. */
-async function ask(world: World, stage: Stage, step: Request, number: number): Promise<void> {
-  const client = createProcess(world, `caller ${number}`)
+async function ask(world: World, stage: Stage, step: Request): Promise<void> {
+  const client = createProcess(world, `caller at ${step.at}`)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       const answer = await stage.api.request(client, step.do, system => operate(system, stage, step))
@@ -72,18 +78,52 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
       return restartTask(system, step.id, step.clean)
     case 'patch':
       return patchTask(system, step.id, step.changes)
+    case 'read':
+      return read(system, step.id)
+    case 'list':
+      return list(system, step)
     case 'deploy':
-      await handlerDeployed(system, step.type, {
-        kind: 'handler',
-        defaults: step.defaults,
-        shards: step.shards,
-      })
+      await deploy(system, step)
       return { ok: true }
     case 'withdraw':
       await handlerGone(system, step.type)
       stage.withdraw(step.type, step.forMs)
       return { ok: true }
   }
+}
+
+/** The handler of a type is deployed with other defaults, or the type is put anew when it is served over HTTP. */
+async function deploy(
+  system: PlanningSystem,
+  { type, defaults, shards }: Extract<Step, { readonly do: 'deploy' }>,
+): Promise<void> {
+  const kind = (await system.types.get(type))?.configuration.kind ?? 'handler'
+  if (kind === 'http') await putType(system, type, { kind, defaults, shards })
+  else await handlerDeployed(system, type, { kind, defaults, shards })
+}
+
+async function read(system: PlanningSystem, id: string): Promise<Answer> {
+  const description = await readTask(
+    system,
+    { typeOf: cachedTypes(system), liveWorkers: cachedLiveWorkers(system) },
+    id,
+  )
+  return description ? { ok: true, task: description.task } : { ok: false, reason: 'unknown' }
+}
+
+/** @throws Error when a task is listed that does not have the status that was asked for. */
+async function list(
+  system: PlanningSystem,
+  { type: name, status }: Extract<Step, { readonly do: 'list' }>,
+): Promise<Answer> {
+  const type = await system.types.get(name)
+  if (!type) return { ok: false, reason: 'unknown' }
+  const answer = await listTasks(system, { type, statuses: [status], order: 'due', limit: 100 })
+  if (!answer.ok) return { ok: false, reason: answer.problem.message }
+  const stranger = answer.tasks.find(task => task.type !== name)
+  if (stranger) throw new Error(`${stranger.id} is listed among ${name}`)
+  await countTasks(system, type)
+  return { ok: true }
 }
 
 function asJson(acts: readonly Act[]): Json {

@@ -1,4 +1,5 @@
 import type { PartialOptions, Retry } from '../../../shared/core/options.ts'
+import type { Status } from '../../../shared/core/status.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate-task.ts'
 import type { Act, Step, TypeSetup, WorkerSetup } from '../scenario.ts'
 import type { Dice } from './dice.ts'
@@ -118,11 +119,18 @@ function act(dice: Dice, { timeoutMs, deadlineMs }: PartialOptions): Act {
   return { end, ms: dice.odds(0.7) ? dice.between(1, 800) : dice.between(800, 15_000) }
 }
 
+const STATUSES: readonly Status[] = ['delayed', 'ready', 'running', 'succeeded', 'failed', 'cancelled']
+
 /** An operator, or a publisher with a change of mind. */
 function operation(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
-  const at = dice.between(100, cast.spanMs)
+  // Some come when most tasks are over, which is when a restart has something to do.
+  const at = dice.between(100, cast.spanMs * 2)
   const id = dice.pick(ids)
-  switch (dice.pick(['cancel', 'remove', 'restart', 'patch', 'patch'] as const)) {
+  switch (dice.pick(['cancel', 'remove', 'restart', 'restart', 'patch', 'patch', 'read', 'list'] as const)) {
+    case 'read':
+      return [{ at, do: 'read', id }]
+    case 'list':
+      return [{ at, do: 'list', type: dice.pick(cast.types).type, status: dice.pick(STATUSES) }]
     case 'cancel':
       return [{ at, do: 'cancel', id }]
     case 'remove':
@@ -181,9 +189,9 @@ function ofWorker(dice: Dice, cast: Cast): Step[] {
 /** A type's handler is deployed anew, or taken away for a while. */
 function deployment(dice: Dice, cast: Cast): Step[] {
   const { type, servedBy } = dice.pick(cast.types)
-  if (servedBy === 'http') return []
   const at = dice.between(100, cast.spanMs)
-  if (dice.odds(0.4)) return [{ at, do: 'withdraw', type, forMs: dice.between(500, 20_000) }]
+  if (servedBy !== 'http' && dice.odds(0.4))
+    return [{ at, do: 'withdraw', type, forMs: dice.between(500, 20_000) }]
   const defaults = { leaseMs: dice.between(2_000, 10_000), heartbeatMs: dice.between(400, 1_500) }
   return [{ at, do: 'deploy', type, defaults, shards: dice.between(1, 4) }]
 }

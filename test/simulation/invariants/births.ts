@@ -1,4 +1,5 @@
 import type { Task } from '../../../shared/core/task.ts'
+import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
 /** Promises about the births of a key, and about what outsiders were told of them. */
@@ -27,6 +28,24 @@ export const OF_BIRTHS: readonly Invariant[] = [
           const { step, answer } = happening
           if (step.do === 'cancel' && answer.task) over.add(birth(answer.task))
           return undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'what was published is there until it is removed',
+    watch: ({ steps }) => {
+      const removed = new Set(steps.flatMap(step => (step.do === 'remove' ? step.id : [])))
+      const published = new Map<string, number>()
+      return {
+        on: happening => {
+          if (happening.what !== 'answer') return undefined
+          const { step, answer, at } = happening
+          if (step.do === 'publish' && answer.ok && answer.task) published.set(answer.task.id, at)
+          if (step.do !== 'read' || answer.ok || removed.has(step.id)) return undefined
+          const since = published.get(step.id)
+          const isMissing = since !== undefined && since < START + step.at
+          return isMissing ? `${step.id} was published, and is not found` : undefined
         },
       }
     },
