@@ -1,5 +1,6 @@
 import { bodyExpiry, bodyOf, bodyRef, cutError } from './body.ts'
 import { type BodyWrite, type Change, refuse, revise } from './change.ts'
+import { expire, isPastDeadline } from './deadline.ts'
 import { endRuns, runRecord } from './end-runs.ts'
 import type { Json } from './json.ts'
 import { MAX_ERROR_CHARACTERS } from './limits.ts'
@@ -28,11 +29,12 @@ export type FinishDecision =
 
 /**
  * Ends a run by its worker's word. Accepted exactly when the run is stored as running under this birth and fence; the
- * clock has no say. `chance` (0 to 1) feeds the jitter of a retry.
+ * clock has no say. What is still open past its deadline then fails for good in the same write. `chance` (0 to 1)
+ * feeds the jitter of a retry.
  */
 export function finish(task: Task | undefined, word: Finish, now: number, chance: number): FinishDecision {
   const run = task?.born === word.born ? task.live[word.fence] : undefined
-  if (task && run) return { ok: true, change: ending(task, run, word, now, chance) }
+  if (task && run) return { ok: true, change: thenExpired(ending(task, run, word, now, chance), now) }
   return isRepeat(task, word) ? { ok: true } : refuse(whyGone(task, word))
 }
 
@@ -44,6 +46,18 @@ function ending(task: Task, run: LiveRun, word: Outcome, now: number, chance: nu
       return fail(task, run, word, now, chance)
     case 'release':
       return release(task, run, word.delayMs ?? 0, now)
+  }
+}
+
+/** A success among several that are asked for leaves the task to its other workers. */
+function thenExpired(change: Change, now: number): Change {
+  const { after, bodies } = change
+  if (after.operation === 'succeed' || !isPastDeadline(after, now)) return change
+  const expired = expire(after, now)
+  return {
+    ...change,
+    after: { ...expired.after, revision: after.revision },
+    bodies: [...bodies, ...expired.bodies],
   }
 }
 

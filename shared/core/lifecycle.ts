@@ -43,6 +43,6 @@ export const RUN_MOVES: Readonly<Record<Exclude<RunState, 'running'>, readonly O
   succeeded: ['succeed'],
   failed: ['fail', 'expire'],
   lost: ['lose', 'claim'],
-  released: ['release'],
+  released: ['release', 'expire'],
   cancelled: ['cancel', 'patch', 'succeed', 'fail', 'lose'],
 }

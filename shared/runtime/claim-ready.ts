@@ -19,14 +19,13 @@ const PROBE_SHARE = 1 / 16
 const GROWTH = 2
 /** Once somebody does, attempts take this share of what is wanted, */
 const SCATTERED_SHARE = 1 / 6
-/** chosen by chance among this many times what all seem to take together, */
+/** among this many times what all seem to take together, in random order, */
 const SPREAD = 4
-/** and among twice as many whenever fewer than this share of an attempt is won. */
+/** and among twice as many whenever less than this share of an attempt is won. */
 const ENOUGH_WON = 0.7
 /**
  * A claim never passes over more open tasks than this. 20 clients at 50 a time from 2,000 tasks then lose 0.3 writes per
- * task on the local cloud and 0.45 in a simulation with latencies as on AWS; with 250 it is 0.45 and 0.5, with 128 above
- * 1, with 800 no less than with 500.
+ * task on the local cloud, and 0.45 with the latencies of AWS, simulated; narrower windows lose more.
  */
 const WIDEST_WINDOW = 500
 
@@ -79,18 +78,19 @@ export async function claimReady(
     if (won < chosen.length * ENOUGH_WON) {
       const rivals = chosen.length / Math.max(1, won)
       window = Math.min(WIDEST_WINDOW, Math.max(2 * window, Math.ceil(SPREAD * scattered * rivals)))
-      size = scattered
+      const among = await scatter(round, window)
+      size = Math.max(1, Math.ceil((scattered * among) / window))
     } else if (won === chosen.length) size *= GROWTH
-    if (window > 0) size = await scatter(round, window, Math.min(size, Math.ceil(window / SPREAD)))
+    if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
   return round.isOneType ? round.claimed.sort((a, b) => byClaimOrder(a.task, b.task)) : round.claimed
 }
 
 /** What was read and not tried is read again with the rest of the window, if the ready places show it. */
-async function scatter(round: Round, window: number, size: number): Promise<number> {
+async function scatter(round: Round, window: number): Promise<number> {
   round.targets = [...round.targets, ...round.pending.filter(isTargeted)].sort(byClaimOrder)
   round.pending = []
-  return round.ready.scatter(window, size)
+  return round.ready.scatter(window)
 }
 
 /** The next tasks that can be claimed as far as their heads tell, and whose inputs still fit. */
@@ -118,7 +118,8 @@ async function refill(round: Round, count: number): Promise<Task | undefined> {
 }
 
 /** Puts the targets between ready tasks where they belong; those of several types, which come in turns, in front. */
-function withTargets(round: Round, ready: Task[]): Task[] {
+function withTargets(round: Round, found: readonly Task[]): Task[] {
+  const ready = round.isOneType ? found.toSorted(byClaimOrder) : found
   const last = round.isOneType ? ready.at(-1) : undefined
   const isNext = (task: Task) => !last || claimOrder(task) <= claimOrder(last)
   const next = round.targets.filter(isNext)

@@ -1,7 +1,6 @@
 import { BatonError } from '../core/errors.ts'
-import type { Outcome } from '../core/finish.ts'
+import { finish, type Outcome } from '../core/finish.ts'
 import type { Task } from '../core/task.ts'
-import { decideFinish } from './decide-finish.ts'
 import type { Hold } from './hold-run.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
@@ -33,7 +32,7 @@ export async function finishRun(
 
 async function writeFinish(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
   const { decision } = await transact(system, seen, task =>
-    decideFinish(system, task, { born: seen.born, fence, ...outcome }),
+    finish(task, { born: seen.born, fence, ...outcome }, system.clock.now(), system.chance.fraction()),
   )
   if (decision.ok) return true
   system.log.warn('the run was no longer ours', { ...logFields(seen), fence, reason: decision.reason })

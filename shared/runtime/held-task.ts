@@ -1,7 +1,6 @@
-import type { Outcome } from '../core/finish.ts'
+import { finish, type Outcome } from '../core/finish.ts'
 import type { Json } from '../core/json.ts'
 import type { Claimed } from './claim-task.ts'
-import { decideFinish } from './decide-finish.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
@@ -38,7 +37,9 @@ async function withInput(system: System, one: Claimed): Promise<HeldTask[]> {
 
 async function end(system: System, { task, run }: Claimed, outcome: Outcome): Promise<void> {
   const word = { born: task.born, fence: run.fence, ...outcome }
-  await transact(system, task, current => decideFinish(system, current, word)).catch(error => {
+  await transact(system, task, current =>
+    finish(current, word, system.clock.now(), system.chance.fraction()),
+  ).catch(error => {
     system.log.warn('a run was left to its lease', { taskId: task.id, error })
   })
 }

@@ -1,9 +1,8 @@
-import type { Outcome } from '../core/finish.ts'
+import { finish, type Outcome } from '../core/finish.ts'
 import { heartbeat } from '../core/heartbeat.ts'
 import type { Json } from '../core/json.ts'
 import type { RunGone } from '../core/run-gone.ts'
 import { liveRuns, type Task } from '../core/task.ts'
-import { decideFinish } from './decide-finish.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
 
@@ -44,7 +43,9 @@ export async function finishOverHttp(
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
   const word = { born, fence, ...outcome }
-  const { decision, task } = await transact(system, seen, current => decideFinish(system, current, word))
+  const { decision, task } = await transact(system, seen, current =>
+    finish(current, word, system.clock.now(), system.chance.fraction()),
+  )
   if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
   return { ok: true, task }
 }

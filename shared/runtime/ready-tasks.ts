@@ -10,13 +10,13 @@ const WIDE_PAGE = 100
 
 /** Tasks that wait to be claimed, as the indexes show them: some may be taken by now. Heads are read as late as may be. */
 export type ReadyTasks = {
-  /** The next tasks in order, `count` or a few less; empty when no more wait. */
+  /** The next tasks, `count` or a few less; empty when no more wait. */
   next(count: number): Promise<Task[]>
   /**
-   * Begins anew at the front, as the indexes show it by then, with a random choice of the first `window`, in order: one
-   * of `window / size` each. What is passed over comes after them. Returns how many are to be tried, at least one.
+   * Begins anew at the front, as the indexes show it by then, with the first `window` in random order; what follows
+   * them is in order again. Returns how many there are of these.
    */
-  scatter(window: number, size: number): Promise<number>
+  scatter(window: number): Promise<number>
 }
 
 /** The ready tasks of each type in its order, those of several types in turns; each task once. */
@@ -35,20 +35,17 @@ export function readyTasks(system: System, types: readonly TaskType[], pageSize:
         if (heads.length > 0) return heads
       }
     },
-    scatter: async (window, size) => {
+    scatter: async window => {
       entries = fromTheFront(WIDE_PAGE)
-      const front = await take(entries, window)
-      const count = Math.ceil((size * front.length) / window)
-      const chosen = someOf(front, count, system.chance)
-      queue = [...front.filter(id => chosen.has(id)), ...front.filter(id => !chosen.has(id))]
-      return Math.max(1, count)
+      queue = shuffled(await take(entries, window), system.chance)
+      return queue.length
     },
   }
 }
 
-function someOf(ids: readonly string[], count: number, { fraction }: Chance): ReadonlySet<string> {
+function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
   const lots = ids.map(id => ({ id, lot: fraction() })).sort((a, b) => a.lot - b.lot)
-  return new Set(lots.slice(0, count).map(({ id }) => id))
+  return lots.map(({ id }) => id)
 }
 
 function rangesOf(type: TaskType) {

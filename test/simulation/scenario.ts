@@ -107,6 +107,7 @@ export type Step = { readonly at: number } & (
   | {
       readonly do: 'deploy'
       readonly type: string
+      readonly kind: 'handler' | 'http'
       readonly defaults: PartialOptions
       readonly shards: number
     }

@@ -56,4 +56,4 @@ it('twenty clients that claim fifty at a time get every task once, few of their 
     const priorities = answer.map(({ priority }) => priority)
     expect(priorities).toEqual(priorities.toSorted((a, b) => b - a))
   }
-})
+}, 90_000)

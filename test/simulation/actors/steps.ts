@@ -95,9 +95,8 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
 /** The handler of a type is deployed with other defaults, or the type is put anew when it is served over HTTP. */
 async function deploy(
   system: PlanningSystem,
-  { type, defaults, shards }: Extract<Step, { readonly do: 'deploy' }>,
+  { type, kind, defaults, shards }: Extract<Step, { readonly do: 'deploy' }>,
 ): Promise<void> {
-  const kind = (await system.types.get(type))?.configuration.kind ?? 'handler'
   if (kind === 'http') await putType(system, type, { kind, defaults, shards })
   else await handlerDeployed(system, type, { kind, defaults, shards })
 }

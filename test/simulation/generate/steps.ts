@@ -193,5 +193,14 @@ function deployment(dice: Dice, cast: Cast): Step[] {
   if (servedBy !== 'http' && dice.odds(0.4))
     return [{ at, do: 'withdraw', type, forMs: dice.between(500, 20_000) }]
   const defaults = { leaseMs: dice.between(2_000, 10_000), heartbeatMs: dice.between(400, 1_500) }
-  return [{ at, do: 'deploy', type, defaults, shards: dice.between(1, 4) }]
+  return [
+    {
+      at,
+      do: 'deploy',
+      type,
+      kind: servedBy === 'http' ? 'http' : 'handler',
+      defaults,
+      shards: dice.between(1, 4),
+    },
+  ]
 }
