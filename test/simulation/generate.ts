@@ -27,10 +27,19 @@ export function generate(seed: number): Scenario {
     calmAt: spanMs + dice.between(5_000, 30_000),
     types,
     workers,
-    afterwardsMs: dice.odds(0.04) ? AFTERWARDS_MS : 0,
-    steps: generateSteps(dice, { types, workers, spanMs, isCalm: weather === CALM }),
+    afterwardsMs: dice.odds(0.04) && workers.length <= MOST_WORKERS_FOR_LONG ? AFTERWARDS_MS : 0,
+    steps: generateSteps(dice, {
+      types,
+      workers,
+      spanMs,
+      isCalm: weather === CALM,
+      mostWorkersForLong: MOST_WORKERS_FOR_LONG,
+    }),
   }
 }
+
+/** Workers poll: a scenario that goes on for long has few, or it takes as much time as a hundred others. */
+const MOST_WORKERS_FOR_LONG = 1
 
 /** Longer than any message can be delayed. */
 const AFTERWARDS_MS = 20 * 60_000

@@ -9,6 +9,8 @@ export type Cast = {
   readonly types: readonly TypeSetup[]
   readonly workers: readonly WorkerSetup[]
   readonly spanMs: number
+  /** Only a scenario with so few has tasks that are due far ahead. */
+  readonly mostWorkersForLong: number
   /** Nobody disturbs anything from outside. */
   readonly isCalm: boolean
 }
@@ -23,7 +25,7 @@ const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8']
 /** Publishes on a few keys, and in most scenarios operators who interfere with them, by time. */
 export function generateSteps(dice: Dice, cast: Cast): Step[] {
   const keys = KEYS.slice(0, dice.between(2, KEYS.length))
-  const isFar = dice.odds(0.02)
+  const isFar = cast.workers.length <= cast.mostWorkersForLong && dice.odds(0.03)
   const publishes = dice.many(3, 12, nonce => publish(dice, cast, { keys, nonce, isFar }))
   const ids = [...new Set(publishes.map(({ request }) => `${request.type}:${request.key}`))]
   const kinds = cast.isCalm ? [] : dice.some([operation, ofWorker, deployment], 0.6)
