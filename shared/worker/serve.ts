@@ -11,11 +11,12 @@ import type { System } from '../runtime/system.ts'
 import type { SafeHooks } from './hooks.ts'
 
 /**
- * A dispatch of a task that only others may take is passed on so often: ten times, over about a minute in all, it comes
- * by almost any other worker. The sweeper's next dispatch begins anew.
+ * A dispatch of a task that only others may take is passed on once a second: for a minute after the task has changed or
+ * fallen due, so that a worker that comes then finds it at once, and ten times whenever the sweeper sends it later.
  */
+const PASS_DELAY_S = 1
+const FRESH_MS = 60_000
 const MAX_PASSES = 10
-const MAX_PASS_DELAY_S = 10
 /** The slot rests so long, so that an outage does not drain the queues. */
 const TROUBLE_PAUSE_MS = 1_000
 
@@ -126,9 +127,10 @@ async function settleRefused(
   reason: NotClaimed['refused'],
 ): Promise<void> {
   const { task, passedOn } = delivery
-  const isPassable = OTHERS_MAY.has(reason) && passedOn < MAX_PASSES
+  const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
+  const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < MAX_PASSES)
   if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
-    await delivery.again(Math.min(passedOn + 1, MAX_PASS_DELAY_S), passedOn + 1)
+    await delivery.again(PASS_DELAY_S, passedOn + 1)
   } else {
     await delivery.done()
   }
