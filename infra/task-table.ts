@@ -29,9 +29,6 @@ export const PUBLISHING: TableUse = {
   queries: ['items'],
 }
 
-/** What a standalone worker does: it also reads the heads that its markers name. */
-export const WORKING: TableUse = { ...PUBLISHING, items: [...PUBLISHING.items, 'BatchGetItem'] }
-
 export type TableLimits = {
   /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */
   readonly maxWriteUnitsPerSecond?: number

@@ -23,7 +23,10 @@ export class TypeRegistrar extends Construct {
     messages.openTo(this.function, {})
   }
 
-  /** The registration of a type, served by a Lambda function unless said otherwise. The configuration is JSON text, since CloudFormation makes text of every number. */
+  /**
+   * The registration of a type, served by a Lambda function unless said otherwise. The configuration is JSON text, since
+   * CloudFormation makes text of every number.
+   */
   register(
     scope: Construct,
     id: string,

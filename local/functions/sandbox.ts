@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -12,6 +10,8 @@ export type FunctionSpec = {
   readonly name: string
   readonly arn: string
   readonly codeDir: string
+  /** Processes of a function compile its bundle once between them. */
+  readonly compileCacheDir: string
   readonly handler: string
   readonly timeoutMs: number
   readonly memoryMb: number
@@ -43,9 +43,6 @@ type Outcome = { ok: true; payload: unknown } | { ok: false; error: InvocationEr
 
 /** Lambda gives no function less; Node itself needs about that much. */
 const LEAST_HEAP_MB = 128
-
-/** Processes of a function compile its bundle once between them. Node's own default place, apart by version and user. */
-const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache')
 
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
@@ -144,7 +141,7 @@ function spawnRuntime(spec: FunctionSpec): ChildProcess {
     env: {
       PATH: process.env.PATH,
       TZ: ':UTC',
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      NODE_COMPILE_CACHE: spec.compileCacheDir,
       LAMBDA_TASK_ROOT: spec.codeDir,
       _HANDLER: spec.handler,
       AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',

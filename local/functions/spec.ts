@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { REGION } from '../account.ts'
 import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
@@ -6,6 +7,9 @@ import type { FunctionSpec } from './sandbox.ts'
 /** Lambda's defaults where a template is silent. */
 const DEFAULT_TIMEOUT_S = 3
 const DEFAULT_MEMORY_MB = 128
+
+/** Its entries are named by the paths of what they hold, so it goes with the assembly. */
+const COMPILE_CACHE = '.node-compile-cache'
 
 export const timeoutMsOf = (stack: Stack, logicalId: string) =>
   Number(stack.read(logicalId, 'Timeout') ?? DEFAULT_TIMEOUT_S) * 1000
@@ -41,6 +45,7 @@ export function functionSpecOf(
     name: physicalId,
     arn,
     codeDir: assembly.codeDirOf(stack.resource(logicalId)),
+    compileCacheDir: join(assembly.directory, COMPILE_CACHE),
     handler: String(stack.read(logicalId, 'Handler') ?? 'index.handler'),
     timeoutMs: timeoutMsOf(stack, logicalId),
     memoryMb: memoryMbOf(stack, logicalId),

@@ -19,6 +19,7 @@ export type Template = {
 
 export type Assembly = {
   readonly template: Template
+  readonly directory: string
   /** The folder of the code that a function's resource was synthesised with. */
   codeDirOf(resource: TemplateResource): string
   /** The folder that a container's image is built from. */
@@ -40,6 +41,7 @@ export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   const assets = assetPathsOf(manifest)
   return {
     template: readJson(templateFile) as Template,
+    directory: assemblyDir,
     codeDirOf: resource => codeDirOf(resource, assemblyDir, assets),
     imageDirOf: image => imageDirOf(image, assemblyDir, manifest),
   }

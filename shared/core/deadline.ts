@@ -1,7 +1,7 @@
 import { type Change, revise } from './change.ts'
 import { endRuns } from './end-runs.ts'
 import { finished } from './settle.ts'
-import type { Task } from './task.ts'
+import type { Task, TaskError } from './task.ts'
 
 /** Whether the task's deadline has passed; it is final whatever its runs are doing. */
 export function isPastDeadline(task: Task, now: number): boolean {
@@ -10,10 +10,12 @@ export function isPastDeadline(task: Task, now: number): boolean {
 
 /** The task fails for good because its deadline passed; its live runs end with it. */
 export function expire(task: Task, now: number): Change {
-  const error = {
-    name: 'DeadlineExceeded',
-    message: `not done within ${task.options.deadlineMs} ms of its due time`,
-  }
+  const error = deadlineExceeded(task)
   const runs = endRuns(task, Object.keys(task.live), { state: 'failed', cause: 'timed-out', error }, now)
   return revise(task, finished({ ...task, ...runs, operation: 'expire' }, 'failed', now, error), now).change
+}
+
+/** Why a task fails, and each run with it, whose deadline has passed. */
+export function deadlineExceeded({ options }: Task): TaskError {
+  return { name: 'DeadlineExceeded', message: `not done within ${options.deadlineMs} ms of its due time` }
 }

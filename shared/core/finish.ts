@@ -34,7 +34,7 @@ export type FinishDecision =
  */
 export function finish(task: Task | undefined, word: Finish, now: number, chance: number): FinishDecision {
   const run = task?.born === word.born ? task.live[word.fence] : undefined
-  if (task && run) return { ok: true, change: thenExpired(ending(task, run, word, now, chance), now) }
+  if (task && run) return { ok: true, change: thenExpired(task, ending(task, run, word, now, chance), now) }
   return isRepeat(task, word) ? { ok: true } : refuse(whyGone(task, word))
 }
 
@@ -49,11 +49,14 @@ function ending(task: Task, run: LiveRun, word: Outcome, now: number, chance: nu
   }
 }
 
-/** A success among several that are asked for leaves the task to its other workers. */
-function thenExpired(change: Change, now: number): Change {
+/**
+ * A success among several that are asked for leaves the task to its other workers. What has failed for good is not due
+ * again: it keeps the due time that the run began with.
+ */
+function thenExpired({ dueAt }: Task, change: Change, now: number): Change {
   const { after, bodies } = change
   if (after.operation === 'succeed' || !isPastDeadline(after, now)) return change
-  const expired = expire(after, now)
+  const expired = expire({ ...after, dueAt }, now)
   return {
     ...change,
     after: { ...expired.after, revision: after.revision },

@@ -16,6 +16,7 @@ export type BatchReader = {
 
 /** BatchGetItem takes 100 keys. Source: DynamoDB API reference. */
 const BATCH_KEYS = 100
+const BATCHES_AT_ONCE = 8
 const MAX_BATCH_ROUNDS = 8
 const FIRST_PAUSE_MS = 25
 
@@ -25,10 +26,17 @@ export async function readBatches<Wanted>(
   wanted: readonly Wanted[],
   requestOf: (table: string, some: readonly Wanted[]) => BatchGetCommandInput,
 ): Promise<Item[]> {
-  const batches = Array.from({ length: Math.ceil(wanted.length / BATCH_KEYS) }, (_, index) =>
-    readBatch(reader, requestOf(reader.table, wanted.slice(index * BATCH_KEYS, (index + 1) * BATCH_KEYS))),
-  )
-  return (await Promise.all(batches)).flat()
+  const starts = Array.from({ length: Math.ceil(wanted.length / BATCH_KEYS) }, (_, index) => index * BATCH_KEYS)
+  const found: Item[][] = []
+  const left = starts.values()
+  const lane = async () => {
+    for (const start of left) {
+      const some = wanted.slice(start, start + BATCH_KEYS)
+      found.push(await readBatch(reader, requestOf(reader.table, some)))
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(BATCHES_AT_ONCE, starts.length) }, lane))
+  return found.flat()
 }
 
 /** What DynamoDB leaves unprocessed is asked for again, after pauses that grow. */

@@ -4,7 +4,7 @@ import { MAX_CLAIM_BYTES } from '../core/limits.ts'
 import { byClaimOrder, claimOrder } from '../core/place.ts'
 import { isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
-import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
+import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
 import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
 import type { System } from './system.ts'
 
@@ -21,8 +21,8 @@ const GROWTH = 2
 const SCATTERED_SHARE = 1 / 6
 /** among this many times what all seem to take together, in random order, */
 const SPREAD = 4
-/** and among twice as many whenever less than this share of an attempt is won. */
-const ENOUGH_WON = 0.7
+/** and among twice as many whenever more than this share of an attempt is lost to others. */
+const MUCH_LOST = 0.3
 /**
  * A claim never passes over more open tasks than this. 20 clients at 50 a time from 2,000 tasks then lose 0.3 writes per
  * task on the local cloud, and 0.45 with the latencies of AWS, simulated; narrower windows lose more.
@@ -74,13 +74,13 @@ export async function claimReady(
   while (round.claimed.length < wanted && !round.isOver) {
     const chosen = await choose(system, round, size)
     if (chosen.length === 0) break
-    const won = await attempt(system, round, chosen)
-    if (won < chosen.length * ENOUGH_WON) {
-      const rivals = chosen.length / Math.max(1, won)
+    const lost = await attempt(system, round, chosen)
+    if (lost > chosen.length * MUCH_LOST) {
+      const rivals = chosen.length / Math.max(1, chosen.length - lost)
       window = Math.min(WIDEST_WINDOW, Math.max(2 * window, Math.ceil(SPREAD * scattered * rivals)))
       const among = await scatter(round, window)
       size = Math.max(1, Math.ceil((scattered * among) / window))
-    } else if (won === chosen.length) size *= GROWTH
+    } else if (lost === 0) size *= GROWTH
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
   return round.isOneType ? round.claimed.sort((a, b) => byClaimOrder(a.task, b.task)) : round.claimed
@@ -137,22 +137,19 @@ function inputBytes({ input }: Task): number {
 }
 
 /**
- * Claims the chosen tasks side by side and returns how many were won. What was won is handed out even when another
- * claim failed for the storage's sake: it would be lost otherwise.
+ * Claims the chosen tasks side by side and returns how many were lost to others; what was past its deadline, or not to be
+ * had for another reason of its own, is no sign of them. What was won is handed out even when another claim failed for
+ * the storage's sake: it would be lost otherwise.
  */
 async function attempt(system: System, round: Round, chosen: readonly Task[]): Promise<number> {
   const results = await Promise.allSettled(chosen.map(task => claimTask(system, task, round.claimer)))
-  const won = results.flatMap(result => (result.status === 'fulfilled' ? claimedIn(result.value) : []))
-  round.claimed.push(...won)
+  const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
+  round.claimed.push(...answers.filter(answer => 'run' in answer))
   const failure = results.find(result => result.status === 'rejected')
   if (failure) {
     if (round.claimed.length === 0) throw failure.reason
     system.log.warn('claimed less than there is', { error: failure.reason })
     round.isOver = true
   }
-  return won.length
-}
-
-function claimedIn(result: Claimed | NotClaimed): Claimed[] {
-  return 'refused' in result ? [] : [result]
+  return answers.filter(answer => 'refused' in answer && answer.lostToOthers).length
 }

@@ -11,8 +11,12 @@ export type Claimed = {
   readonly traceparent?: string
 }
 
-/** Why a claim came to nothing; `gone`: the birth that was seen is no more. */
-export type NotClaimed = { readonly refused: ClaimRefusal | 'gone' }
+export type NotClaimed = {
+  /** Why the claim came to nothing; `gone`: the birth that was seen is no more. */
+  readonly refused: ClaimRefusal | 'gone'
+  /** Whether somebody else was faster. */
+  readonly lostToOthers: boolean
+}
 
 /** Whether a claim would write anything: a refused one may, too, such as the last lost run or a passed deadline. */
 export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolean {
@@ -32,9 +36,16 @@ export async function claimTask(system: System, seen: Task, claimer: Claimer): P
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
-    return { refused: decision.reason }
+    const wasChanged = conflicts > 0 && !hasHeld(task, claimer)
+    return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - task.dueAt), task.type)
   return { task, run: decision.run }
+}
+
+/** What a worker has just claimed or finished itself may still be shown to it as ready. */
+function hasHeld(task: Task | undefined, { workerId }: Claimer): boolean {
+  const runs = task ? [...Object.values(task.live), ...Object.values(task.ended)] : []
+  return runs.some(run => run.workerId === workerId)
 }

@@ -20,6 +20,8 @@ export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'st
 /** A hold on a run: heartbeats go on until it is let go. */
 export type Hold = {
   readonly signal: AbortSignal
+  /** Aborted with the signal, or when the hold is let go: a handler's stragglers may outlive its run. */
+  readonly over: AbortSignal
   /** Aborts the signal if that is due. A process that was asleep goes on with its handler before any timer of ours. */
   refresh(): void
   /** Why the signal was aborted. */
@@ -88,6 +90,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
 
   return {
     signal: handler.signal,
+    over: AbortSignal.any([handler.signal, letting.signal]),
     refresh: stopWithoutLease,
     reason: () => stopped,
     leaseUntil: () => leaseUntil,
@@ -97,7 +100,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
       progress = value
     },
     letGo: async () => {
-      letting.abort()
+      letting.abort(new Error('the run has ended'))
       // A beat that hangs is not waited for: the fence refuses whatever it may still write.
       const beaten = new AbortController()
       await Promise.race([

@@ -8,6 +8,7 @@ import { isGone, type Publication } from '../core/publish.ts'
 import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
 import type { Task } from '../core/task.ts'
 import { defaultOrdering, shardOf } from '../core/task-type.ts'
+import { withOwnBirth } from './publication-of.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
 import { transact } from './transact.ts'
@@ -51,7 +52,7 @@ export async function restartTask(
     isHere(system, current)
       ? restart(
           current,
-          { publication: { ...again, ...kept(current) }, clean, keepInput: true },
+          { publication: { ...withOwnBirth(system, again), ...kept(current) }, clean, keepInput: true },
           system.clock.now(),
         )
       : UNKNOWN,

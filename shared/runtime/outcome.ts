@@ -1,3 +1,4 @@
+import { deadlineExceeded } from '../core/deadline.ts'
 import type { Outcome } from '../core/finish.ts'
 import { type Json, jsonBytes, jsonProblem } from '../core/json.ts'
 import { MAX_BODY_BYTES } from '../core/limits.ts'
@@ -35,6 +36,7 @@ function toJson(value: unknown): unknown {
 /** What a thrown error, or being told to stop, means for the run. */
 export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined, task: Task): Outcome {
   if (stopped === 'stopping') return { outcome: 'release' }
+  if (stopped === 'deadline') return { outcome: 'fail', error: deadlineExceeded(task) }
   if (stopped === 'out-of-time') return timedOut('the run took longer than its function may')
   if (stopped === 'timed-out') return timedOut(`the run took longer than ${task.options.timeoutMs} ms`)
   return outcomeOfThrown(thrown)

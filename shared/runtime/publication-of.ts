@@ -62,6 +62,17 @@ export function publicationOf(
   return { ok: true, publication }
 }
 
+/**
+ * The publication under a birth that no earlier attempt has used: one that seemed to lose its race may have been
+ * written, its answer lost, and have been restarted by somebody else since.
+ */
+export function withOwnBirth(
+  { clock, chance }: Pick<System, 'clock' | 'chance'>,
+  publication: Publication,
+): Publication {
+  return { ...publication, born: chance.ulid(clock.now()) }
+}
+
 /** Options of the type's tasks that say nothing themselves. Defaults that a deployment left at odds count as they are. */
 function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): Options {
   const { priority: _priority, ...options } = defaults

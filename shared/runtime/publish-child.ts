@@ -7,7 +7,7 @@ type Parent = {
   readonly userId: string | undefined
   readonly traceparent: string | undefined
   /** Aborted when the run is over. */
-  readonly signal: AbortSignal
+  readonly over: AbortSignal
 }
 
 /**
@@ -20,10 +20,10 @@ type Parent = {
  */
 export async function publishChild(
   system: System,
-  { userId, traceparent, signal }: Parent,
+  { userId, traceparent, over }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
-  if (signal.aborted) throw tooLate(publication, signal)
+  if (over.aborted) throw tooLate(publication, over)
   const outcome = await publish(system, {
     ...publication,
     ...(userId !== undefined && { userId }),

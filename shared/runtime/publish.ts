@@ -6,7 +6,7 @@ import { create, isGone, type Publication, update } from '../core/publish.ts'
 import { type Clean, restart } from '../core/restart.ts'
 import { liveRuns, type Task, taskId } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
-import { type PublishRequest, publicationOf } from './publication-of.ts'
+import { type PublishRequest, publicationOf, withOwnBirth } from './publication-of.ts'
 import { sideBySide, sideBySideByName } from './side-by-side.ts'
 import { inPublishSpan } from './spans.ts'
 import type { System } from './system.ts'
@@ -84,7 +84,7 @@ async function write(system: System, type: TaskType, request: PublishRequest): P
   const seen = isWorthALook(request) ? await system.tasks.head(id) : undefined
   const attempted: BodyWrite[] = []
   const { decision, task } = await transact(system, seen, current => {
-    const decided = decide(current, publication, request, system.clock.now())
+    const decided = decide(current, withOwnBirth(system, publication), request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))
     return decided
   })

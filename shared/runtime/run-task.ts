@@ -149,7 +149,7 @@ function contextOf(system: System, { task, run, traceparent }: Claimed, hold: Ho
     },
     publish: async publication => {
       hold.refresh()
-      return publishChild(system, { userId: task.userId, traceparent, signal: hold.signal }, publication)
+      return publishChild(system, { userId: task.userId, traceparent, over: hold.over }, publication)
     },
     log: {
       debug: (message, more) => log.debug(message, { ...fields, ...more }),

@@ -27,14 +27,20 @@ const BACKLOG_PATIENCE_MS = 600_000
 /**
  * Where the queue is empty, rarely ends here: every tenth look, and a look comes every minute while not more wait than
  * a round can read. What every worker there is refuses (too old, or its part done) so finds one that comes within some
- * ten minutes, for one message per task and ten minutes.
+ * ten minutes. Its price per task and ten minutes is one message, which those who refuse it pass on between them up to
+ * ten times.
  */
 const LEAST_SHARE = 0.1
+/** A type that no round has got through for so long has missed some: what waits in it is sent again for certain. */
+const MISSED_MS = 150_000
 const TYPES_AT_ONCE = 4
 /** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
 const BUDGET = { emptyQueue: 500, backlog: 50 }
 const PAGE = 100
 const CURSOR_LIFE_MS = 7 * 86_400_000
+
+/** When a round last got through each type, as far as this process knows. */
+export type LastSwept = Map<string, number>
 
 export type SweepReport = { readonly looked: number; readonly repaired: number; readonly failed: number }
 
@@ -42,11 +48,13 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  * One round of the safety net: finds open tasks whose message was lost and plans them again. Its cost is bounded per
  * type and round however many tasks wait: what recently fell due is read once, the rest from a cursor, a budget at a
  * time. A type that cannot be swept harms no other.
+ *
+ * `lastSwept` is kept from round to round; a process that begins knows of no round. Left out, none counts as missed.
  */
-export async function sweep(system: PlanningSystem): Promise<SweepReport> {
+export async function sweep(system: PlanningSystem, lastSwept?: LastSwept): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
-    sweepType(system, type).catch(error => {
+    sweepType(system, type, lastSwept).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
@@ -64,14 +72,20 @@ function rotated<T>(list: readonly T[], share: number): T[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
-async function sweepType(system: PlanningSystem, type: TaskType): Promise<SweepReport> {
+async function sweepType(
+  system: PlanningSystem,
+  type: TaskType,
+  lastSwept: LastSwept | undefined,
+): Promise<SweepReport> {
   const now = system.clock.now()
   const backlog = await backlogOf(system, type)
   const seen = new Map<string, Task>()
   for (const shard of shardNumbers(type)) {
     for (const task of await suspects(system, type.type, shard, backlog, now)) seen.set(task.id, task)
   }
-  const lost = await lostOnes(system, [...seen.values()], backlog, type.handlerSince ?? 0)
+  const hasMissedRounds = lastSwept !== undefined && now - (lastSwept.get(type.type) ?? 0) > MISSED_MS
+  const state = { backlog, servedSince: type.handlerSince ?? 0, hasMissedRounds }
+  const lost = await lostOnes(system, [...seen.values()], state)
   await keepBodies(system, [...seen.values()], now)
   const failures = await planTasks(system, lost)
   if (lost.length > 0) {
@@ -82,6 +96,7 @@ async function sweepType(system: PlanningSystem, type: TaskType): Promise<SweepR
       first: lost[0]?.id,
     })
   }
+  if (failures.length === 0) lastSwept?.set(type.type, now)
   return { looked: seen.size, repaired: lost.length - failures.length, failed: failures.length }
 }
 
@@ -137,18 +152,18 @@ async function suspects(
   return [...recent, ...rest, ...runs]
 }
 
+/** What a round finds of a type: its queue, since when it has a handler, and whether the last rounds came to nothing. */
+type TypeState = {
+  readonly backlog: number | undefined
+  readonly servedSince: number
+  readonly hasMissedRounds: boolean
+}
+
 /** The tasks that should have been looked at or marked, and were not. */
-async function lostOnes(
-  system: PlanningSystem,
-  tasks: readonly Task[],
-  backlog: number | undefined,
-  servedSince: number,
-): Promise<Task[]> {
+async function lostOnes(system: PlanningSystem, tasks: readonly Task[], state: TypeState): Promise<Task[]> {
   const now = system.clock.now()
   const quiet = tasks.filter(({ updatedAt }) => updatedAt <= now - GRACE_MS)
-  const unsent = quiet.filter(task =>
-    isWorthSending(task, { backlog, servedSince }, now, system.chance.fraction()),
-  )
+  const unsent = quiet.filter(task => isWorthSending(task, state, now, system.chance.fraction()))
   const due = quiet.filter(({ dueAt }) => dueAt <= now - GRACE_MS)
   return [...new Set([...unsent, ...(await unmarked(system, due))])]
 }
@@ -159,7 +174,7 @@ async function lostOnes(
  */
 function isWorthSending(
   task: Task,
-  { backlog, servedSince }: { backlog: number | undefined; servedSince: number },
+  { backlog, servedSince, hasMissedRounds }: TypeState,
   now: number,
   chance: number,
 ): boolean {
@@ -169,7 +184,7 @@ function isWorthSending(
   const age = now - Math.max(task.dueAt, task.updatedAt, servedSince)
   if (age > MESSAGE_LIFE_MS) return true
   if (backlog > 0) return age >= BACKLOG_PATIENCE_MS && chance < BACKLOG_PATIENCE_MS / age
-  return chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
+  return hasMissedRounds || chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
 }
 
 async function readRange(system: PlanningSystem, range: IndexRange, limit: number): Promise<Task[]> {

@@ -4,7 +4,7 @@ import { awaitedWorkers } from '../core/targeted.ts'
 import { splitTaskId, type Task } from '../core/task.ts'
 import { plan } from '../core/wake.ts'
 import { MARKER_LIFE_MS, type Marker } from '../core/worker.ts'
-import type { MarkerPage } from '../ports.ts'
+import type { Chance, MarkerPage } from '../ports.ts'
 import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
 import { logFields } from './log-fields.ts'
 import type { PlanFailure } from './plan-tasks.ts'
@@ -21,6 +21,8 @@ import type { System } from './system.ts'
 const MOST_LOOKED_AT = 100
 const CURSOR_LIFE_MS = MARKER_LIFE_MS
 const MOST_AT_ONCE = 25
+/** Markers that one call looks for: twenty requests, half a read unit each marker. */
+const MOST_CHECKED = 2_000
 
 /** A task that a worker may take now, with the marker that told it so. */
 export type Target = { readonly task: Task; readonly marker: Marker }
@@ -153,15 +155,27 @@ async function clear(system: System, marker: Marker): Promise<void> {
   })
 }
 
-/** Which of the tasks lack a marker that they should have: the planner's or the waker's work got lost. */
+/**
+ * Which of the tasks lack a marker that they should have: the planner's or the waker's work got lost. Of more than 2,000
+ * markers it looks for so many, from one chosen by chance on, so that over the rounds all get their turn.
+ */
 export async function unmarked(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
-  const wanted = tasks.flatMap(task => markersOf(task, now))
+  const wanted = someOf(
+    tasks.flatMap(task => markersOf(task, now)),
+    system.chance,
+  )
   const there = await system.targets.among(wanted)
   const births = new Map(there.map(marker => [nameOf(marker), marker.born]))
   const missing = wanted.filter(marker => births.get(nameOf(marker)) !== marker.born)
   const ids = new Set(missing.map(({ taskId }) => taskId))
   return tasks.filter(({ id }) => ids.has(id))
+}
+
+function someOf(markers: readonly Marker[], { fraction }: Chance): readonly Marker[] {
+  if (markers.length <= MOST_CHECKED) return markers
+  const start = Math.floor(markers.length * fraction())
+  return [...markers.slice(start), ...markers.slice(0, start)].slice(0, MOST_CHECKED)
 }
 
 function nameOf({ workerId, taskId }: Marker): string {

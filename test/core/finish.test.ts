@@ -73,6 +73,7 @@ describe('a success', () => {
 
   test.each([
     ['a release', of({ outcome: 'release' }), { state: 'released' }],
+    ['a release for later', of({ outcome: 'release', delayMs: 5_000 }), { state: 'released' }],
     ['a failure', of({ outcome: 'fail', error }), { state: 'failed', error }],
   ])(
     '%s after the deadline stands on record as its worker said it, and the task fails',
@@ -82,6 +83,7 @@ describe('a success', () => {
       const after = afterOf(finish(task, word, NOW, 0))
 
       expect(after).toMatchObject({ state: 'failed', error: { name: 'DeadlineExceeded' }, ended: { 1: run } })
+      expect(after.dueAt).toBe(task.dueAt)
       expect(after.revision).toBe(task.revision + 1)
     },
   )

@@ -112,9 +112,7 @@ test('Its code may use the table like an executor, its own queues, and send to t
   const queues = ['TasksHandlersMediaTypesfirstTasksQueue', 'TasksHandlersMediaTypessecondTasksQueue']
   expect(granted).toEqual([
     [
-      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
-        action => `dynamodb:${action}`,
-      ),
+      ['DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
       ['TasksTable'],
     ],
     [['sqs:SendMessage'], ['TasksMessagesWakeQueue']],

@@ -341,6 +341,27 @@ describe('the sweeper', () => {
     expect(system.messages.dispatches).toHaveLength(sent)
   })
 
+  it('sends all that waits once more when no round has got through for minutes, and only then', async () => {
+    const system = aMemorySystem()
+    await registered(system, { handlerSince: 0 })
+    system.messages.backlogs.set('resize', 0)
+    await stored(system)
+    await system.clock.advance(60 * MINUTE)
+    const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
+    const lastSwept = new Map<string, number>()
+
+    await sweep(unlucky, lastSwept)
+    await system.clock.advance(1 * MINUTE)
+    await sweep(unlucky, lastSwept)
+    const [first, second] = [system.messages.dispatches.length, lastSwept.get('resize')]
+    await system.clock.advance(10 * MINUTE)
+    await sweep(unlucky, lastSwept)
+
+    expect(first).toBe(1)
+    expect(second).toBe(system.clock.now() - 10 * MINUTE)
+    expect(system.messages.dispatches).toHaveLength(2)
+  })
+
   it('sends what nobody may claim about six times an hour, so that a fit worker that comes waits some minutes', async () => {
     const system = aMemorySystem()
     await registered(system)

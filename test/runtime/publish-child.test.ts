@@ -65,3 +65,26 @@ it('is refused of a process that wakes after its lease, before any of its timers
   expect(published).toMatchObject({ code: 'refused', message: expect.stringContaining('storage') })
   expect(child).toBeUndefined()
 })
+
+it('is refused of what the handler left running when its run ended', async () => {
+  const system = aMemorySystem()
+  await registered(system)
+  const task = await stored(system, { key: 'parent' })
+  let left: Promise<unknown> | undefined
+  const run = async (_input: unknown, context: TaskContext) => {
+    left = system.clock.sleep(5 * SECOND).then(() => context.publish(CHILD))
+    await Promise.all([left, Promise.reject(new Error('no'))])
+  }
+  const definition = defineTask('resize', { input: z.unknown(), run })
+
+  const report = await runTask(system, task, { workerId: 'w1' }, { definition })
+  const published = left?.catch((error: unknown) => error)
+  await system.clock.advance(5 * SECOND)
+
+  expect(report).toMatchObject({ outcome: 'fail' })
+  expect(await published).toMatchObject({
+    code: 'refused',
+    message: 'resize:child is not published: the run has ended',
+  })
+  expect(await system.tasks.head('resize:child')).toBeUndefined()
+})

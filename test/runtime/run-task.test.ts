@@ -200,9 +200,12 @@ describe('a handler whose run ends under it', () => {
     const system = aMemorySystem()
     const task = await stored(system, { options: { deadlineMs: 2_000 } })
 
-    const { after } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
+    const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
 
-    expect(after).toMatchObject({ state: 'failed', error: { name: 'DeadlineExceeded' } })
+    const error = { name: 'DeadlineExceeded', message: 'not done within 2000 ms of its due time' }
+    expect(after).toMatchObject({ state: 'failed', dueAt: task.dueAt, error })
+    expect(runs[0]).toMatchObject({ state: 'failed', error })
+    expect(runs[0]?.error).not.toHaveProperty('stack')
   })
 
   it('that has used up all the time of its function fails as timed out: giving it back would repeat that for ever', async () => {

@@ -21,19 +21,21 @@ export function generate(seed: number): Scenario {
   const types = typeSetups(dice)
   const workers = types.flatMap(setup => workerSetups(dice, setup))
   const spanMs = dice.between(5_000, 40_000)
+  const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
+  const isFar = mayBeLong && dice.odds(0.04)
   return {
     seed,
     weather,
-    calmAt: spanMs + dice.between(5_000, 30_000),
+    calmAt: spanMs + (isFar && dice.odds(0.7) ? FAR_STORM_MS : stormMs(dice)),
     types,
     workers,
-    afterwardsMs: dice.odds(0.04) && workers.length <= MOST_WORKERS_FOR_LONG ? AFTERWARDS_MS : 0,
+    afterwardsMs: mayBeLong && dice.odds(0.04) ? AFTERWARDS_MS : 0,
     steps: generateSteps(dice, {
       types,
       workers,
       spanMs,
       isCalm: weather === CALM,
-      mostWorkersForLong: MOST_WORKERS_FOR_LONG,
+      isFar,
     }),
   }
 }
@@ -43,6 +45,9 @@ const MOST_WORKERS_FOR_LONG = 1
 
 /** Longer than any message can be delayed. */
 const AFTERWARDS_MS = 20 * 60_000
+
+/** Until after the last far task is due. */
+const FAR_STORM_MS = 1_600_000
 
 const SERVED_BY: readonly ServedBy[] = ['lambda', 'workers', 'http']
 
@@ -74,6 +79,11 @@ function workerSetups(dice: Dice, { type, servedBy }: TypeSetup): WorkerSetup[] 
   }))
 }
 
+/** Most storms are over soon; some last for several rounds of the sweeper. */
+function stormMs(dice: Dice): number {
+  return dice.odds(0.93) ? dice.between(5_000, 30_000) : dice.between(120_000, 300_000)
+}
+
 /** Each kind is there in half of the seeds, mild in most of those. */
 function badWeather(dice: Dice): Weather {
   const share = (mild: number, wild: number) => (dice.odds(0.5) ? 0 : dice.odds(0.8) ? mild : wild)
@@ -87,6 +97,7 @@ function badWeather(dice: Dice): Weather {
     messageDoubled: share(0.1, 0.6),
     messageLate: share(0.1, 0.6),
     streamGap: share(0.05, 0.3),
+    streamLate: share(0.1, 0.5),
     streamAgain: share(0.1, 0.5),
     staleIndex: share(0.2, 0.8),
     scheduleOff: share(0.2, 0.8),

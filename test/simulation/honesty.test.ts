@@ -51,7 +51,7 @@ async function simulatedInbox(): Promise<TriedInbox> {
   const process = driver.process()
   const { messages } = services.systemFor(process)
   const inbox = driven(services.inboxFor(process))
-  services.addQueue('resize')
+  services.addQueue('resize', 'workers')
   return {
     clock,
     inbox: {

@@ -38,6 +38,8 @@ export type Weather = {
   readonly messageLate: number
   /** Batches of the stream that are never delivered. */
   readonly streamGap: number
+  /** Shards of the stream that fall behind by up to a minute. */
+  readonly streamLate: number
   /** Batches of the stream that are delivered again later. */
   readonly streamAgain: number
   /** Index entries that show only seconds later. */
@@ -58,6 +60,7 @@ export const CALM: Weather = {
   messageDoubled: 0,
   messageLate: 0,
   streamGap: 0,
+  streamLate: 0,
   streamAgain: 0,
   staleIndex: 0,
   scheduleOff: 0,
@@ -94,11 +97,13 @@ export type Act = {
 export type Step = { readonly at: number } & (
   | {
       readonly do: 'publish'
-      /** Its input is `nonce` and `acts`. */
+      /** Its input is `nonce`, `acts` and `padding`. */
       readonly request: Omit<PublishRequest, 'input'> & { readonly key: string }
       /** Tells the input of one step from that of another. */
       readonly nonce: number
       readonly acts: readonly Act[]
+      /** Characters that make input and result large enough to be kept apart from the head. */
+      readonly padding: number
     }
   | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }

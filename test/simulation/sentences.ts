@@ -23,6 +23,7 @@ const MISFORTUNES: Readonly<Record<Exclude<keyof Weather, 'skewMs'>, string>> = 
   messageDoubled: 'messages are doubled',
   messageLate: 'messages are late',
   streamGap: 'batches of the stream are lost',
+  streamLate: 'batches of the stream are late',
   streamAgain: 'batches of the stream come again',
   staleIndex: 'index entries are stale for seconds',
   scheduleOff: 'schedules fire late, twice or never',

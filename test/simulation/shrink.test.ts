@@ -10,6 +10,7 @@ const publishing = (key: string, type = 'b'): Step => ({
   do: 'publish',
   request: { type, key },
   nonce: 1,
+  padding: 0,
   acts: [
     { ms: 1, end: 'fail' },
     { ms: 2, end: 'crash' },

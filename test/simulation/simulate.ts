@@ -30,7 +30,7 @@ export type Played = {
 
 /** Once it is calm, everything must have settled within this time. */
 const SETTLING_MS = 45 * 60_000
-const TIMEOUT_MS = { machinery: 30_000, executor: 120_000 }
+const TIMEOUT_MS = { machinery: 60_000, executor: 120_000 }
 
 /** Plays a scenario to its end, or until a promise is broken. `trace` is told everything, as text. */
 export async function simulate(
@@ -56,17 +56,17 @@ export async function simulate(
   }
   const nothingMore = onSurprise(surprised)
   try {
-    const heads = build(world, happened, planted)
+    const stage = build(world, happened, planted)
     const isOver = () => judge.broken() !== undefined
     await world.timeline.run(START + scenario.calmAt, isOver)
     await world.timeline.run(
       START + scenario.calmAt + SETTLING_MS,
-      () => isOver() || judge.isSettled(heads()),
+      () => isOver() || (stage.isEmpty() && judge.isSettled(stage.heads())),
     )
     if (!isOver() && scenario.afterwardsMs > 0) {
       await world.timeline.run(world.timeline.now() + scenario.afterwardsMs, isOver)
     }
-    judge.end(heads(), world.timeline.now())
+    judge.end(stage.heads(), world.timeline.now())
   } catch (error) {
     surprised(error)
   } finally {
@@ -75,12 +75,15 @@ export async function simulate(
   return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
 }
 
-/** Puts the system together and sets the stage; answers how to see its tasks. */
-function build(
-  world: World,
-  happened: (happening: Happening) => void,
-  planted: Planted | undefined,
-): () => Iterable<Task> {
+/** A simulated system, with everybody on it who does something. */
+type Stage = {
+  heads(): Iterable<Task>
+  /** Whether all steps are done, and their callers answered. */
+  isEmpty(): boolean
+}
+
+/** Puts the system together and sets the stage. */
+function build(world: World, happened: (happening: Happening) => void, planted: Planted | undefined): Stage {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
   const writes = (before: Task | undefined, after: Task, by: Process) => {
@@ -111,14 +114,20 @@ function build(
   void register(services.systemFor(createProcess(world, 'deployment')), scenario.types)
   const deploy = ({ type, servedBy }: TypeSetup) => {
     if (servedBy === 'http') return
-    const queue = services.addQueue(type)
+    const queue = services.addQueue(type, servedBy)
     if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
+  }
+  let underWay = scenario.steps.length
+  const done = () => {
+    underWay -= 1
   }
   const withdraw = (name: string, forMs: number) => {
     const setup = scenario.types.find(({ type }) => type === name)
-    if (!setup) return
+    if (!setup || !services.queueOf(name)) return
+    underWay += 1
     services.removeQueue(name)
     timeline.at(timeline.now() + forMs, () => {
+      done()
       deploy(setup)
       void register(services.systemFor(createProcess(world, `deployment of ${name}`)), [setup])
     })
@@ -133,9 +142,9 @@ function build(
     ]),
   )
   for (const step of scenario.steps) {
-    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw }, step))
+    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
   }
-  return table.heads
+  return { heads: table.heads, isEmpty: () => underWay === 0 }
 }
 
 /** The types are there before anything else is; a deployment is repeated until it succeeds. */

@@ -226,7 +226,7 @@ describe('the stream', () => {
       timeoutMs: 30_000,
       systemFor: process => world.services.systemFor(process),
     })
-    const queue = world.services.addQueue('resize')
+    const queue = world.services.addQueue('resize', 'workers')
     const stream = createStream(world.world, planners)
 
     stream.push(aTask())

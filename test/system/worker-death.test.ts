@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { aWorkerFleet, hasEnded, measured, statesOf } from '../support/worker-fleet.ts'
+import { aWorkerFleet, hasEnded, statesOf } from '../support/worker-fleet.ts'
 
 /** What handlers do to their worker processes, what death does to their runs, and what isolation keeps apart. */
 
-const { system, aWorker, publishAll, startsOf, hasReported } = aWorkerFleet()
+const { system, aWorker, hasReported } = aWorkerFleet()
 
 describe('a handler that leaves a mess', () => {
   it('of rejected promises does not end its worker', async () => {
@@ -43,41 +43,20 @@ describe('a handler that leaves a mess', () => {
     const workers = await Promise.all([aWorker(), aWorker(), aWorker(), aWorker()])
     const id = await system().publish({
       ...{ type: 'clip', key: 'deadly', input: { failures: 9, how: 'exit' } },
-      ...{ leaseMs: 1_000, heartbeatMs: 300 },
+      ...{ leaseMs: 3_000, heartbeatMs: 1_000 },
       retry: { maxRetries: 2, backoff: 'fixed', delayMs: 0 },
     })
 
-    const task = await system().taskWhen(id, hasEnded, 25_000)
+    const task = await system().taskWhen(id, hasEnded, 40_000)
     const codes = await Promise.all(workers.map(({ ended }) => Promise.race([ended, 'lives'])))
 
     expect(task).toMatchObject({ status: 'failed', attempts: { used: 3, left: 0 } })
     expect(statesOf(task)).toEqual(['lost', 'lost', 'lost'])
     expect(codes.sort()).toEqual([1, 1, 1, 'lives'])
-  })
+  }, 60_000)
 })
 
 describe('a worker process that dies', () => {
-  it('at default settings: each of its 20 tasks runs again elsewhere within 17 s', async () => {
-    const doomed = await aWorker(['--concurrency', '20'])
-    const input = { report: system().reportUrl, sleepMs: 120_000 }
-    const ids = await publishAll(20, 'orphan-', { type: 'video', input })
-    await expect.poll(() => startsOf('orphan-').length, { timeout: 10_000 }).toBe(20)
-    const heir = await aWorker(['--concurrency', '20'])
-    await sleep(2_000)
-
-    doomed.signal('SIGKILL')
-    const killedAt = Date.now()
-    await expect.poll(() => startsOf('orphan-').length, { timeout: 25_000 }).toBe(40)
-    const again = startsOf('orphan-').filter(({ attempt }) => attempt === 2)
-    await Promise.all(ids.map(id => system().call('POST', `/v1/tasks/${id}/cancel`)))
-    const takeovers = again.map(({ at }) => at - killedAt).sort((a, b) => a - b)
-    measured('takeover of 20 tasks, first', takeovers[0] ?? 0)
-    measured('takeover of 20 tasks, last', takeovers.at(-1) ?? 0)
-
-    expect(again.map(({ pid }) => pid)).toEqual(ids.map(() => heir.pid))
-    expect(takeovers.at(-1)).toBeLessThanOrEqual(17_000)
-  }, 60_000)
-
   it('and comes back from a long sleep can write nothing for the runs it lost, nor publish for them', async () => {
     const sleeper = await aWorker()
     const id = await system().publish({

@@ -36,6 +36,8 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
       execArgv: [...process.execArgv, ...heap],
       // A group of its own: signals of the terminal are for the worker, and a kill reaches what the handler started.
       detached: true,
+      // Where a detached process would get a console window of its own.
+      windowsHide: true,
       stdio: STDIO,
     })
     alive.add(child)

@@ -2,7 +2,7 @@ import type { Wake } from '../../../shared/ports.ts'
 import { serveDispatches } from '../../../shared/runtime/serve-dispatches.ts'
 import { serveWakes } from '../../../shared/runtime/serve-wakes.ts'
 import { sweep } from '../../../shared/runtime/sweep.ts'
-import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
+import { lastSweptIn, typesIn } from '../world/caches.ts'
 import type { Queue, Received } from '../world/queue.ts'
 import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
 import type { Dispatched } from '../world/services.ts'
@@ -44,8 +44,8 @@ function feed<Body>(
     const failed = await invoke(batch)
     if (!failed) return
     for (const one of batch) {
-      if (failed.includes(one.messageId)) queue.hide(one, 0)
-      else queue.delete(one)
+      // What failed comes again when its visibility timeout is over.
+      if (!failed.includes(one.messageId)) queue.delete(one)
     }
   }
   queue.onVisible(lookSoon)
@@ -92,7 +92,7 @@ function execute(
     { workerId: requestId },
     {
       definition: handlerIn(world, process, script, type, () => requestId),
-      typeOf: cachedTypes(system),
+      typeOf: typesIn(system),
       stopAt: endsAt - MARGIN_MS.executor,
     },
   )
@@ -100,5 +100,5 @@ function execute(
 
 /** The sweeper's round. */
 export async function runSweep(sandboxes: Sandboxes): Promise<void> {
-  await sandboxes.invoke('sweeper', ({ system }) => sweep(system))
+  await sandboxes.invoke('sweeper', ({ system }) => sweep(system, lastSweptIn(system)))
 }

@@ -15,6 +15,7 @@ export type Script = {
 const INPUT = z.object({
   nonce: z.number(),
   acts: z.array(z.object({ ms: z.number(), end: z.string() })),
+  padding: z.string().optional(),
 })
 
 /** What a handler publishes itself has this one. */
@@ -59,7 +60,7 @@ export function handlerIn(
       })
       const act = script.next(input, idempotencyKey)
       world.history.note(at, process.name, () => `runs ${id} (fence ${fence}): ${act.end} after ${act.ms} ms`)
-      return perform(process, act, context)
+      return perform(process, act, context, input.padding)
     },
   }) as TaskDefinition
 }
@@ -68,13 +69,14 @@ async function perform(
   process: Process,
   { ms, end }: Act,
   { signal, fence, type, key, publish }: TaskContext,
+  padding: string | undefined,
 ): Promise<unknown> {
   if (end === 'hang') return new Promise(() => undefined)
   await process.clock.sleep(ms, end === 'deaf' ? undefined : signal)
   switch (end) {
     case 'succeed':
     case 'deaf':
-      return { by: fence }
+      return { by: fence, ...(padding !== undefined && { padding }) }
     case 'child':
       return publish({ type, key: `${key}-child`, input: { nonce: CHILD_NONCE, acts: [] } })
     case 'release':

@@ -1,18 +1,19 @@
 import type { Json } from '../../../shared/core/json.ts'
+import { statusOf } from '../../../shared/core/status.ts'
+import type { Task } from '../../../shared/core/task.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { listTasks } from '../../../shared/runtime/list-tasks.ts'
-import { cachedLiveWorkers } from '../../../shared/runtime/live-workers.ts'
 import { cancelTask, patchTask, removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
 import { publish } from '../../../shared/runtime/publish.ts'
 import { readTask } from '../../../shared/runtime/read-task.ts'
 import { handlerDeployed, handlerGone } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
-import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
 import { putType } from '../../../shared/runtime/types.ts'
-import type { Act, Step } from '../scenario.ts'
+import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/api.ts'
+import { liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Answer } from '../world/history.ts'
-import { createProcess } from '../world/process.ts'
+import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import type { Host } from './standalone.ts'
 
@@ -22,6 +23,8 @@ export type Stage = {
   readonly hosts: ReadonlyMap<string, Host>
   /** Takes the queue of a type and its consumer away, and brings both back after so long. */
   readonly withdraw: (type: string, forMs: number) => void
+  /** A step is over, and its caller answered or gone. */
+  readonly done: () => void
 }
 
 const PAUSE_MS = 1_000
@@ -30,30 +33,42 @@ const MAX_TRIES = 6
 
 /** Does a step at its time; the answer, if somebody outside gets one, is told to the history. */
 export function perform(world: World, stage: Stage, step: Step): void {
-  const host = 'workerId' in step ? stage.hosts.get(step.workerId) : undefined
+  if ('workerId' in step) {
+    const host = stage.hosts.get(step.workerId)
+    if (host) disturb(host, step)
+    stage.done()
+  } else {
+    ask(world, stage, step)
+  }
+}
+
+function disturb(host: Host, step: Extract<Step, { readonly workerId: string }>): void {
   switch (step.do) {
     case 'kill-worker':
-      host?.kill(step.backAfterMs)
+      host.kill(step.backAfterMs)
       break
     case 'freeze-worker':
-      host?.freeze(step.forMs)
+      host.freeze(step.forMs)
       break
     case 'stop-worker':
-      host?.stop(step.drainMs, step.backAfterMs)
+      host.stop(step.drainMs, step.backAfterMs)
       break
     case 'resize-worker':
-      host?.resize(step.concurrency)
+      host.resize(step.concurrency)
       break
-    default:
-      void ask(world, stage, step)
   }
 }
 
 type Request = Exclude<Step, { readonly workerId: string }>
 
-/** Asks until there is an answer, as a careful caller does: every operation may be repeated. */
-async function ask(world: World, stage: Stage, step: Request): Promise<void> {
+function ask(world: World, stage: Stage, step: Request): void {
   const client = createProcess(world, `caller at ${step.at}`)
+  client.onDeath(stage.done)
+  void untilAnswered(world, stage, step, client).then(() => client.kill('has its answer'))
+}
+
+/** Asks until there is an answer, as a careful caller does: every operation may be repeated. */
+async function untilAnswered(world: World, stage: Stage, step: Request, client: Process): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       const answer = await stage.api.request(client, step.do, system => operate(system, stage, step))
@@ -69,7 +84,7 @@ async function ask(world: World, stage: Stage, step: Request): Promise<void> {
 async function operate(system: PlanningSystem, stage: Stage, step: Request): Promise<Answer> {
   switch (step.do) {
     case 'publish':
-      return publish(system, { ...step.request, input: { nonce: step.nonce, acts: asJson(step.acts) } })
+      return publish(system, { ...step.request, input: inputOf(step) })
     case 'cancel':
       return cancelTask(system, step.id)
     case 'remove':
@@ -104,7 +119,7 @@ async function deploy(
 async function read(system: PlanningSystem, id: string): Promise<Answer> {
   const description = await readTask(
     system,
-    { typeOf: cachedTypes(system), liveWorkers: cachedLiveWorkers(system) },
+    { typeOf: typesIn(system), liveWorkers: liveWorkersIn(system) },
     id,
   )
   return description ? { ok: true, task: description.task } : { ok: false, reason: 'unknown' }
@@ -117,14 +132,18 @@ async function list(
 ): Promise<Answer> {
   const type = await system.types.get(name)
   if (!type) return { ok: false, reason: 'unknown' }
+  const begunAt = system.clock.now()
   const answer = await listTasks(system, { type, statuses: [status], order: 'due', limit: 100 })
   if (!answer.ok) return { ok: false, reason: answer.problem.message }
-  const stranger = answer.tasks.find(task => task.type !== name)
-  if (stranger) throw new Error(`${stranger.id} is listed among ${name}`)
+  const now = system.clock.now()
+  const isAsWanted = (task: Task) => [begunAt, now].some(time => statusOf(task, time) === status)
+  const stranger = answer.tasks.find(task => task.type !== name || !isAsWanted(task))
+  if (stranger) throw new Error(`${stranger.id} is listed as ${status} of ${name}`)
   await countTasks(system, type)
   return { ok: true }
 }
 
-function asJson(acts: readonly Act[]): Json {
-  return acts.map(({ ms, end }) => ({ ms, end }))
+function inputOf({ nonce, acts, padding }: Extract<Step, { readonly do: 'publish' }>): Json {
+  const plain = { nonce, acts: acts.map(({ ms, end }) => ({ ms, end })) }
+  return padding > 0 ? { ...plain, padding: 'x'.repeat(padding) } : plain
 }

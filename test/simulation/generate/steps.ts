@@ -9,8 +9,8 @@ export type Cast = {
   readonly types: readonly TypeSetup[]
   readonly workers: readonly WorkerSetup[]
   readonly spanMs: number
-  /** Only a scenario with so few has tasks that are due far ahead. */
-  readonly mostWorkersForLong: number
+  /** Some tasks are due farther ahead than a queue can delay. */
+  readonly isFar: boolean
   /** Nobody disturbs anything from outside. */
   readonly isCalm: boolean
 }
@@ -25,19 +25,14 @@ const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8']
 /** Publishes on a few keys, and in most scenarios operators who interfere with them, by time. */
 export function generateSteps(dice: Dice, cast: Cast): Step[] {
   const keys = KEYS.slice(0, dice.between(2, KEYS.length))
-  const isFar = cast.workers.length <= cast.mostWorkersForLong && dice.odds(0.03)
-  const publishes = dice.many(3, 12, nonce => publish(dice, cast, { keys, nonce, isFar }))
+  const publishes = dice.many(3, 12, nonce => publish(dice, cast, keys, nonce))
   const ids = [...new Set(publishes.map(({ request }) => `${request.type}:${request.key}`))]
   const kinds = cast.isCalm ? [] : dice.some([operation, ofWorker, deployment], 0.6)
   const others = kinds.flatMap(kind => dice.many(1, 6, () => kind(dice, cast, ids)).flat())
   return [...publishes, ...others].sort((a, b) => a.at - b.at)
 }
 
-function publish(
-  dice: Dice,
-  cast: Cast,
-  { keys, nonce, isFar }: { keys: readonly string[]; nonce: number; isFar: boolean },
-): Publish {
+function publish(dice: Dice, cast: Cast, keys: readonly string[], nonce: number): Publish {
   const setup = dice.pick(cast.types)
   const given = options(dice, cast, setup)
   return {
@@ -47,7 +42,7 @@ function publish(
     request: {
       type: setup.type,
       key: dice.pick(keys),
-      ...(dice.odds(0.4) && { delayMs: delay(dice, isFar) }),
+      ...(dice.odds(0.4) && { delayMs: delay(dice, cast.isFar) }),
       ...(dice.odds(0.3) && { priority: dice.between(-5, 5) }),
       ...(dice.odds(0.2) && { userId: 'u1' }),
       ...(dice.odds(0.4) && { ifExists: dice.pick(['keep', 'update', 'reject', 'restart'] as const) }),
@@ -57,6 +52,7 @@ function publish(
       options: given,
     },
     acts: dice.many(0, 4, () => act(dice, given)),
+    padding: dice.odds(0.4) ? dice.between(100, 1_000) : 0,
   }
 }
 
@@ -80,6 +76,7 @@ function options(dice: Dice, cast: Cast, setup: TypeSetup): PartialOptions {
     ...(dice.odds(0.25) && { timeoutMs: dice.between(500, 6_000) }),
     ...(dice.odds(0.15) && { deadlineMs: dice.between(3_000, 40_000) }),
     ...(dice.odds(0.7) && { retry: retry(dice) }),
+    ...(dice.odds(0.1) && { retentionMs: dice.between(2_000, 20_000) }),
   }
 }
 
@@ -165,7 +162,9 @@ function changes(dice: Dice, cast: Cast, id: string): PatchRequest {
   return {
     ...(dice.odds(0.3) && { delayMs: dice.between(0, 8_000) }),
     ...(dice.odds(0.2) && { priority: dice.between(-5, 5) }),
-    ...(dice.odds(0.2) && { input: { nonce: PATCHED_NONCE, acts: [] } }),
+    ...(dice.odds(0.2) && {
+      input: { nonce: PATCHED_NONCE, acts: [], padding: 'y'.repeat(dice.between(0, 400)) },
+    }),
     options: given,
   }
 }

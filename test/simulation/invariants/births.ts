@@ -1,4 +1,6 @@
 import type { Task } from '../../../shared/core/task.ts'
+import type { Step } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
@@ -19,15 +21,28 @@ export const OF_BIRTHS: readonly Invariant[] = [
       const over = new Set<string>()
       return {
         on: happening => {
-          if (happening.what === 'write') {
-            const { after } = happening
-            const isClaim = after.operation === 'claim' && over.has(birth(after))
-            return isClaim ? `${after.id} was claimed after its end was acknowledged` : undefined
-          }
-          if (happening.what !== 'answer' || !happening.answer.ok) return undefined
-          const { step, answer } = happening
-          if (step.do === 'cancel' && answer.task) over.add(birth(answer.task))
-          return undefined
+          const ended = endedBirth(happening)
+          if (ended !== undefined) over.add(ended)
+          const isClaim = happening.what === 'write' && happening.after.operation === 'claim'
+          return isClaim && over.has(birth(happening.after))
+            ? `${happening.after.id} was claimed after its end was acknowledged`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'a removal that was acknowledged has been written',
+    watch: () => {
+      const removals = new Map<string, number>()
+      return {
+        on: happening => {
+          const { what, at } = happening
+          if (what === 'write' && happening.after.operation === 'remove') removals.set(happening.after.id, at)
+          if (what !== 'answer' || !happening.answer.ok || happening.step.do !== 'remove') return undefined
+          const { step } = happening
+          const isWritten = (removals.get(step.id) ?? 0) >= START + step.at
+          return isWritten ? undefined : `the removal of ${step.id} was acknowledged, but not written`
         },
       }
     },
@@ -35,7 +50,7 @@ export const OF_BIRTHS: readonly Invariant[] = [
   {
     name: 'what was published is there until it is removed',
     watch: ({ steps }) => {
-      const removed = new Set(steps.flatMap(step => (step.do === 'remove' ? step.id : [])))
+      const removed = new Set(steps.flatMap(mayVanish))
       const published = new Map<string, number>()
       return {
         on: happening => {
@@ -67,6 +82,23 @@ export const OF_BIRTHS: readonly Invariant[] = [
     },
   },
 ]
+
+/** The birth that is over with this: its removal was written, or its cancel acknowledged. */
+function endedBirth(happening: Happening): string | undefined {
+  if (happening.what === 'write') {
+    const { before, after } = happening
+    return before && after.operation === 'remove' ? birth(before) : undefined
+  }
+  if (happening.what !== 'answer' || happening.step.do !== 'cancel' || !happening.answer.ok) return undefined
+  return happening.answer.task && birth(happening.answer.task)
+}
+
+/** What is removed, or kept for a short time after its end. */
+function mayVanish(step: Step): string[] {
+  if (step.do === 'remove') return [step.id]
+  const isShort = step.do === 'publish' && step.request.options?.retentionMs !== undefined
+  return isShort ? [`${step.request.type}:${step.request.key}`] : []
+}
 
 function judgeBirth(
   { before, after }: { readonly before: Task | undefined; readonly after: Task },

@@ -1,4 +1,3 @@
-import { type Claimer, claim } from '../../../shared/core/claim.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
@@ -26,15 +25,30 @@ export const OF_THE_END: readonly Invariant[] = [
   },
 ]
 
-const LAMBDA: Claimer = { workerId: 'an invocation yet to come' }
+type Candidate = { readonly workerId: string; readonly version?: string }
+
+const LAMBDA: Candidate = { workerId: 'an invocation yet to come' }
 
 /** Whether nothing more can happen to the task by itself: it is over, or no worker of the scenario may ever take it. */
 export function isAtRest(task: Task, { types, workers }: Scenario): boolean {
   if (task.state !== 'open') return true
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
   const isByLambda = types.some(({ type, servedBy }) => type === task.type && servedBy === 'lambda')
-  const claimers: readonly Claimer[] = isByLambda
-    ? [LAMBDA]
-    : workers.filter(worker => worker.types.includes(task.type))
-  return claimers.every(claimer => !claim(task, claimer, Number.MAX_SAFE_INTEGER).ok)
+  const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(task.type))
+  return !candidates.some(candidate => mayStillTake(task, candidate))
+}
+
+/** As the product's rules have it, apart from how the code decides it. */
+function mayStillTake(
+  { options, ended, failures, failuresBy }: Task,
+  { workerId, version }: Candidate,
+): boolean {
+  const { workerIds, minWorkerVersion, retry } = options
+  const isListed = workerIds.length === 0 || workerIds.includes(workerId)
+  const isNewEnough = minWorkerVersion === undefined || Number(version ?? 0) >= Number(minWorkerVersion)
+  const hasSucceeded = Object.values(ended).some(
+    run => run.workerId === workerId && run.state === 'succeeded',
+  )
+  const spent = retry.scope === 'task' ? failures : (failuresBy[workerId] ?? 0)
+  return isListed && isNewEnough && !hasSucceeded && spent <= retry.maxRetries
 }

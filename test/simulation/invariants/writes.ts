@@ -31,6 +31,8 @@ export const OF_WRITES: readonly Invariant[] = [
     if (!before || before.born !== after.born) return undefined
     const revived = liveRuns(after).find(({ fence }) => before.ended[fence])
     if (revived) return `run ${revived.fence} of ${after.id} lives again`
+    const stranger = endedRuns(after).find(({ fence }) => !before.ended[fence] && !before.live[fence])
+    if (stranger) return `run ${stranger.fence} of ${after.id} ended again`
     const changed = endedRuns(before).find(({ fence, state }) => {
       const now = after.ended[fence]
       return now !== undefined && now.state !== state
@@ -42,10 +44,21 @@ export const OF_WRITES: readonly Invariant[] = [
   }),
   ofWrites('a final status changes only by an explicit restart, publish or removal', ({ before, after }) => {
     if (!before || before.state === 'open' || before.state === after.state) return undefined
-    const isExplicit = ['restart', 'publish', 'remove', 'update'].includes(after.operation)
+    const isExplicit = ['restart', 'publish', 'remove'].includes(after.operation)
     return isExplicit
       ? undefined
       : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
+  }),
+  ofWrites('a publish begins anew only where nothing is, or no more', ({ before, after, clock }) => {
+    if (after.operation !== 'publish' || !before || before.state === 'removed') return undefined
+    const isExpired = before.expiresAt !== undefined && before.expiresAt <= clock
+    return isExpired ? undefined : `a publish replaced ${after.id}, which was ${before.state}`
+  }),
+  ofWrites('no input is lost', ({ before, after }) => {
+    const lost = endedRuns(after).find(
+      ({ fence, error }) => before?.live[fence] && error?.name === 'InputExpired',
+    )
+    return lost && `run ${lost.fence} of ${after.id} found no input`
   }),
   ofWrites('no claim before the task is due by the claimer’s clock', ({ before, after, clock }) => {
     if (after.operation !== 'claim' || !before) return undefined

@@ -62,6 +62,17 @@ export const IN_WRITES: readonly Planted[] = [
       isOneOf(change, ['cancel']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
   ),
   inWrites(
+    'a removal is forgotten',
+    apply => change =>
+      isOneOf(change, ['remove']) ? Promise.resolve({ applied: true, task: change.after }) : apply(change),
+  ),
+  inWrites('a publish replaces what is there', (apply, table) => async change => {
+    const applied = await apply(change)
+    const wasTaken = !applied.applied && isOneOf(change, ['publish'])
+    return wasTaken ? writeAnyway(apply, table, change) : applied
+  }),
+  inWrites('bodies are forgotten', apply => change => apply({ ...change, bodies: [] })),
+  inWrites(
     'a claim keeps the fence',
     apply => change =>
       change.before && isOneOf(change, ['claim'])

@@ -17,8 +17,6 @@ export type Process = {
   call<T>(operation: string, effect: () => T | Promise<T>): Promise<T>
   /** Whether a misfortune of this kind befalls the process now. */
   suffers(misfortune: keyof Weather): boolean
-  /** A call that stays open until something happens there, such as a long poll. Nobody is waited for after death. */
-  wait<T>(begin: (answer: (value: T) => void) => void): Promise<T>
   kill(why: string): void
   /** Stops it for so long, or until `thaw`. */
   freeze(forMs: number): void
@@ -102,13 +100,16 @@ export function createProcess(world: World, name: string): Process {
         note(() => `${operation}: ${text}`)
         answer(() => reject(new BatonError('unavailable', `${operation}: ${text}`)))
       }
-      timeline.at(timeline.now() + latency(isSlow), () => {
+      const begin = () => timeline.at(timeline.now() + latency(isSlow), takeEffect)
+      const takeEffect = () => {
         if (isRefused) return fail('no answer, and no effect')
         void attempt(effect).then(
           value => (isAnswerLost ? fail('no answer, though it took effect') : answer(() => resolve(value))),
           error => answer(() => reject(error)),
         )
-      })
+      }
+      // A process that is frozen between its decision and its request sends that when it goes on.
+      see(begin)
     })
   }
 
@@ -118,10 +119,6 @@ export function createProcess(world: World, name: string): Process {
     isAlive: () => alive,
     call,
     suffers: misfortune => happens(world.weather()[misfortune]),
-    wait: begin =>
-      new Promise(resolve =>
-        begin(value => timeline.at(timeline.now() + latency(false), () => see(() => resolve(value)))),
-      ),
     kill,
     freeze,
     thaw,

@@ -13,8 +13,8 @@ export type Queue<Body> = {
   /** At most `max` of what is visible. */
   receive(max: number): Received<Body>[]
   delete(received: Received<Body>): void
-  /** Lets it be received again after so long. */
-  hide(received: Received<Body>, forMs: number): void
+  /** The queue is deleted, with all that is in it. */
+  drop(): void
   visible(): number
   /** Calls whenever a message may have become visible; the answer ends that. */
   onVisible(look: () => void): () => void
@@ -24,7 +24,7 @@ export type Queue<Body> = {
 const USUAL_LAG_MS = 15
 const MOST_LATE_MS = 20_000
 /** A message that is received so often goes to the dead-letter queue. */
-const MAX_RECEIVES = 8
+const MAX_RECEIVES = 10
 
 type Message<Body> = { readonly messageId: string; readonly body: Body; visibleAt: number; receives: number }
 
@@ -66,9 +66,11 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
       if (chance.fraction() < weather.messageDoubled) put(body, delaySeconds * 1_000)
     },
     receive: max => {
-      const visible = [...messages.values()].filter(isVisible)
-      const picked = visible.sort(() => chance.fraction() - 0.5).slice(0, max)
-      return picked.flatMap(message => {
+      const lots = [...messages.values()]
+        .filter(isVisible)
+        .map(message => ({ message, lot: chance.fraction() }))
+      const picked = lots.sort((a, b) => a.lot - b.lot).slice(0, max)
+      return picked.flatMap(({ message }) => {
         message.receives += 1
         message.visibleAt = timeline.now() + visibilityMs
         if (message.receives > MAX_RECEIVES) {
@@ -83,11 +85,9 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     delete: received => {
       if (isLatest(received)) messages.delete(received.messageId)
     },
-    hide: (received, forMs) => {
-      const message = messages.get(received.messageId)
-      if (!message || !isLatest(received)) return
-      message.visibleAt = timeline.now() + forMs
-      announceAt(message.visibleAt)
+    drop: () => {
+      messages.clear()
+      lookers.clear()
     },
     visible: () => [...messages.values()].filter(isVisible).length,
     onVisible: look => {

@@ -32,7 +32,7 @@ export function createSandboxes(
 ): Sandboxes {
   const { timeline } = world
   const free = new Map<string, Warm[]>()
-  let made = 0
+  const made = new Map<string, number>()
 
   const take = (name: string): Warm => {
     const warm = free.get(name)?.pop()
@@ -40,8 +40,9 @@ export function createSandboxes(
       warm.process.thaw()
       if (warm.process.isAlive()) return warm
     }
-    made += 1
-    const process = createProcess(world, `${name}-${made}`)
+    const number = (made.get(name) ?? 0) + 1
+    made.set(name, number)
+    const process = createProcess(world, `${name}-${number}`)
     return { process, system: settings.systemFor(process), invocations: 0 }
   }
   const giveBack = (name: string, warm: Warm) => {
@@ -57,7 +58,12 @@ export function createSandboxes(
       warm.invocations += 1
       return new Promise(resolve => {
         const endsAt = process.clock.now() + settings.timeoutMs
-        const cancel = timeline.at(timeline.now() + settings.timeoutMs, () => process.kill('took too long'))
+        const surprised = (error: unknown) =>
+          world.history.tell({ at: timeline.now(), by: process.name, what: 'surprise', error })
+        const cancel = timeline.at(timeline.now() + settings.timeoutMs, () => {
+          if (world.isLongCalm()) surprised('the invocation took too long')
+          process.kill('took too long')
+        })
         const over: typeof resolve = value => {
           cancel()
           resolve(value)
@@ -72,9 +78,7 @@ export function createSandboxes(
           },
           error => {
             const isOutage = error instanceof BatonError && error.code === 'unavailable'
-            if (!isOutage) {
-              world.history.tell({ at: timeline.now(), by: process.name, what: 'surprise', error })
-            }
+            if (!isOutage || world.isLongCalm()) surprised(error)
             process.kill(`failed: ${error}`)
           },
         )

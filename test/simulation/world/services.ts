@@ -28,16 +28,17 @@ export type Services = {
   /** The queue of a type that has a handler. */
   queueOf(type: string): Queue<Dispatched> | undefined
   /** Queues appear with the deployment of their handler. */
-  addQueue(type: string): Queue<Dispatched>
+  addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
   /** What is in the queue is gone with it. */
   removeQueue(type: string): void
   systemFor(process: Process): PlanningSystem
   inboxFor(process: Process): Inbox
 }
 
-/** Hidden for so long after a receive: six times what its consumer may take, as the constructs set it. */
-const MISSING_QUEUE_PAUSE_MS = 5_000
-const VISIBILITY_MS = { wakes: 60_000, dispatches: 90_000 }
+/** As in the adapter. */
+const MISSING_QUEUE_PAUSE_MS = 10_000
+/** A message is hidden for so long after a receive: six times what its consumer may take, as the constructs set it. */
+const VISIBILITY_MS = { wakes: 180_000, lambda: 720_000, workers: 30_000 }
 
 export function createServices(
   world: World,
@@ -57,12 +58,15 @@ export function createServices(
   return {
     wakes,
     queueOf: type => queues.get(type),
-    addQueue: type => {
-      const queue = queues.get(type) ?? createQueue<Dispatched>(world, type, VISIBILITY_MS.dispatches)
+    addQueue: (type, servedBy) => {
+      const queue = queues.get(type) ?? createQueue<Dispatched>(world, type, VISIBILITY_MS[servedBy])
       queues.set(type, queue)
       return queue
     },
-    removeQueue: type => queues.delete(type),
+    removeQueue: type => {
+      queues.get(type)?.drop()
+      queues.delete(type)
+    },
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
@@ -107,8 +111,13 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
     send: (one: M) => void,
   ): Promise<SendFailure[]> => {
     try {
-      await process.call(operation, () => all.forEach(send))
-      return []
+      return await process.call(operation, () =>
+        all.flatMap((one, index) => {
+          if (process.suffers('refused')) return { index, reason: 'this one was refused', transient: true }
+          send(one)
+          return []
+        }),
+      )
     } catch (error) {
       return all.map((_, index) => ({ index, reason: String(error), transient: true }))
     }
@@ -169,16 +178,22 @@ async function receive(
   }))
 }
 
-function logOf(world: World, { name }: Process): Log {
+/** Code that catches everything and goes on must not hide its own mistakes. */
+function logOf({ history, timeline }: World, { name }: Process): Log {
   const line =
     (level: string): Log['info'] =>
-    (message, fields = {}) =>
-      world.history.note(
-        world.timeline.now(),
-        name,
-        () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`,
-      )
+    (message, fields = {}) => {
+      const at = timeline.now()
+      history.note(at, name, () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`)
+      const mistake = [fields.error, fields.reason].find(isMistake)
+      if (mistake !== undefined) history.tell({ at, by: name, what: 'surprise', error: mistake })
+    }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** What JavaScript throws by itself, as it is or as the text of a reason. */
+function isMistake(value: unknown): boolean {
+  return /^(Type|Reference|Range|Syntax)Error/.test(String(value))
 }
 
 function plainErrors(_name: string, value: unknown): unknown {

@@ -13,9 +13,10 @@ export type Stream = { push(task: Task): void }
 const SHARDS = 2
 const MAX_BATCH = 10
 const USUAL_LAG_MS = 20
+const MOST_LATE_MS = 60_000
 const RETRY_AFTER_MS = 1_000
 const AGAIN_AFTER_MS = 30_000
-const MAX_TRIES = 5
+const MAX_TRIES = 10
 
 export function createStream(world: World, planners: Sandboxes): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
@@ -68,7 +69,9 @@ function createShard(world: World, planners: Sandboxes, number: number): Stream 
   const readLater = (afterMs: number) => {
     if (isReading || waiting.length === 0) return
     isReading = true
-    timeline.at(timeline.now() + afterMs + chance.fraction() * USUAL_LAG_MS, read)
+    const isLate = happens(world.weather().streamLate)
+    const lagMs = chance.fraction() * (isLate ? MOST_LATE_MS : USUAL_LAG_MS)
+    timeline.at(timeline.now() + afterMs + lagMs, read)
   }
 
   return {

@@ -29,18 +29,28 @@ export function createTable(
   const chance = createSeededChance(world.seedOf('table'))
   const heads = createMemoryHeads()
   const { keep, ...bodies } = createMemoryBodies()
-  /** What indexes and eventually consistent reads show: each head with a lag of its own. */
-  const shown = new Map<string, Task>()
+  /** What each index and eventually consistent reads show: each head with a lag of its own in each of them. */
+  const shown = {
+    view: new Map(),
+    place: new Map(),
+    owner: new Map(),
+    reads: new Map<string, Task>(),
+  } satisfies Record<string, Map<string, Task>>
   /** Names the last write of each head that was no heartbeat. */
   const tokens = new Map<string, number>()
 
   const showLater = (task: Task) => {
-    const isStale = chance.fraction() < world.weather().staleIndex
-    timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
-      const current = shown.get(task.id)
-      if (!current || isNewer(task, current)) shown.set(task.id, task)
-    })
+    for (const view of Object.values<Map<string, Task>>(shown)) {
+      const isStale = chance.fraction() < world.weather().staleIndex
+      timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
+        const current = view.get(task.id)
+        if (!current || isNewer(task, current)) view.set(task.id, task)
+      })
+    }
   }
+  /** DynamoDB may end a page early. */
+  const pageLimit = (limit: number) =>
+    chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
   const write = (change: Change, by: Process) => {
     const before = heads.get(change.after.id)
     const applied = heads.write(change)
@@ -53,7 +63,7 @@ export function createTable(
     return applied
   }
 
-  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token. */
+  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats have none of. */
   const writeOnceOrTwice = async (process: Process, operation: string, change: Change): Promise<Applied> => {
     const { id, born } = change.after
     const first = await process.call(operation, () => ({
@@ -65,7 +75,8 @@ export function createTable(
     return process.call(`${operation} once more`, () => {
       const head = heads.get(id)
       const isOurBirth = head?.born === born && born !== change.before?.born
-      const isOurs = first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
+      const isNamed = change.after.operation !== 'beat'
+      const isOurs = isNamed && first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
       return isOurs && head ? { applied: true, task: head } : write(change, process)
     })
   }
@@ -76,7 +87,9 @@ export function createTable(
     storeFor: process => ({
       head: id => process.call(`read ${id}`, () => heads.get(id)),
       heads: ids =>
-        process.call(`read ${ids.length} heads`, () => [...new Set(ids)].flatMap(id => shown.get(id) ?? [])),
+        process.call(`read ${ids.length} heads`, () =>
+          [...new Set(ids)].flatMap(id => shown.reads.get(id) ?? []),
+        ),
       apply: async change => {
         const { id, operation } = change.after
         const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
@@ -94,8 +107,12 @@ export function createTable(
       dropBodies: (id, dropped) => process.call(`drop bodies of ${id}`, () => bodies.dropBodies(id, dropped)),
       runRecords: (id, born, limit) =>
         process.call(`read records of ${id}`, () => bodies.runRecords(id, born, limit)),
-      page: query => process.call(`read ${query.partition}`, () => pageOf(shown.values(), query)),
-      count: range => process.call(`count ${range.partition}`, () => entriesIn(shown.values(), range).length),
+      page: query =>
+        process.call(`read ${query.partition}`, () =>
+          pageOf(shown[query.index].values(), { ...query, limit: pageLimit(query.limit) }),
+        ),
+      count: range =>
+        process.call(`count ${range.partition}`, () => entriesIn(shown[range.index].values(), range).length),
     }),
   }
 }

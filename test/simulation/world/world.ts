@@ -10,12 +10,17 @@ export type World = {
   readonly history: History
   /** The weather right now; calm from the scenario's `calmAt` on. */
   weather(): Weather
+  /** Whether nothing that went wrong by chance can still be on its way. */
+  isLongCalm(): boolean
   /** A seed of its own for each part, so that taking one part out leaves the luck of the others as it is. */
   seedOf(part: string): number
 }
 
 /** Where simulated time begins: 2026-01-01, 00:00 UTC. */
 export const START = Date.UTC(2026, 0, 1)
+
+/** Freezes and slow calls that began in bad weather go on for so long. */
+const AFTERMATH_MS = 90_000
 
 export function createWorld(scenario: Scenario, history: History): World {
   const timeline = createTimeline(START)
@@ -24,6 +29,7 @@ export function createWorld(scenario: Scenario, history: History): World {
     timeline,
     history,
     weather: () => (timeline.now() < START + scenario.calmAt ? scenario.weather : CALM),
+    isLongCalm: () => scenario.weather === CALM || timeline.now() > START + scenario.calmAt + AFTERMATH_MS,
     seedOf: part => hash32(`${scenario.seed} ${part}`),
   }
 }
