@@ -1,14 +1,14 @@
-import { type LastSwept, type SweepReport, sweep } from '../shared/runtime/sweep.ts'
+import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep.ts'
 import { flushMetrics } from './compose.ts'
 import { composePlanningSystem } from './compose-timers.ts'
 
 const system = composePlanningSystem()
-const lastSwept: LastSwept = new Map()
+const rounds: Rounds = new Map()
 
 /** Every minute: repairs what lost messages left behind. */
 export async function handler(): Promise<SweepReport> {
   try {
-    const report = await sweep(system, lastSwept)
+    const report = await sweep(system, rounds)
     system.log.info('swept', report)
     return report
   } finally {

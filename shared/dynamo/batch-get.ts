@@ -26,7 +26,10 @@ export async function readBatches<Wanted>(
   wanted: readonly Wanted[],
   requestOf: (table: string, some: readonly Wanted[]) => BatchGetCommandInput,
 ): Promise<Item[]> {
-  const starts = Array.from({ length: Math.ceil(wanted.length / BATCH_KEYS) }, (_, index) => index * BATCH_KEYS)
+  const starts = Array.from(
+    { length: Math.ceil(wanted.length / BATCH_KEYS) },
+    (_, index) => index * BATCH_KEYS,
+  )
   const found: Item[][] = []
   const left = starts.values()
   const lane = async () => {

@@ -10,8 +10,8 @@ import type { System } from './system.ts'
  * over; what the first had claimed by then is lost with its leases, at the cost of a retry each.
  */
 
-/** Beyond its wait, a claim is over within so long: it reads and writes for some hundred milliseconds. */
-const CLAIMING_MS = 5_000
+/** Beyond its wait, a claim is over within so long: some hundred milliseconds, or three tries of 3 s at a slow store. */
+const CLAIMING_MS = 9_000
 /** A repetition looks for the first one's answer so often. */
 const POLL_MS = 250
 const MOST_READS_AT_ONCE = 25

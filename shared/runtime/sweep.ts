@@ -31,7 +31,7 @@ const BACKLOG_PATIENCE_MS = 600_000
  * ten times.
  */
 const LEAST_SHARE = 0.1
-/** A type that no round has got through for so long has missed some: what waits in it is sent again for certain. */
+/** A type that no round has got through for so long has missed some. */
 const MISSED_MS = 150_000
 const TYPES_AT_ONCE = 4
 /** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
@@ -39,8 +39,8 @@ const BUDGET = { emptyQueue: 500, backlog: 50 }
 const PAGE = 100
 const CURSOR_LIFE_MS = 7 * 86_400_000
 
-/** When a round last got through each type, as far as this process knows. */
-export type LastSwept = Map<string, number>
+/** The rounds that this process has got through, by type: the last one, and since when none was missed. */
+export type Rounds = Map<string, { readonly since: number; readonly last: number }>
 
 export type SweepReport = { readonly looked: number; readonly repaired: number; readonly failed: number }
 
@@ -49,12 +49,13 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  * type and round however many tasks wait: what recently fell due is read once, the rest from a cursor, a budget at a
  * time. A type that cannot be swept harms no other.
  *
- * `lastSwept` is kept from round to round; a process that begins knows of no round. Left out, none counts as missed.
+ * `rounds` is kept from round to round by its process: how long a task has waited counts from when a round could have
+ * found it. Left out, no round counts as missed.
  */
-export async function sweep(system: PlanningSystem, lastSwept?: LastSwept): Promise<SweepReport> {
+export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
-    sweepType(system, type, lastSwept).catch(error => {
+    sweepType(system, type, rounds).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
@@ -75,7 +76,7 @@ function rotated<T>(list: readonly T[], share: number): T[] {
 async function sweepType(
   system: PlanningSystem,
   type: TaskType,
-  lastSwept: LastSwept | undefined,
+  rounds: Rounds | undefined,
 ): Promise<SweepReport> {
   const now = system.clock.now()
   const backlog = await backlogOf(system, type)
@@ -83,8 +84,8 @@ async function sweepType(
   for (const shard of shardNumbers(type)) {
     for (const task of await suspects(system, type.type, shard, backlog, now)) seen.set(task.id, task)
   }
-  const hasMissedRounds = lastSwept !== undefined && now - (lastSwept.get(type.type) ?? 0) > MISSED_MS
-  const state = { backlog, servedSince: type.handlerSince ?? 0, hasMissedRounds }
+  const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
+  const state = { backlog, waitingSince: Math.max(type.handlerSince ?? 0, sweptSince) }
   const lost = await lostOnes(system, [...seen.values()], state)
   await keepBodies(system, [...seen.values()], now)
   const failures = await planTasks(system, lost)
@@ -96,8 +97,14 @@ async function sweepType(
       first: lost[0]?.id,
     })
   }
-  if (failures.length === 0) lastSwept?.set(type.type, now)
+  if (failures.length === 0) rounds?.set(type.type, { since: sweptSince, last: now })
   return { looked: seen.size, repaired: lost.length - failures.length, failed: failures.length }
+}
+
+/** Since when no round has been missed; now, when the last ones were. */
+function unbrokenSince(rounds: Rounds, type: string, now: number): number {
+  const known = rounds.get(type)
+  return known && now - known.last <= MISSED_MS ? known.since : now
 }
 
 /** Messages that wait for the tasks of a type, those of other types in its queue included. */
@@ -152,12 +159,8 @@ async function suspects(
   return [...recent, ...rest, ...runs]
 }
 
-/** What a round finds of a type: its queue, since when it has a handler, and whether the last rounds came to nothing. */
-type TypeState = {
-  readonly backlog: number | undefined
-  readonly servedSince: number
-  readonly hasMissedRounds: boolean
-}
+/** What a round finds of a type: its queue, and since when it has had a handler and been swept. */
+type TypeState = { readonly backlog: number | undefined; readonly waitingSince: number }
 
 /** The tasks that should have been looked at or marked, and were not. */
 async function lostOnes(system: PlanningSystem, tasks: readonly Task[], state: TypeState): Promise<Task[]> {
@@ -174,17 +177,17 @@ async function lostOnes(system: PlanningSystem, tasks: readonly Task[], state: T
  */
 function isWorthSending(
   task: Task,
-  { backlog, servedSince, hasMissedRounds }: TypeState,
+  { backlog, waitingSince }: TypeState,
   now: number,
   chance: number,
 ): boolean {
   const { dispatchAt, lookAt } = plan(task, now)
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
   if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || backlog === undefined) return false
-  const age = now - Math.max(task.dueAt, task.updatedAt, servedSince)
+  const age = now - Math.max(task.dueAt, task.updatedAt, waitingSince)
   if (age > MESSAGE_LIFE_MS) return true
   if (backlog > 0) return age >= BACKLOG_PATIENCE_MS && chance < BACKLOG_PATIENCE_MS / age
-  return hasMissedRounds || chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
+  return chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
 }
 
 async function readRange(system: PlanningSystem, range: IndexRange, limit: number): Promise<Task[]> {

@@ -205,9 +205,9 @@ describe('a claim', () => {
     isDead = true
 
     const early = claim({ requestId: 'r' })
-    for (let second = 0; second < 3; second++) await api.system.clock.advance(SECOND)
+    for (let second = 0; second < 7; second++) await api.system.clock.advance(SECOND)
     const early2 = await Promise.race([early, 'waits'])
-    for (let second = 0; second < 2; second++) await api.system.clock.advance(SECOND)
+    for (let second = 0; second < 3; second++) await api.system.clock.advance(SECOND)
 
     expect(early2).toBe('waits')
     expect(keysOf(await early)).toEqual(['a'])
@@ -243,6 +243,18 @@ describe('a claim', () => {
 
     expect(await claim()).toEqual([])
     expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
+  })
+
+  test('by one alone stays in order, whatever of it is past its deadline', async () => {
+    for (let n = 0; n < 30; n++) await published(api, { key: `late${n}`, priority: 1, deadlineMs: 1_000 })
+    for (let n = 0; n < 120; n++) await published(api, { key: `${n}`, priority: -n })
+    await api.system.clock.advance(2 * SECOND)
+
+    const answers = [await claim({ limit: 40 }), await claim({ limit: 40 })]
+
+    const inOrder = [...Array(80).keys()].map(String)
+    expect(answers.map(keysOf)).toEqual([inOrder.slice(0, 40), inOrder.slice(40)])
+    expect((await get('jobs:late29')).status).toBe('failed')
   })
 
   test('by many at once gives each task to one of them, with few lost writes', async () => {

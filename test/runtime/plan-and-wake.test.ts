@@ -5,7 +5,7 @@ import { remove } from '../../shared/core/operate.ts'
 import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { planTasks } from '../../shared/runtime/plan-tasks.ts'
-import { sweep } from '../../shared/runtime/sweep.ts'
+import { type Rounds, sweep } from '../../shared/runtime/sweep.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../shared/runtime/wake-tasks.ts'
 import { aPublication, changeOf, LATER_BORN, MINUTE, SECOND } from '../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../support/memory-system.ts'
@@ -341,25 +341,27 @@ describe('the sweeper', () => {
     expect(system.messages.dispatches).toHaveLength(sent)
   })
 
-  it('sends all that waits once more when no round has got through for minutes, and only then', async () => {
+  it('counts how long a task waits from when rounds get through: after missed ones it sends again for certain', async () => {
     const system = aMemorySystem()
     await registered(system, { handlerSince: 0 })
     system.messages.backlogs.set('resize', 0)
     await stored(system)
-    await system.clock.advance(60 * MINUTE)
     const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
-    const lastSwept = new Map<string, number>()
+    const rounds: Rounds = new Map()
+    const sentAfter = async (ms: number) => {
+      await system.clock.advance(ms)
+      const before = system.messages.dispatches.length
+      await sweep(unlucky, rounds)
+      return system.messages.dispatches.length - before
+    }
 
-    await sweep(unlucky, lastSwept)
-    await system.clock.advance(1 * MINUTE)
-    await sweep(unlucky, lastSwept)
-    const [first, second] = [system.messages.dispatches.length, lastSwept.get('resize')]
-    await system.clock.advance(10 * MINUTE)
-    await sweep(unlucky, lastSwept)
+    const first = await sentAfter(60 * MINUTE)
+    const unbroken = [await sentAfter(1 * MINUTE), await sentAfter(2 * MINUTE), await sentAfter(2 * MINUTE)]
+    const afterMissedOnes = await sentAfter(10 * MINUTE)
 
     expect(first).toBe(1)
-    expect(second).toBe(system.clock.now() - 10 * MINUTE)
-    expect(system.messages.dispatches).toHaveLength(2)
+    expect(unbroken).toEqual([1, 0, 0])
+    expect(afterMissedOnes).toBe(1)
   })
 
   it('sends what nobody may claim about six times an hour, so that a fit worker that comes waits some minutes', async () => {

@@ -6,7 +6,7 @@ import type { Task } from '../../shared/core/task.ts'
 import { finishOverHttp } from '../../shared/runtime/http-runs.ts'
 import { planTasks } from '../../shared/runtime/plan-tasks.ts'
 import { sweep } from '../../shared/runtime/sweep.ts'
-import { claimTargets } from '../../shared/runtime/targets.ts'
+import { claimTargets, unmarked } from '../../shared/runtime/targets.ts'
 import { wakeTasks } from '../../shared/runtime/wake-tasks.ts'
 import { changeOf, MINUTE, SECOND } from '../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../support/memory-system.ts'
@@ -206,5 +206,25 @@ describe('the sweeper', () => {
     expect(second).toMatchObject({ repaired: 0 })
     expect(await markersOf('a')).toEqual(['resize:k1', 'resize:marked'])
     expect(await markersOf('b')).toEqual(['resize:k1'])
+  })
+
+  it('looks for 2,000 markers a round, and over the rounds for all', async () => {
+    const workerIds = Array.from({ length: 100 }, (_, n) => `w${n}`)
+    const tasks: Task[] = []
+    for (let n = 0; n < 30; n++) tasks.push(await targeted(workerIds, { key: `${n}` }))
+    const asked: number[] = []
+    const among: typeof system.targets.among = async wanted => {
+      asked.push(wanted.length)
+      return system.targets.among(wanted)
+    }
+    const counting = { ...system, targets: { ...system.targets, among } }
+
+    const missing = new Set<Task>()
+    for (let round = 0; round < 10; round++) {
+      for (const task of await unmarked(counting, tasks)) missing.add(task)
+    }
+
+    expect(asked).toEqual(Array(10).fill(2_000))
+    expect(missing.size).toBe(30)
   })
 })

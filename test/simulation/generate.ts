@@ -17,16 +17,21 @@ import {
  */
 export function generate(seed: number): Scenario {
   const dice = createDice(createSeededChance(seed))
-  const weather = dice.odds(0.1) ? CALM : badWeather(dice)
+  const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
   const workers = types.flatMap(setup => workerSetups(dice, setup))
   const spanMs = dice.between(5_000, 40_000)
   const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
   const isFar = mayBeLong && dice.odds(0.04)
+  const stormMs = isFar && dice.odds(0.7) ? FAR_STORM_MS : usualStormMs(dice)
+  const weather =
+    drawn !== CALM && stormMs > LONG_STORM_MS
+      ? { ...drawn, messageLost: Math.min(drawn.messageLost, MILD_LOSS) }
+      : drawn
   return {
     seed,
     weather,
-    calmAt: spanMs + (isFar && dice.odds(0.7) ? FAR_STORM_MS : stormMs(dice)),
+    calmAt: spanMs + stormMs,
     types,
     workers,
     afterwardsMs: mayBeLong && dice.odds(0.04) ? AFTERWARDS_MS : 0,
@@ -34,7 +39,7 @@ export function generate(seed: number): Scenario {
       types,
       workers,
       spanMs,
-      isCalm: weather === CALM,
+      isCalm: drawn === CALM,
       isFar,
     }),
   }
@@ -48,6 +53,12 @@ const AFTERWARDS_MS = 20 * 60_000
 
 /** Until after the last far task is due. */
 const FAR_STORM_MS = 1_600_000
+/**
+ * When half of all messages are lost for longer than this, the sweeper takes its own for delivered and sends ever more
+ * rarely: no such queue exists.
+ */
+const LONG_STORM_MS = 60_000
+const MILD_LOSS = 0.05
 
 const SERVED_BY: readonly ServedBy[] = ['lambda', 'workers', 'http']
 
@@ -80,7 +91,7 @@ function workerSetups(dice: Dice, { type, servedBy }: TypeSetup): WorkerSetup[] 
 }
 
 /** Most storms are over soon; some last for several rounds of the sweeper. */
-function stormMs(dice: Dice): number {
+function usualStormMs(dice: Dice): number {
   return dice.odds(0.93) ? dice.between(5_000, 30_000) : dice.between(120_000, 300_000)
 }
 
