@@ -10,6 +10,9 @@ const BROKEN = 1
 const WRONG_USE = 2
 const PROGRESS_MS = 3_000
 
+// Who reads a trace by `head` has seen enough.
+process.stdout.on('error', () => process.exit())
+
 const request = parseArguments(process.argv.slice(2))
 if ('mistake' in request) {
   console.error(request.mistake)

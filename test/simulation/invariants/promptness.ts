@@ -7,8 +7,8 @@ import type { Invariant } from './invariant.ts'
 const LOST_WITHIN_MS = 2_000
 /** Dispatches are rounded down, and their rest is waited out. */
 const CLAIMED_WITHIN_MS = 500
-/** The sweeper's two minutes, its round of one more, a pause of 90 s after a crash, and as much again for full slots. */
-const REPAIRED_WITHIN_MS = 6 * 60_000
+/** A dispatch whose claim met an outage is hidden for its queue's visibility timeout, 12 minutes for a Lambda here. */
+const REPAIRED_WITHIN_MS = 15 * 60_000
 /** Longer than any message can be delayed, and a little. */
 const QUIET_AFTER_MS = 17 * 60_000
 
