@@ -1,5 +1,5 @@
 import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
-import type { LiveRun, Task } from '../core/task.ts'
+import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
@@ -46,6 +46,6 @@ export async function claimTask(system: System, seen: Task, claimer: Claimer): P
 
 /** What a worker has just claimed or finished itself may still be shown to it as ready. */
 function hasHeld(task: Task | undefined, { workerId }: Claimer): boolean {
-  const runs = task ? [...Object.values(task.live), ...Object.values(task.ended)] : []
+  const runs = task ? [...liveRuns(task), ...endedRuns(task)] : []
   return runs.some(run => run.workerId === workerId)
 }

@@ -8,7 +8,7 @@ import { isGone, type Publication } from '../core/publish.ts'
 import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
 import type { Task } from '../core/task.ts'
 import { defaultOrdering, shardOf } from '../core/task-type.ts'
-import { withOwnBirth } from './publication-of.ts'
+import { type Unborn, withOwnBirth } from './publication-of.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
 import { transact } from './transact.ts'
@@ -61,7 +61,7 @@ export async function restartTask(
 }
 
 /** The kind, order and partition of the type as it is now; options stay those of the task. */
-async function republication({ types, clock, chance }: System, task: Task): Promise<Publication> {
+async function republication({ types, clock, chance }: System, task: Task): Promise<Unborn> {
   const now = clock.now()
   const configuration = (await types.get(task.type))?.configuration
   const { type, key } = task
@@ -71,7 +71,6 @@ async function republication({ types, clock, chance }: System, task: Task): Prom
     kind: configuration?.kind ?? task.kind,
     ordering: configuration ? (configuration.ordering ?? defaultOrdering(configuration.kind)) : task.ordering,
     shard: configuration ? shardOf(task.id, configuration) : task.shard,
-    born: chance.ulid(now),
     dueAt: now,
     traceparent: newTraceparent(chance),
     ...kept(task),

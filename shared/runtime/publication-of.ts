@@ -30,11 +30,14 @@ export type PublishRequest = {
   readonly traceparent?: string
 }
 
+/** A publication without the birth that each attempt to write it gets. */
+export type Unborn = Omit<Publication, 'born'>
+
 type Resolved =
-  | { readonly ok: true; readonly publication: Publication }
+  | { readonly ok: true; readonly publication: Unborn }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
-/** The request with everything resolved: its type's defaults, a key, a birth, a trace. */
+/** The request with everything resolved: its type's defaults, a key, a trace. */
 export function publicationOf(
   { clock, chance }: Pick<System, 'clock' | 'chance'>,
   { type, configuration }: TaskType,
@@ -44,12 +47,11 @@ export function publicationOf(
   if (!overlaid.ok) return overlaid
   const now = clock.now()
   const { key = chance.ulid(now), input, userId, tags } = request
-  const publication: Publication = {
+  const publication: Unborn = {
     type,
     key,
     kind: configuration.kind,
     ordering: configuration.ordering ?? defaultOrdering(configuration.kind),
-    born: chance.ulid(now),
     shard: shardOf(taskId(type, key), configuration),
     dueAt: request.dueAt ?? now + (request.delayMs ?? 0),
     priority: request.priority ?? configuration.defaults.priority ?? 0,
@@ -68,7 +70,7 @@ export function publicationOf(
  */
 export function withOwnBirth(
   { clock, chance }: Pick<System, 'clock' | 'chance'>,
-  publication: Publication,
+  publication: Unborn,
 ): Publication {
   return { ...publication, born: chance.ulid(clock.now()) }
 }

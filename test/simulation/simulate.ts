@@ -1,18 +1,17 @@
 import type { Task } from '../../shared/core/task.ts'
-import { changeType } from '../../shared/runtime/change-type.ts'
-import { handlerDeployed } from '../../shared/runtime/register-type.ts'
-import type { PlanningSystem } from '../../shared/runtime/system.ts'
-import { runExecutor, runSweep, runWaker } from './actors/functions.ts'
+import { deployTypes } from './actors/deployments.ts'
+import { runSweep, runWaker } from './actors/functions.ts'
 import { createScript } from './actors/handlers.ts'
 import { hostHttpWorker } from './actors/http-worker.ts'
 import { hostStandalone } from './actors/standalone.ts'
 import { perform } from './actors/steps.ts'
 import { createJudge, type Verdict } from './judge.ts'
 import type { Planted } from './planted/planted.ts'
-import type { Scenario, TypeSetup } from './scenario.ts'
+import type { Scenario } from './scenario.ts'
+import { lineOf, stackOf } from './trace-lines.ts'
 import { createApi } from './world/api.ts'
 import type { Happening } from './world/history.ts'
-import { createProcess, type Process } from './world/process.ts'
+import type { Process } from './world/process.ts'
 import { createSandboxes } from './world/sandboxes.ts'
 import { createSchedules, type Schedules } from './world/schedules.ts'
 import { createServices } from './world/services.ts'
@@ -111,28 +110,14 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
   schedules.everyMinute(() => void runSweep(machinery))
   runWaker(world, services.wakes, machinery)
 
-  void register(services.systemFor(createProcess(world, 'deployment')), scenario.types)
-  const deploy = ({ type, servedBy }: TypeSetup) => {
-    if (servedBy === 'http') return
-    const queue = services.addQueue(type, servedBy)
-    if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
-  }
+  const deployments = deployTypes(world, { services, executors, script })
   let underWay = scenario.steps.length
   const done = () => {
     underWay -= 1
   }
-  const withdraw = (name: string, forMs: number) => {
-    const setup = scenario.types.find(({ type }) => type === name)
-    if (!setup || !services.queueOf(name)) return
-    underWay += 1
-    services.removeQueue(name)
-    timeline.at(timeline.now() + forMs, () => {
-      done()
-      deploy(setup)
-      void register(services.systemFor(createProcess(world, `deployment of ${name}`)), [setup])
-    })
+  const withdraw = (type: string, forMs: number) => {
+    if (deployments.withdraw(type, forMs, done)) underWay += 1
   }
-  scenario.types.forEach(deploy)
   const hosts = new Map(
     scenario.workers.map(setup => [
       setup.workerId,
@@ -145,55 +130,4 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
     timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
   }
   return { heads: table.heads, isEmpty: () => underWay === 0 }
-}
-
-/** The types are there before anything else is; a deployment is repeated until it succeeds. */
-async function register(system: PlanningSystem, setups: readonly TypeSetup[]): Promise<void> {
-  for (const { type, servedBy, defaults, shards } of setups) {
-    for (let isDone = false; !isDone; ) {
-      try {
-        if (servedBy === 'http') {
-          await changeType(system, type, () => ({ configuration: { kind: 'http', defaults, shards } }))
-        } else {
-          await handlerDeployed(system, type, { kind: 'handler', defaults, shards })
-        }
-        isDone = true
-      } catch {
-        await system.clock.sleep(1_000)
-      }
-    }
-  }
-}
-
-function lineOf(happening: Happening): string {
-  const time = ((happening.at - START) / 1_000).toFixed(3).padStart(10)
-  return `${time}  ${happening.by.padEnd(18)}  ${textOf(happening)}`
-}
-
-function stackOf(error: unknown): string {
-  return (error instanceof Error && error.stack) || String(error)
-}
-
-function textOf(happening: Happening): string {
-  switch (happening.what) {
-    case 'note':
-      return happening.text
-    case 'surprise':
-      return `FAILS: ${happening.error}`
-    case 'sent':
-      return 'takes a message'
-    case 'write': {
-      const { after } = happening
-      const runs = Object.values(after.live).map(({ fence, workerId }) => `${fence} by ${workerId}`)
-      return `WRITES ${after.operation} ${after.id} r${after.revision} ${after.state} due ${after.dueAt - START} fence ${after.fence} live [${runs.join(', ')}] failures ${after.failures}`
-    }
-    case 'answer': {
-      const { task: _task, ...rest } = { task: undefined, ...happening.answer }
-      return `IS ANSWERED ${happening.step.do} ${JSON.stringify(rest)}`
-    }
-    case 'accepted':
-      return `IS TOLD that '${happening.word}' of ${happening.id} (fence ${happening.fence}) counts`
-    case 'began':
-      return `BEGINS ${happening.id} (fence ${happening.fence}) as ${happening.workerId}`
-  }
 }

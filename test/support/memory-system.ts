@@ -1,3 +1,4 @@
+import { claim } from '../../shared/core/claim.ts'
 import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import type { TaskType } from '../../shared/core/task-type.ts'
@@ -15,7 +16,7 @@ import { createMemoryTypeStore } from '../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../shared/memory/worker-store.ts'
 import type { Log, MetricName } from '../../shared/ports.ts'
 import type { PlanningSystem } from '../../shared/runtime/system.ts'
-import { aPublication, NOW } from './a-task.ts'
+import { aPublication, changeOf, NOW } from './a-task.ts'
 
 /** A whole system in memory, its clock standing at `NOW`. */
 export type MemorySystem = PlanningSystem & {
@@ -72,4 +73,11 @@ export async function registered(system: MemorySystem, parts: Partial<TaskType> 
   }
   await system.types.put(type, 0)
   return type
+}
+
+/** The task as a worker has just claimed it. */
+export async function claimed(system: MemorySystem, task: Task): Promise<Task> {
+  const applied = await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now())))
+  if (!applied.applied) throw new Error('not claimed')
+  return applied.task
 }

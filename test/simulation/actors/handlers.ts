@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineTask, type TaskContext, type TaskDefinition } from '../../../shared/define-task.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import type { Act } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 
@@ -17,6 +18,8 @@ const INPUT = z.object({
   acts: z.array(z.object({ ms: z.number(), end: z.string() })),
   padding: z.string().optional(),
 })
+
+type Begun = Omit<Extract<Happening, { readonly what: 'began' }>, 'at' | 'by' | 'what'>
 
 /** What a handler publishes itself has this one. */
 export const CHILD_NONCE = -2
@@ -47,22 +50,21 @@ export function handlerIn(
     input: INPUT,
     run: async (input, context) => {
       const { taskId: id, fence, idempotencyKey } = context
-      const at = world.timeline.now()
-      world.history.tell({
-        at,
-        by: process.name,
-        what: 'began',
-        id,
-        fence,
-        workerId: workerId(),
-        input,
-        idempotencyKey,
-      })
-      const act = script.next(input, idempotencyKey)
-      world.history.note(at, process.name, () => `runs ${id} (fence ${fence}): ${act.end} after ${act.ms} ms`)
+      const run = { id, fence, workerId: workerId(), input, idempotencyKey }
+      const act = beginAct(world, process, script, run)
       return perform(process, act, context, input.padding)
     },
   }) as TaskDefinition
+}
+
+/** A run begins: the history is told, and the script says what it does. */
+export function beginAct(world: World, process: Process, script: Script, run: Begun): Act {
+  const { history, timeline } = world
+  const at = timeline.now()
+  history.tell({ at, by: process.name, what: 'began', ...run })
+  const act = script.next(run.input, run.idempotencyKey)
+  history.note(at, process.name, () => `runs ${run.id} (fence ${run.fence}): ${act.end} after ${act.ms} ms`)
+  return act
 }
 
 async function perform(

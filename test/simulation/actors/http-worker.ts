@@ -6,10 +6,10 @@ import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
 import { beatOverHttp, finishOverHttp } from '../../../shared/runtime/http-runs.ts'
 import type { Act, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/api.ts'
-import { createProcess, type Process } from '../world/process.ts'
+import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import type { Script } from './handlers.ts'
-import type { Host } from './standalone.ts'
+import { beginAct, type Script } from './handlers.ts'
+import { type Host, supervise } from './host.ts'
 
 /** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
 type Client = {
@@ -20,7 +20,6 @@ type Client = {
   readonly script: Script
 }
 
-const RESTART_MS = 3_000
 const WAIT_MS = 5_000
 const PAUSE_MS = 500
 /** A word that was not answered is said again so often. */
@@ -31,32 +30,11 @@ export function hostHttpWorker(
   setup: WorkerSetup,
   { api, script }: { api: Api; script: Script },
 ): Host {
-  const { timeline } = world
-  let starts = 0
-  let current: Process | undefined
-  let backAfterMs = RESTART_MS
-
-  const start = () => {
-    starts += 1
-    const process = createProcess(world, `${setup.workerId}-${starts}`)
-    current = process
-    process.onDeath(() => {
-      current = undefined
-      timeline.at(timeline.now() + backAfterMs, start)
-    })
-    void work({ process, api, world, setup, script })
-  }
-  const end = (why: string, afterMs: number) => {
-    backAfterMs = afterMs
-    current?.kill(why)
-    backAfterMs = RESTART_MS
-  }
-  timeline.at(timeline.now() + setup.startsAt, start)
-
+  const supervisor = supervise(world, setup, process => void work({ process, api, world, setup, script }))
   return {
-    kill: afterMs => end('killed from outside', afterMs),
-    stop: (_drainMs, afterMs) => end('gone', afterMs),
-    freeze: forMs => current?.freeze(forMs),
+    kill: afterMs => supervisor.end(supervisor.current(), 'killed from outside', afterMs),
+    stop: (_drainMs, afterMs) => supervisor.end(supervisor.current(), 'gone', afterMs),
+    freeze: forMs => supervisor.current()?.freeze(forMs),
     resize: () => {},
   }
 }
@@ -98,24 +76,13 @@ function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, 
 
 async function runHeld(client: Client, { task, run, input }: HeldTask): Promise<void> {
   const { process, world, script, setup } = client
-  const key = idempotencyKey(task)
-  const at = world.timeline.now()
-  world.history.tell({
-    at,
-    by: process.name,
-    what: 'began',
+  const act = beginAct(world, process, script, {
     id: task.id,
     fence: run.fence,
     workerId: setup.workerId,
     input,
-    idempotencyKey: key,
+    idempotencyKey: idempotencyKey(task),
   })
-  const act = script.next(input, key)
-  world.history.note(
-    at,
-    process.name,
-    () => `runs ${task.id} (fence ${run.fence}): ${act.end} after ${act.ms} ms`,
-  )
   const over = new AbortController()
   void beat(client, task, run.fence, over)
   await process.clock.sleep(

@@ -6,16 +6,16 @@ import { listTasks } from '../../../shared/runtime/list-tasks.ts'
 import { cancelTask, patchTask, removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
 import { publish } from '../../../shared/runtime/publish.ts'
 import { readTask } from '../../../shared/runtime/read-task.ts'
-import { handlerDeployed, handlerGone } from '../../../shared/runtime/register-type.ts'
+import { handlerGone } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
-import { putType } from '../../../shared/runtime/types.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/api.ts'
 import { liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import type { Host } from './standalone.ts'
+import { deployType } from './deployments.ts'
+import type { Host } from './host.ts'
 
 /** Whom steps are about. */
 export type Stage = {
@@ -98,22 +98,13 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
     case 'list':
       return list(system, step)
     case 'deploy':
-      await deploy(system, step)
+      await deployType(system, step)
       return { ok: true }
     case 'withdraw':
       await handlerGone(system, step.type)
       stage.withdraw(step.type, step.forMs)
       return { ok: true }
   }
-}
-
-/** The handler of a type is deployed with other defaults, or the type is put anew when it is served over HTTP. */
-async function deploy(
-  system: PlanningSystem,
-  { type, kind, defaults, shards }: Extract<Step, { readonly do: 'deploy' }>,
-): Promise<void> {
-  if (kind === 'http') await putType(system, type, { kind, defaults, shards })
-  else await handlerDeployed(system, type, { kind, defaults, shards })
 }
 
 async function read(system: PlanningSystem, id: string): Promise<Answer> {

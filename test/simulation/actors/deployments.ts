@@ -1,0 +1,71 @@
+import { handlerDeployed } from '../../../shared/runtime/register-type.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { putType } from '../../../shared/runtime/types.ts'
+import type { TypeSetup } from '../scenario.ts'
+import { createProcess } from '../world/process.ts'
+import type { Sandboxes } from '../world/sandboxes.ts'
+import type { Services } from '../world/services.ts'
+import type { World } from '../world/world.ts'
+import { runExecutor } from './functions.ts'
+import type { Script } from './handlers.ts'
+
+/** What a deployment sets of a type. */
+type Deployed = Pick<TypeSetup, 'type' | 'defaults' | 'shards'> & { readonly kind: 'handler' | 'http' }
+
+export type Deployments = {
+  /** Takes the queue of a type and its consumer away, and brings both back after so long; says whether it did. */
+  withdraw(type: string, forMs: number, onBack: () => void): boolean
+}
+
+const PAUSE_MS = 1_000
+
+/** Deploys all types of the scenario. */
+export function deployTypes(
+  world: World,
+  { services, executors, script }: { services: Services; executors: Sandboxes; script: Script },
+): Deployments {
+  const { types } = world.scenario
+  const deploy = ({ type, servedBy }: TypeSetup) => {
+    if (servedBy === 'http') return
+    const queue = services.addQueue(type, servedBy)
+    if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
+  }
+  void register(services.systemFor(createProcess(world, 'deployment')), types)
+  types.forEach(deploy)
+  return {
+    withdraw: (name, forMs, onBack) => {
+      const setup = types.find(({ type }) => type === name)
+      if (!setup || !services.queueOf(name)) return false
+      services.removeQueue(name)
+      world.timeline.at(world.timeline.now() + forMs, () => {
+        onBack()
+        deploy(setup)
+        void register(services.systemFor(createProcess(world, `deployment of ${name}`)), [setup])
+      })
+      return true
+    },
+  }
+}
+
+/** A deployment is repeated until it succeeds. */
+async function register(system: PlanningSystem, setups: readonly TypeSetup[]): Promise<void> {
+  for (const { servedBy, ...setup } of setups) {
+    for (let isDone = false; !isDone; ) {
+      try {
+        await deployType(system, { ...setup, kind: servedBy === 'http' ? 'http' : 'handler' })
+        isDone = true
+      } catch {
+        await system.clock.sleep(PAUSE_MS)
+      }
+    }
+  }
+}
+
+/** The handler of a type is deployed, or the type is put, as it is served over HTTP. */
+export async function deployType(
+  system: PlanningSystem,
+  { type, kind, defaults, shards }: Deployed,
+): Promise<void> {
+  if (kind === 'http') await putType(system, type, { kind, defaults, shards })
+  else await handlerDeployed(system, type, { kind, defaults, shards })
+}

@@ -1,0 +1,37 @@
+import type { Happening } from './world/history.ts'
+import { START } from './world/world.ts'
+
+/** A happening as a line of a trace. */
+export function lineOf(happening: Happening): string {
+  const time = ((happening.at - START) / 1_000).toFixed(3).padStart(10)
+  return `${time}  ${happening.by.padEnd(18)}  ${textOf(happening)}`
+}
+
+/** Where an error was thrown, as far as it says. */
+export function stackOf(error: unknown): string {
+  return (error instanceof Error && error.stack) || String(error)
+}
+
+function textOf(happening: Happening): string {
+  switch (happening.what) {
+    case 'note':
+      return happening.text
+    case 'surprise':
+      return `FAILS: ${happening.error}`
+    case 'sent':
+      return 'takes a message'
+    case 'write': {
+      const { after } = happening
+      const runs = Object.values(after.live).map(({ fence, workerId }) => `${fence} by ${workerId}`)
+      return `WRITES ${after.operation} ${after.id} r${after.revision} ${after.state} due ${after.dueAt - START} fence ${after.fence} live [${runs.join(', ')}] failures ${after.failures}`
+    }
+    case 'answer': {
+      const { task: _task, ...rest } = { task: undefined, ...happening.answer }
+      return `IS ANSWERED ${happening.step.do} ${JSON.stringify(rest)}`
+    }
+    case 'accepted':
+      return `IS TOLD that '${happening.word}' of ${happening.id} (fence ${happening.fence}) counts`
+    case 'began':
+      return `BEGINS ${happening.id} (fence ${happening.fence}) as ${happening.workerId}`
+  }
+}
