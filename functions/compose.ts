@@ -1,13 +1,19 @@
 import { Logger } from '@aws-lambda-powertools/logger'
 import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
 import { systemOfEnvironment } from '../shared/aws/environment.ts'
-import { createAwsSystem } from '../shared/aws/system.ts'
+import { createAwsHeadReader, createAwsSystem } from '../shared/aws/system.ts'
+import type { HeadReader } from '../shared/dynamo/head-reader.ts'
 import type { Log, MetricName, Metrics } from '../shared/ports.ts'
 import type { System } from '../shared/runtime/system.ts'
 
 /** The composition root: the only place where functions meet the environment and Powertools. */
 export function composeSystem(): System {
   return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
+}
+
+/** Reads the heads in records of the table's stream. */
+export function composeHeadReader(): HeadReader {
+  return createAwsHeadReader(systemOfEnvironment())
 }
 
 const logger = new Logger()
@@ -26,6 +32,7 @@ const UNITS = {
   LeaseLost: 'Count',
   LookLoop: 'Count',
   SweeperRepaired: 'Count',
+  NeedsAttention: 'Count',
 } as const satisfies Record<MetricName, string>
 
 /** One store per task type, since a dimension holds for all that is written out together. */

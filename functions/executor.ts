@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type { Task } from '../shared/core/task.ts'
-import type { TaskDefinition } from '../shared/define-task.ts'
+import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { serveDispatches } from '../shared/runtime/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/spans.ts'
 import type { System } from '../shared/runtime/system.ts'

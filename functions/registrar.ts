@@ -1,6 +1,6 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/task-type.ts'
-import { handlerDeployed, handlerGone } from '../shared/runtime/register-type.ts'
+import { flowDeployed, handlerDeployed, handlerGone } from '../shared/runtime/register-type.ts'
 import { composeSystem } from './compose.ts'
 
 type TypeProperties = {
@@ -12,12 +12,14 @@ type TypeProperties = {
 
 const system = composeSystem()
 
-/** The custom resource behind a deployed handler: makes its type known, and marks it when the handler is gone. */
+/** The custom resource behind a deployed handler or flow: makes its type known, and marks it when the handler is gone. */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
     const { type, configuration, servedBy } = event.ResourceProperties as unknown as TypeProperties
-    if (event.RequestType === 'Delete') await handlerGone(system, type)
-    else await handlerDeployed(system, type, JSON.parse(configuration) as TypeConfiguration, servedBy)
+    const parsed = JSON.parse(configuration) as TypeConfiguration
+    if (parsed.kind === 'flow') await registerFlow(event.RequestType, type, parsed)
+    else if (event.RequestType === 'Delete') await handlerGone(system, type)
+    else await handlerDeployed(system, type, parsed, servedBy)
     await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
   } catch (error) {
     system.log.error('type not registered', { error })
@@ -26,6 +28,15 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
     const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
     await answer(event, { Status, PhysicalResourceId, Reason: String(error) })
   }
+}
+
+/** A flow that is deployed no more stays known, as every type does, and has no handler that could be gone. */
+async function registerFlow(
+  request: CloudFormationCustomResourceEvent['RequestType'],
+  type: string,
+  configuration: TypeConfiguration,
+): Promise<void> {
+  if (request !== 'Delete') await flowDeployed(system, type, configuration)
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

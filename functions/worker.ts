@@ -1,6 +1,6 @@
 import { required } from '../shared/aws/environment.ts'
 import { systemClock } from '../shared/aws/machine.ts'
-import type { TaskDefinition } from '../shared/define-task.ts'
+import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'

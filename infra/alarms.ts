@@ -14,7 +14,9 @@ import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
+import { EVERY_TYPE } from '../shared/core/limits.ts'
 import { ALARM_PERIOD_MINUTES, MAX_ITERATOR_AGE_MS } from './limits.ts'
+import { taskMetric } from './metrics.ts'
 import type { Settings } from './settings.ts'
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
@@ -38,6 +40,14 @@ export function watchFunction(scope: Construct, settings: Settings, fn: LambdaFu
   raise(scope, 'ThrottleAlarm', settings, {
     metric: fn.metricThrottles({ period: PERIOD }),
     description: 'A function was throttled; the concurrency of the account or of the function is used up',
+  })
+}
+
+/** An undo has failed for good: the flow has stopped half undone, and `retry-undo` or `skip-undo` takes it up again. */
+export function watchAttention(scope: Construct, settings: Settings): void {
+  raise(scope, 'NeedsAttentionAlarm', settings, {
+    metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
+    description: 'A flow could not undo a step; find it by status failed, then retry or skip that undo',
   })
 }
 

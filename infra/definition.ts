@@ -16,6 +16,16 @@ export type FoundDefinition = TaskSpec & {
   readonly exportName: string
 }
 
+/** What an entry may export, by its `kind`. */
+const WORDS = {
+  'baton-task': { word: 'task', made: 'defineTask', choice: 'task' },
+  'baton-flow': { word: 'flow', made: 'defineFlow', choice: 'flow' },
+} as const
+
+type Kind = keyof typeof WORDS
+
+type Exported = TaskSpec & { readonly kind: Kind }
+
 /**
  * Loads `entry` (a path, relative to the working directory) and finds the task definition that it exports: its only
  * one, or the one exported as `exportName`. The file's imports are run, so they must not need AWS or an environment.
@@ -23,16 +33,16 @@ export type FoundDefinition = TaskSpec & {
  * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or does not export one definition.
  */
 export function readDefinition(entry: string, exportName?: string): FoundDefinition {
-  const definitions = definitionsIn(entry)
-  const name = exportName ?? onlyNameOf(definitions, entry)
-  const definition = definitions.get(name)
-  if (!definition) {
-    throw new BatonError(
-      'invalid',
-      `${entry} exports no task definition '${name}'; it exports ${namesOf(definitions)}`,
-    )
-  }
-  return found(entry, name, definition)
+  return readOne('baton-task', entry, exportName)
+}
+
+/**
+ * The flow that `entry` exports: its only one, or the one exported as `exportName`.
+ *
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or does not export one flow.
+ */
+export function readFlow(entry: string, exportName?: string): FoundDefinition {
+  return readOne('baton-flow', entry, exportName)
 }
 
 /**
@@ -41,13 +51,36 @@ export function readDefinition(entry: string, exportName?: string): FoundDefinit
  * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or exports none.
  */
 export function readDefinitions(entry: string): FoundDefinition[] {
-  const definitions = definitionsIn(entry)
-  if (definitions.size === 0) throw nothingIn(entry)
+  const exported = exportsOf(entry)
+  const definitions = allOf('baton-task', exported)
+  if (definitions.size === 0) throw nothingIn(entry, 'baton-task', exported)
   return [...definitions].map(([name, definition]) => found(entry, name, definition))
 }
 
-function definitionsIn(entry: string): Map<string, TaskSpec> {
+/** All flows that `entry` exports; there may be none. @throws BatonError `invalid` when it cannot be loaded. */
+export function readFlows(entry: string): FoundDefinition[] {
+  return [...allOf('baton-flow', exportsOf(entry))].map(([name, flow]) => found(entry, name, flow))
+}
+
+function readOne(kind: Kind, entry: string, exportName: string | undefined): FoundDefinition {
+  const exported = exportsOf(entry)
+  const name = exportName ?? onlyNameOf(kind, exported, entry)
+  const definition = exported.get(name)
+  if (definition?.kind === kind) return found(entry, name, definition)
+  if (definition) throw otherKind(entry, `'${name}'`, definition.kind)
+  const { word } = WORDS[kind]
+  throw new BatonError(
+    'invalid',
+    `${entry} exports no ${word} definition '${name}'; it exports ${namesOf(allOf(kind, exported))}`,
+  )
+}
+
+function exportsOf(entry: string): Map<string, Exported> {
   return new Map(Object.entries(load(resolve(entry), entry)).filter(isDefinitionExport))
+}
+
+function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string, Exported> {
+  return new Map([...exported].filter(([, one]) => one.kind === kind))
 }
 
 function found(entry: string, exportName: string, { type, config }: TaskSpec): FoundDefinition {
@@ -55,8 +88,22 @@ function found(entry: string, exportName: string, { type, config }: TaskSpec): F
   return { type, config, file: resolve(entry), exportName }
 }
 
-function nothingIn(entry: string): BatonError {
-  return new BatonError('invalid', `${entry} exports no task; export what defineTask returns`)
+function nothingIn(entry: string, kind: Kind, exported: ReadonlyMap<string, Exported>): BatonError {
+  const { word, made } = WORDS[kind]
+  const [other] = exported.values()
+  if (other) return otherKind(entry, namesOf(exported), other.kind)
+  return new BatonError('invalid', `${entry} exports no ${word}; export what ${made} returns`)
+}
+
+function otherKind(entry: string, names: string, kind: Kind): BatonError {
+  const help =
+    kind === 'baton-flow'
+      ? 'is a flow: it is registered with addFlow, and served by the handlers of its steps'
+      : 'is a task: it is served with addHandler or addWorkerService'
+  return new BatonError(
+    'invalid',
+    `${entry} exports no ${kind === 'baton-flow' ? 'task' : 'flow'} there: ${names} ${help}`,
+  )
 }
 
 /** @throws BatonError `invalid` for a type that is claimed over HTTP: nothing of it is deployed. */
@@ -77,16 +124,21 @@ function load(file: string, entry: string): Record<string, unknown> {
   }
 }
 
-function isDefinitionExport(entry: [string, unknown]): entry is [string, TaskSpec] {
+function isDefinitionExport(entry: [string, unknown]): entry is [string, Exported] {
   const value = entry[1]
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'baton-task'
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  return typeof value.kind === 'string' && Object.hasOwn(WORDS, value.kind)
 }
 
-function onlyNameOf(definitions: ReadonlyMap<string, TaskSpec>, entry: string): string {
-  const [name, another] = [...definitions.keys()]
-  if (name === undefined) throw nothingIn(entry)
+function onlyNameOf(kind: Kind, exported: ReadonlyMap<string, Exported>, entry: string): string {
+  const ofKind = allOf(kind, exported)
+  const [name, another] = [...ofKind.keys()]
+  if (name === undefined) throw nothingIn(entry, kind, exported)
   if (another !== undefined) {
-    throw new BatonError('invalid', `${entry} exports ${namesOf(definitions)}; choose one with 'task'`)
+    throw new BatonError(
+      'invalid',
+      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].choice}'`,
+    )
   }
   return name
 }

@@ -1,4 +1,5 @@
 /** The public entry `baton/infra`: a task system for your own CDK app. */
+export type { FlowProps, FlowRegistration } from './flow-registration.ts'
 export type { HandlerFunction, HandlerProps } from './handler-function.ts'
 export type { LogLevel } from './settings.ts'
 export type { ApiAuth, TaskApi } from './task-api.ts'

@@ -15,6 +15,9 @@ export const REGISTRAR_TIMEOUT_S = 60
 /** CloudFormation waits this long for a registration instead of its usual hour. */
 export const REGISTRATION_WAIT_S = 300
 
+/** A function takes events of 256 KB asynchronously, a template has 1 MB for everything. Source: Lambda, CloudFormation quotas. */
+export const MAX_CONFIGURATION_CHARACTERS = 100_000
+
 /** For handlers whose task sets no `timeoutMs`. */
 export const DEFAULT_HANDLER_TIMEOUT_S = 300
 /** Left to a handler's function after its task's `timeoutMs`, to record the outcome. */

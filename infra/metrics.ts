@@ -10,6 +10,7 @@ const STATISTICS: Record<MetricName, string> = {
   LeaseLost: 'Sum',
   LookLoop: 'Sum',
   SweeperRepaired: 'Sum',
+  NeedsAttention: 'Sum',
 }
 
 /** What the functions of `system` measure about tasks of `type`: `Lateness` and `RunTime` in milliseconds, the rest counts. */

@@ -8,15 +8,16 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE, PRIMARY_KEY } from '../shared/dynamo/keys.ts'
-import { watchIteratorAge } from './alarms.ts'
+import { watchAttention, watchIteratorAge } from './alarms.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 import { functionFile } from './function-file.ts'
 import { allow } from './grants.ts'
 import { PLANNER_TIMEOUT_S, STREAM_BATCH_SIZE, STREAM_RECORD_AGE_HOURS, STREAM_RETRIES } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
+import { PUBLISHING } from './task-table.ts'
 
-/** Reads the table's stream and sends what each changed task needs next. */
+/** Reads the table's stream, sends what each changed task needs next, and publishes what follows from its end. */
 export class Planner extends Construct {
   readonly function: LambdaFunction
 
@@ -29,11 +30,12 @@ export class Planner extends Construct {
       timeout: Duration.seconds(PLANNER_TIMEOUT_S),
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, { items: ['GetItem', 'PutItem'] })
+    table.openTo(this.function, PUBLISHING)
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
     timers.openTo(this.function)
     this.readStream(parts)
     watchIteratorAge(this, settings, this.function)
+    watchAttention(this, settings)
   }
 
   /**

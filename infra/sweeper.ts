@@ -9,6 +9,7 @@ import { functionFile } from './function-file.ts'
 import { SWEEP_EVENT_AGE_S, SWEEP_RETRIES, SWEEPER_TIMEOUT_S } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
+import { PUBLISHING } from './task-table.ts'
 
 /** Every minute: repairs what lost messages left behind. */
 export class Sweeper extends Construct {
@@ -26,7 +27,7 @@ export class Sweeper extends Construct {
     // A failed round is not repeated: the next one comes within a minute and would meet its repetition.
     this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S) })
     table.openTo(this.function, {
-      items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
+      items: PUBLISHING.items,
       queries: ['items', 'view', 'place'],
     })
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type', measures: true })

@@ -1,10 +1,11 @@
 import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import { Construct } from 'constructs'
+import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports.ts'
 import { FarTimers } from './far-timers.ts'
+import { type FlowProps, FlowRegistration } from './flow-registration.ts'
 import { functionFile } from './function-file.ts'
 import { allow } from './grants.ts'
 import { HandlerFunction, type HandlerProps } from './handler-function.ts'
@@ -80,7 +81,7 @@ export class TaskSystem extends Construct {
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
     const handler = new HandlerFunction(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(handler)
+    this.refuseTwice(handler)
     return handler
   }
 
@@ -92,7 +93,7 @@ export class TaskSystem extends Construct {
    */
   addWorkerQueue(id: string, props: WorkerQueueProps): WorkerQueue {
     const queue = new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(queue)
+    this.refuseTwice(queue)
     return queue
   }
 
@@ -104,8 +105,20 @@ export class TaskSystem extends Construct {
    */
   addWorkerService(id: string, props: WorkerServiceProps): WorkerService {
     const service = new WorkerService(this.handlers, id, this.parts, this.registrar, props)
-    for (const queue of service.queues) this.refuseSecondServer(queue)
+    for (const one of [...service.queues, ...service.flows]) this.refuseTwice(one)
     return service
+  }
+
+  /**
+   * Makes the flow that `props.entry` defines known. It needs no queue and no function: the types of its steps serve it,
+   * each with a handler, workers or over HTTP.
+   *
+   * @throws BatonError `invalid` when the entry defines no flow, or one whose type is there already.
+   */
+  addFlow(id: string, props: FlowProps): FlowRegistration {
+    const flow = new FlowRegistration(this.handlers, id, this.registrar, props)
+    this.refuseTwice(flow)
+    return flow
   }
 
   /** Lets `fn` write and read tasks in the table itself, whose name it finds in `BATON_TABLE`. */
@@ -133,12 +146,12 @@ export class TaskSystem extends Construct {
     return taskMetric(this.systemName, name, type)
   }
 
-  private refuseSecondServer(server: HandlerFunction | WorkerQueue): void {
+  private refuseTwice(added: HandlerFunction | WorkerQueue | FlowRegistration): void {
     const twin = this.handlers.node
       .findAll()
-      .filter(other => other instanceof HandlerFunction || other instanceof WorkerQueue)
-      .find(other => other !== server && other.type === server.type)
-    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${server.type}'`)
+      .filter(isOfType)
+      .find(other => other !== added && other.type === added.type)
+    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
   }
 
   /** Its handler may read the secrets that sign the calls: those named `<system>/webhook/…`. */
@@ -170,4 +183,8 @@ export class TaskSystem extends Construct {
       )
     }
   }
+}
+
+function isOfType(one: IConstruct): one is HandlerFunction | WorkerQueue | FlowRegistration {
+  return [HandlerFunction, WorkerQueue, FlowRegistration].some(kind => one instanceof kind)
 }

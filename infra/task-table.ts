@@ -23,9 +23,9 @@ export type TableUse = {
   readonly queries?: ReadonlyArray<IndexName | 'items'>
 }
 
-/** What a publisher does; it lists the types to name them when one is unknown. */
+/** What a publisher or a worker does; it lists types to name them when one is unknown, and reads members of canvases. */
 export const PUBLISHING: TableUse = {
-  items: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
   queries: ['items'],
 }
 

@@ -1,6 +1,6 @@
 import { CustomResource, Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import { Construct } from 'constructs'
+import { Construct, DependencyGroup } from 'constructs'
 import type { TaskType } from '../shared/core/task-type.ts'
 import type { TaskSpec } from './definition.ts'
 import { functionFile } from './function-file.ts'
@@ -11,6 +11,7 @@ import { createFunction } from './system-function.ts'
 /** Makes deployed types known to the system, and marks them when their handler goes. */
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
+  private readonly served = new DependencyGroup()
 
   constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
     super(scope, id)
@@ -23,11 +24,22 @@ export class TypeRegistrar extends Construct {
     messages.openTo(this.function, {})
   }
 
-  /**
-   * The registration of a type, served by a Lambda function unless said otherwise. The configuration is JSON text, since
-   * CloudFormation makes text of every number.
-   */
-  register(
+  /** The registration of a type that is served: by a Lambda function unless said otherwise. */
+  register(scope: Construct, id: string, spec: TaskSpec, servedBy?: TaskType['servedBy']): CustomResource {
+    const registration = this.registration(scope, id, spec, servedBy)
+    this.served.add(registration)
+    return registration
+  }
+
+  /** The registration of a flow, after those of all types that are served, whether they were added before or after it. */
+  registerFlow(scope: Construct, id: string, spec: TaskSpec): CustomResource {
+    const registration = this.registration(scope, id, spec)
+    registration.node.addDependency(this.served)
+    return registration
+  }
+
+  /** The configuration is JSON text, since CloudFormation makes text of every number. */
+  private registration(
     scope: Construct,
     id: string,
     { type, config }: TaskSpec,

@@ -5,8 +5,9 @@ import { functionFile } from './function-file.ts'
 import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
+import { PUBLISHING } from './task-table.ts'
 
-/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. */
+/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. Publishes large canvases. */
 export class Waker extends Construct {
   readonly function: LambdaFunction
 
@@ -22,8 +23,8 @@ export class Waker extends Construct {
       ...reserving(reservedConcurrency),
     })
     table.openTo(this.function, {
-      items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'],
-      queries: ['place'],
+      items: PUBLISHING.items,
+      queries: ['items', 'place'],
     })
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
     messages.wake.feed(this.function, {

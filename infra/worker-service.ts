@@ -17,7 +17,8 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { watchWorkers } from './alarms.ts'
-import { readDefinitions } from './definition.ts'
+import { readDefinitions, readFlows } from './definition.ts'
+import { FlowRegistration } from './flow-registration.ts'
 import { allow, type Runner } from './grants.ts'
 import {
   MAX_STOP_TIMEOUT_S,
@@ -40,7 +41,10 @@ import { WorkerQueue } from './worker-queue.ts'
 import { WorkerScaling } from './worker-scaling.ts'
 
 export type WorkerServiceProps = Placement & {
-  /** The file that exports the definitions of the tasks it serves, one or several, relative to the working directory. */
+  /**
+   * The file that exports the definitions of the tasks it serves, one or several, relative to the working directory. Flows
+   * that it exports are registered; what their steps do is served if it exports that, too.
+   */
   readonly entry: string
   /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
   readonly cpu?: number
@@ -65,6 +69,7 @@ export type WorkerServiceProps = Placement & {
  */
 export class WorkerService extends Construct {
   readonly queues: readonly WorkerQueue[]
+  readonly flows: readonly FlowRegistration[]
   readonly service: FargateService
   /** Grant it what the handlers need. */
   readonly taskRole: IRole
@@ -83,6 +88,10 @@ export class WorkerService extends Construct {
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) => new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName }),
+    )
+    const flows = new Construct(this, 'Flows')
+    this.flows = readFlows(entry).map(
+      ({ exportName }) => new FlowRegistration(flows, exportName, registrar, { entry, flow: exportName }),
     )
     const queues = this.queues.map(({ queue }) => queue)
     const image = workerImage(this, Names.uniqueId(this), definitions)

@@ -83,6 +83,26 @@ export type TypeStore = {
   put(next: TaskType, version: number): Promise<boolean>
 }
 
+/** One birth of a canvas: its key and its birth. */
+export type CanvasName = { readonly canvasId: string; readonly born: string }
+
+/** Leaves of a canvas that have succeeded, and that have not; in order. */
+export type CanvasEnds = { readonly ok: readonly number[]; readonly bad: readonly number[] }
+
+/**
+ * Which members of canvases have ended, in chunks of 200 leaves. A member reports its first end for ever (it keeps it
+ * when it is started over or removed), so that no leaf comes into both lists.
+ */
+export type CanvasStore = {
+  /**
+   * Adds leaves of one chunk; answers all that the chunk then has. Adding what is there changes nothing but how long the
+   * chunk is kept.
+   */
+  addEnds(canvas: CanvasName, chunk: number, ends: CanvasEnds, expiresAt: number): Promise<CanvasEnds>
+  /** The ends in each of these chunks; empty where nothing was ever added. Strongly consistent. */
+  ends(canvas: CanvasName, chunks: readonly number[]): Promise<ReadonlyMap<number, CanvasEnds>>
+}
+
 /** Small records of the machinery itself: cursors, answers to be repeated. */
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>
@@ -147,11 +167,23 @@ export type Look = {
 /** A message that makes the waker dispatch all tasks of a far minute, from `after` on. */
 export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
 
+/**
+ * A message that makes the waker see to a canvas: publish what may be published, count who has ended, cancel its members
+ * when it was cancelled; from the leaf `from` on. `delaySeconds` is a whole number from 0 to 900.
+ */
+export type CanvasLook = {
+  readonly id: string
+  readonly born: string
+  readonly from: number
+  readonly delaySeconds: number
+}
+
 /** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }
   | { readonly kind: 'minute'; readonly minute: number }
   | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
+  | { readonly kind: 'canvas'; readonly look: CanvasLook }
 
 /**
  * What could not be sent, by its position in the batch, with the reason. Trying again helps only if it is `transient`:
@@ -164,6 +196,7 @@ export type Messages = {
   dispatch(dispatches: readonly Dispatch[]): Promise<SendFailure[]>
   look(looks: readonly Look[]): Promise<SendFailure[]>
   lookAtMinute(look: MinuteLook): Promise<void>
+  lookAtCanvases(looks: readonly CanvasLook[]): Promise<SendFailure[]>
   /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
   backlog(servingType: string): Promise<number | undefined>
 }
@@ -215,6 +248,7 @@ export type MetricName =
   | 'LeaseLost'
   | 'LookLoop'
   | 'SweeperRepaired'
+  | 'NeedsAttention'
   | 'RunTime'
 
 export type Metrics = {

@@ -1,4 +1,7 @@
-/** What a handler throws to say how its run ends. Each is found through `cause`, so a wrapped one still counts. */
+/**
+ * What a handler throws to say how its run ends, each found through `cause`, so that a wrapped one still counts; and
+ * what it returns to move its task on.
+ */
 
 /** Try again after `delayMs`, in place of the type's backoff. Always costs a retry. */
 export class RetryLater extends Error {
@@ -24,6 +27,36 @@ export class Release extends Error {
   constructor(delayMs = 0) {
     super(`released for ${delayMs} ms`)
     this.delayMs = delayMs
+  }
+}
+
+/** How a task goes on in its next stage; what is not given stays as it is. */
+export type NextOptions<Input = unknown> = {
+  /** Replaces the task's input. */
+  readonly input?: Input
+  readonly priority?: number
+  readonly delayMs?: number
+  /** What this stage has achieved, kept with its run. */
+  readonly result?: unknown
+}
+
+/** Returned, not thrown: this stage succeeded, and the task is to be dispatched anew for the next one. */
+export class Next {
+  /** Keeps results that look alike from being taken for one. */
+  readonly kind = 'baton-next'
+  readonly stage: string
+  readonly input: unknown
+  readonly priority: number | undefined
+  readonly delayMs: number | undefined
+  readonly result: unknown
+
+  /** Input and result are as a handler gave them: whoever stores them checks that they are JSON. */
+  constructor(stage: string, { input, priority, delayMs, result }: NextOptions = {}) {
+    this.stage = stage
+    this.input = input
+    this.priority = priority
+    this.delayMs = delayMs
+    this.result = result
   }
 }
 

@@ -9,6 +9,7 @@ import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
+import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
@@ -37,6 +38,7 @@ export function createApi(system: System): Hono<Environment> {
     ...runRoutes,
     ...runBatchRoutes,
     ...taskRoutes,
+    ...canvasRoutes,
     ...claimRoutes,
     ...typeRoutes,
     ...workerRoutes,

@@ -5,22 +5,24 @@ import type {
   ApiTask,
   ApiType,
   ApiWorker,
-  Claim,
-  HeartbeatAnswer,
 } from '../../shared/client/api-types.ts'
+import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
+import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
 import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
 import type { Options } from '../../shared/core/options.ts'
-import { type EndedRun, runId, type Task } from '../../shared/core/task.ts'
+import { type EndedRun, runId, type Task, taskId } from '../../shared/core/task.ts'
 import { defaultOrdering, shardsOf, type TaskType } from '../../shared/core/task-type.ts'
 import type { DescribedRun, TaskDescription } from '../../shared/runtime/describe-task.ts'
 import type { HeldTask } from '../../shared/runtime/held-task.ts'
 import type { PresentWorker } from '../../shared/runtime/list-workers.ts'
 import { traceIdOf } from '../../shared/runtime/traceparent.ts'
+import { iso } from './iso.ts'
+import { presentFlow } from './present-flow.ts'
 
 /** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {
-  const { task, status, statusReason, attempts, runs, history, input, result, error } = description
+  const { task, status, statusReason, attempts, runs, history, input, result, error, previous } = description
   const { id, type, key, priority, userId, tags, options } = task
   const traceId = traceIdOf(task.traceparent)
   return {
@@ -37,8 +39,13 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...(result !== undefined && { result }),
     ...(error && { error }),
     concurrency: options.concurrency,
+    ...(task.stage !== undefined && { stage: task.stage }),
     runs: runs.map(run => presentRun(task, run)),
     attempts,
+    ...presentFlow(description),
+    ...(previous !== undefined && { previous }),
+    ...(task.member && { canvasId: taskId(CANVAS_TYPE, task.member.canvasId) }),
+    ...(task.parentId !== undefined && { parentId: task.parentId }),
     history: history.map(run => presentHistory(run, traceId)),
     ...(traceId !== undefined && { traceId }),
     ...presentTimes(task),
@@ -57,7 +64,7 @@ function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }
 }
 
 function presentRun({ born }: Task, run: DescribedRun): ApiRun {
-  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress } = run
+  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress, piece } = run
   return {
     id: runId(born, fence),
     workerId,
@@ -69,13 +76,15 @@ function presentRun({ born }: Task, run: DescribedRun): ApiRun {
     ...(result !== undefined && { result }),
     ...(error && { error }),
     ...(progress !== undefined && { progress }),
+    ...(piece !== undefined && { stage: piece }),
   }
 }
 
 function presentHistory(run: EndedRun, traceId: string | undefined): ApiHistoryEntry {
-  const { startedAt, endedAt, state, error } = run
+  const { startedAt, endedAt, state, error, piece } = run
   return {
     ...(traceId !== undefined && { traceId }),
+    ...(piece !== undefined && { stage: piece }),
     startedAt: iso(startedAt),
     endedAt: iso(endedAt),
     costMs: endedAt - startedAt,
@@ -99,7 +108,7 @@ function presentOptions(options: Options): ApiOptions {
 
 /** A task type as the API shows it, what it leaves to the system filled in. */
 export function presentType(type: TaskType): ApiType {
-  const { kind, defaults, ordering = defaultOrdering(kind), webhook } = type.configuration
+  const { kind, defaults, ordering = defaultOrdering(kind), webhook, steps, onCancel } = type.configuration
   return {
     type: type.type,
     kind,
@@ -107,6 +116,8 @@ export function presentType(type: TaskType): ApiType {
     ordering,
     shards: shardsOf(type.configuration),
     ...(webhook && { webhook }),
+    ...(steps && { steps }),
+    ...(kind === 'flow' && { onCancel: onCancel ?? 'undo' }),
     paused: type.paused,
     ...(type.handlerSince !== undefined && { handlerSince: iso(type.handlerSince) }),
     createdAt: iso(type.createdAt),
@@ -114,10 +125,18 @@ export function presentType(type: TaskType): ApiType {
   }
 }
 
-/** A claim: the task, running, with its input, and what its worker needs to speak for the run. */
-export function presentClaim({ task, run, input }: HeldTask, description: TaskDescription): Claim {
+/** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run. */
+export function presentClaim(
+  { task, run, input, params, previous }: HeldTask,
+  description: TaskDescription,
+): Claim {
   return {
-    task: presentTask({ ...description, ...(input !== undefined && { input }) }),
+    task: presentTask({
+      ...description,
+      ...(input !== undefined && { input }),
+      ...(params && { params }),
+      ...(previous !== undefined && { previous }),
+    }),
     run: {
       id: runId(task.born, run.fence),
       fence: run.fence,
@@ -129,8 +148,4 @@ export function presentClaim({ task, run, input }: HeldTask, description: TaskDe
 
 export function presentWorker({ lastSeen, ...worker }: PresentWorker): ApiWorker {
   return { ...worker, ...(lastSeen !== undefined && { lastSeen: iso(lastSeen) }) }
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString()
 }

@@ -2,11 +2,12 @@ import type * as z from 'zod'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../shared/core/json.ts'
 import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../shared/core/limits.ts'
-import type { PartialOptions } from '../../shared/core/options.ts'
 import type { PatchRequest } from '../../shared/runtime/operate-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publication-of.ts'
+import { given, optionsIn, requestOfBody, timeOf } from '../../shared/runtime/request-of-body.ts'
 import { isTraceparent } from '../../shared/runtime/traceparent.ts'
-import type { patchBody, publishBody } from './schemas/requests.ts'
+import { dotted } from './check.ts'
+import type { CallbackFields, patchBody, publishBody } from './schemas/requests.ts'
 
 type PublishFields = z.infer<typeof publishBody>
 type PatchFields = z.infer<typeof patchBody>
@@ -21,7 +22,24 @@ export function fieldProblems(body: PublishFields | PatchFields, now: number, at
   if (dueAt !== undefined && delayMs !== undefined) add('delayMs', 'excludes dueAt: give one of the two')
   if (dueAt !== undefined && Date.parse(dueAt) > now + MAX_DELAY_MS) add('dueAt', 'must be within ten years')
   if ('clean' in body && body.ifExists !== 'restart') add('clean', 'is for ifExists "restart" only')
-  return problems
+  return [...problems, ...callbackProblems(body, now, at)]
+}
+
+function callbackProblems(body: PublishFields | PatchFields, now: number, at: string): FieldProblem[] {
+  const { onSuccess = [], onError = [] } = 'type' in body ? body : {}
+  const within = (when: string, callbacks: readonly CallbackFields[]) =>
+    callbacks.flatMap((callback, index) => fieldProblems(callback, now, dotted(at, [when, String(index)])))
+  return [...within('onSuccess', onSuccess), ...within('onError', onError)]
+}
+
+/** Whether what is published at a task's end is too long to be stored with it. */
+export function callbacksSizeProblem(
+  { onSuccess, onError }: CallbackFields,
+  at: string,
+): FieldProblem | undefined {
+  if (!onSuccess && !onError) return undefined
+  const field = onSuccess ? 'onSuccess' : 'onError'
+  return sizeProblem({ onSuccess: onSuccess ?? [], onError: onError ?? [] } as Json, dotted(at, [field]))
 }
 
 /** Whether a value is too long to be stored, as the problem of its field. */
@@ -33,55 +51,22 @@ export function sizeProblem(value: Json | undefined, path: string): FieldProblem
 }
 
 export function publishRequestOf(body: PublishFields, headers: Headers): PublishRequest {
-  const { type, key, input, userId, tags, delayMs, priority, ifExists, clean } = body
+  const { ifExists, clean } = body
   const traceparent = body.traceparent ?? traceOf(headers)
-  return {
-    type,
-    options: optionsOf(body),
-    ...given({ key, input, userId, tags, delayMs, priority, ifExists, clean, traceparent }),
-    ...given({ dueAt: timeOf(body.dueAt) }),
-  }
+  return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent }) }
 }
 
 export function patchRequestOf(body: PatchFields): PatchRequest {
-  const { input, tags, delayMs, priority } = body
-  const options = optionsOf(body)
+  const { input, tags, delayMs, priority, stage } = body
+  const options = optionsIn(body)
   return {
-    ...given({ input, tags, delayMs, priority, dueAt: timeOf(body.dueAt) }),
+    ...given({ input, tags, delayMs, priority, stage, dueAt: timeOf(body.dueAt) }),
     ...(Object.keys(options).length > 0 && { options }),
   }
 }
 
-function optionsOf(body: PatchFields | PublishFields): PartialOptions {
-  const { concurrency, workerIds, minWorkerVersion, heartbeatMs, leaseMs } = body
-  const { timeoutMs, deadlineMs, retentionMs, retry } = body
-  return given({
-    concurrency,
-    workerIds,
-    minWorkerVersion,
-    heartbeatMs,
-    leaseMs,
-    timeoutMs,
-    deadlineMs,
-    retentionMs,
-    retry,
-  })
-}
-
-type Given<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
-
-function given<Members extends object>(members: Members): Given<Members> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, member]) => member !== undefined),
-  ) as Given<Members>
-}
-
-function timeOf(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Date.parse(text)
-}
-
 /** A caller's trace goes on in his tasks; a header that is none is passed over, as the standard asks. */
-function traceOf(headers: Headers): string | undefined {
+export function traceOf(headers: Headers): string | undefined {
   const header = headers.get('traceparent')
   return header !== null && isTraceparent(header) ? header : undefined
 }

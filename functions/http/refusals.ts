@@ -1,5 +1,8 @@
 import type { Problem } from '../../shared/client/api-types.ts'
-import { liveRuns, type Task } from '../../shared/core/task.ts'
+import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
+import type { ResumeRefusal } from '../../shared/core/flow/resume.ts'
+import type { RestartRefusal } from '../../shared/core/restart.ts'
+import { liveRuns, type Task, taskIdPrefix } from '../../shared/core/task.ts'
 import type { RunRefusal } from '../../shared/runtime/http-runs.ts'
 import type { Operated } from '../../shared/runtime/operate-task.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish.ts'
@@ -8,14 +11,25 @@ import { invalid, problem, problemOfError } from './problems.ts'
 
 /** Expected refusals of use cases, in words: what happened, to which id, and what would be legal. */
 
+const CANVAS_IDS = taskIdPrefix(CANVAS_TYPE)
+
 export function noSuchTask(id: string): Problem {
-  return problem('not-found', `there is no task ${id}`)
+  const hint = id.startsWith(CANVAS_IDS)
+    ? `; it is a canvas's id: use /v1/canvases/${encodeURIComponent(id)}`
+    : ''
+  return problem('not-found', `there is no task ${id}${hint}`)
 }
 
 export function unknownType(type: string, existing: readonly string[], path: string): Problem {
+  if (type === CANVAS_TYPE) return reservedType(path)
   const known = existing.length > 0 ? `there are ${existing.join(', ')}` : 'none is registered yet'
   const message = `names no registered type; ${known}`
   return problem('unknown-type', `'${type}' is not registered; ${known}`, { errors: [{ path, message }] })
+}
+
+function reservedType(path: string): Problem {
+  const message = `'${CANVAS_TYPE}' is no task type: it stands for canvases, which are published with POST /v1/canvases`
+  return problem('unknown-type', message, { errors: [{ path, message }] })
 }
 
 /** A publish that was refused; `at` is where in the request it stood. */
@@ -38,7 +52,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  Operated<'finished' | 'running' | 'not-finished' | 'nothing-to-do'>,
+  Operated<'finished' | 'undoing' | RestartRefusal | ResumeRefusal>,
   { ok: false }
 >
 
@@ -56,6 +70,24 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
       return problem('conflict', `${id} ${holders(refusal.task)}; cancel it first, or wait for its end`)
     case 'not-finished':
       return problem('conflict', `${id} waits to be run; only finished tasks start over`)
+    case 'owes':
+      return problem('conflict', `${id} ${holders(refusal.task)}; try again in a moment`)
+    case 'undoing':
+      return problem(
+        'conflict',
+        `${id} is undoing what failed, which cannot be cancelled; remove it to drop it as it is`,
+      )
+    case 'not-a-flow':
+      return problem('conflict', `${id} is no flow, so only action "restart" applies to it`)
+    case 'not-failed':
+      return problem('conflict', `${id} has not failed; this action takes a failed flow up again`)
+    case 'undone':
+      return problem(
+        'conflict',
+        `${id} has undone steps before the failed one; only "restart" does them again`,
+      )
+    case 'no-failed-undo':
+      return problem('conflict', `${id} has no failed undo to retry or to skip`)
     case 'nothing-to-do':
       return problem(
         'conflict',
@@ -66,7 +98,8 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
 
 function holders(task: Task): string {
   const workers = liveRuns(task).map(run => run.workerId)
-  return `is run by ${workers.join(', ')}`
+  if (task.owes) return 'has ended, but its callbacks are still to be published'
+  return workers.length > 0 ? `is run by ${workers.join(', ')}` : 'is a flow at work, between two of its runs'
 }
 
 const WHY_GONE = {

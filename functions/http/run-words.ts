@@ -12,8 +12,8 @@ import {
 } from './schemas/requests.ts'
 import type { Word } from './speak-for-run.ts'
 
-export function succeeding({ result }: Pick<z.infer<typeof succeedBody>, 'result'>): Outcome {
-  return { outcome: 'succeed', ...(result !== undefined && { result }) }
+export function succeeding({ result, next }: Omit<z.infer<typeof succeedBody>, 'fence'>): Outcome {
+  return { outcome: 'succeed', ...(result !== undefined && { result }), ...(next && { next }) }
 }
 
 export function failing({ error, fatal, retryInMs }: Omit<z.infer<typeof failBody>, 'fence'>): Outcome {

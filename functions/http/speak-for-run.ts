@@ -45,7 +45,10 @@ export async function sayOver(
   word: Word<Outcome>,
 ): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
   const result = word.said.outcome === 'succeed' ? word.said.result : undefined
-  const tooLarge = sizeProblem(result, dotted(word.at ?? '', ['result']))
+  const next = word.said.outcome === 'succeed' ? word.said.next : undefined
+  const at = word.at ?? ''
+  const tooLarge =
+    sizeProblem(result, dotted(at, ['result'])) ?? sizeProblem(next?.input, dotted(at, ['next', 'input']))
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
   return speak(word, run => finishOverHttp(system, run, word.said))
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTask } from '../../shared/define-task.ts'
+import { defineTask } from '../../shared/define/define-task.ts'
 import { Fatal } from '../../shared/signals.ts'
 
 const MAX_TEXT_BYTES = 10_000_000

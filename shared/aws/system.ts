@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createCanvasStore } from '../dynamo/canvas-store.ts'
+import { createHeadReader, type HeadReader } from '../dynamo/head-reader.ts'
 import { createRecordStore } from '../dynamo/record-store.ts'
 import { createTargets } from '../dynamo/targets.ts'
 import { createTaskStore } from '../dynamo/task-store.ts'
@@ -46,6 +48,7 @@ export function createAwsSystem({
     chance,
     tasks: createTaskStore(documents, { table, token: newToken, clock, chance }),
     types: createTypeStore(documents, { table }),
+    canvases: createCanvasStore(documents, { table, clock, chance }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),
@@ -53,6 +56,14 @@ export function createAwsSystem({
     log,
     metrics,
   }
+}
+
+/** Reads heads as they stand in the records of the table's stream. */
+export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): HeadReader {
+  return createHeadReader(
+    DynamoDBDocumentClient.from(new DynamoDBClient({ requestHandler: REQUEST_LIMITS })),
+    table,
+  )
 }
 
 /** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */

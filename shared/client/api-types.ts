@@ -8,8 +8,9 @@ import type { Backoff } from '../core/options.ts'
 import type { RunGone } from '../core/run-gone.ts'
 import type { Status, StatusReason } from '../core/status.ts'
 import type { EndedRunState, Ordering, RunState, TaskError, TypeKind } from '../core/task.ts'
+import type { ApiStep, StepBody } from './flow-types.ts'
 
-type RetryBody = {
+export type RetryBody = {
   readonly maxRetries?: number
   readonly backoff?: Backoff
   readonly delayMs?: number
@@ -48,13 +49,24 @@ export type PublishBody = OptionsBody & {
   readonly ifExists?: 'keep' | 'update' | 'reject' | 'restart'
   readonly clean?: CleanBody
   readonly traceparent?: string
+  /** The stage it begins in. */
+  readonly stage?: string
+  /** Published once when the task has succeeded, or failed; they inherit its user and trace. */
+  readonly onSuccess?: readonly CallbackBody[]
+  readonly onError?: readonly CallbackBody[]
+  /** Takes nothing that the task before it hands on. */
+  readonly immutable?: boolean
 }
+
+/** Its key is made up from the task whose end it follows, unless it has one. */
+export type CallbackBody = Omit<PublishBody, 'ifExists' | 'clean'>
 
 export type PatchBody = OptionsBody & {
   readonly priority?: number
   readonly dueAt?: string
   readonly delayMs?: number
   readonly input?: Json
+  readonly stage?: string
   readonly tags?: Readonly<Record<string, string>>
 }
 
@@ -76,36 +88,10 @@ export type TypeBody = {
   readonly ordering?: Ordering
   readonly shards?: number
   readonly webhook?: WebhookBody
+  /** Of kind `flow`. */
+  readonly steps?: readonly StepBody[]
+  readonly onCancel?: 'undo' | 'leave'
 }
-
-export type ClaimsBody = {
-  /** This or `types`. */
-  readonly type?: string
-  readonly types?: readonly string[]
-  readonly workerId: string
-  readonly limit?: number
-  readonly workerVersion?: string
-  readonly requestId?: string
-  readonly waitMs?: number
-}
-
-export type HeartbeatBody = { readonly fence: number; readonly progress?: Json }
-export type SucceedBody = { readonly fence: number; readonly result?: Json }
-export type FailBody = {
-  readonly fence: number
-  readonly error: TaskError
-  readonly fatal?: boolean
-  readonly retryInMs?: number
-}
-export type ReleaseBody = { readonly fence: number; readonly delayMs?: number }
-
-export type RunName = { readonly taskId: string; readonly runId: string }
-export type FinishMember = RunName &
-  (
-    | ({ readonly outcome: 'succeed' } & SucceedBody)
-    | ({ readonly outcome: 'fail' } & FailBody)
-    | ({ readonly outcome: 'release' } & ReleaseBody)
-  )
 
 /** A problem document (RFC 9457). */
 export type Problem = {
@@ -133,10 +119,13 @@ export type ApiRun = {
   readonly result?: Json
   readonly error?: TaskError
   readonly progress?: Json
+  /** The stage it worked on; of a flow the step, as `reserve` or `undo reserve`. */
+  readonly stage?: string
 }
 
 export type ApiHistoryEntry = {
   readonly traceId?: string
+  readonly stage?: string
   readonly startedAt: string
   readonly endedAt: string
   readonly costMs: number
@@ -170,7 +159,23 @@ export type ApiTask = {
   readonly result?: Json
   readonly error?: TaskError
   readonly concurrency: number
+  readonly stage?: string
   readonly runs: readonly ApiRun[]
+  /** Of a flow, as are the next three: its steps, and the zero-based index of the one reached. */
+  readonly steps?: readonly ApiStep[]
+  readonly cursor?: number
+  /** Its input, and the results of its steps under their names. */
+  readonly params?: Readonly<Record<string, Json>>
+  /** An undo has failed for good. */
+  readonly needsAttention?: true
+  /** Of a claimed flow: the step to work on, and whether to do or undo it. */
+  readonly step?: string
+  readonly direction?: 'do' | 'undo'
+  /** What the task before handed on. */
+  readonly previous?: Json
+  /** The task that published it, by its end or from its handler. */
+  readonly canvasId?: string
+  readonly parentId?: string
   readonly attempts: { readonly used: number; readonly left: number }
   readonly history: readonly ApiHistoryEntry[]
   readonly traceId?: string
@@ -203,6 +208,8 @@ export type ApiType = {
   readonly ordering: Ordering
   readonly shards: number
   readonly webhook?: WebhookBody
+  readonly steps?: readonly StepBody[]
+  readonly onCancel?: 'undo' | 'leave'
   readonly paused: boolean
   /** Since when a deployed handler serves the type. */
   readonly handlerSince?: string
@@ -223,33 +230,44 @@ export type ApiWorker = {
 
 export type Counts = Readonly<Record<Status, number>>
 
-export type Claim = {
-  readonly task: ApiTask
-  readonly run: {
-    readonly id: string
-    readonly fence: number
-    readonly leaseUntil: string
-    readonly idempotencyKey: string
-  }
-}
-
-export type ClaimsAnswer = { readonly claims: readonly Claim[] }
-
-export type HeartbeatAnswer = { readonly leaseUntil: string; readonly options: ApiOptions }
-
-/** One run's part of a batch: what the single call would have answered. */
-export type RunResult = RunName & {
-  readonly status: number
-  readonly reason?: RunGone
-  readonly holder?: string
-  readonly problem?: Problem
-}
-
 export type ListFilter = {
   readonly type?: string
+  readonly canvasId?: string
   readonly userId?: string
   readonly status?: readonly Status[]
   readonly order?: 'due' | '-due' | 'created' | '-created'
   readonly limit?: number
   readonly cursor?: string
+}
+
+/** A member's own status; `pending` waits for others, `skipped` never runs. */
+export type MemberStatus = Status | 'pending' | 'skipped'
+
+/** Above 1,000 tasks their ids are left out. */
+export type CanvasAnswer = {
+  readonly id: string
+  readonly created: boolean
+  readonly taskIds?: readonly string[]
+}
+
+/** A canvas with a page of its tasks, in the order of its body. */
+export type ApiCanvas = {
+  readonly id: string
+  readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled'
+  /** On the first page, unless it has more than 4 MB. */
+  readonly result?: Json
+  readonly error?: TaskError
+  /** Above 1,000 tasks all that may have been published and have not ended count as running. */
+  readonly counts: Readonly<Record<MemberStatus, number>>
+  readonly items: ReadonlyArray<{
+    /** Where in the body it stands: `chord.group.3`. */
+    readonly path: string
+    readonly taskId: string
+    readonly status: MemberStatus
+    readonly result?: Json
+    readonly error?: TaskError
+  }>
+  readonly createdAt: string
+  readonly finishedAt?: string
+  readonly nextCursor?: string
 }

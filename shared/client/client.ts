@@ -1,24 +1,32 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { TaskDefinition } from '../define-task.ts'
-import type { ApiTask, ListFilter, Page, PublishAnswer, PublishBody, PublishResult } from './api-types.ts'
+import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
+import type { Canvas, ResultOf } from '../define/canvases.ts'
+import type {
+  ApiTask,
+  CanvasAnswer,
+  ListFilter,
+  Page,
+  PublishAnswer,
+  PublishBody,
+  PublishResult,
+} from './api-types.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { type ClientSettings, createSend, type Send } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
-/** Any definition; a caller may know it by its type alone (`import type`), and then bundles no handler. */
-// biome-ignore lint/suspicious/noExplicitAny: what a handler takes says nothing about who may publish to it
-type AnyDefinition = TaskDefinition<any, any, any>
-
-type InputOf<D extends AnyDefinition> =
-  NonNullable<D['input']> extends StandardSchemaV1<infer Input, unknown> ? Input : unknown
-
-type OutputOf<D extends AnyDefinition> =
-  D extends TaskDefinition<infer _Input, infer Output> ? Output : unknown
-
 type PublishOptions = Omit<PublishBody, 'type' | 'input'>
 
+type CanvasOptions = {
+  readonly key?: string
+  /** How many of its tasks are published at a time. @default 25 */
+  readonly sendConcurrency?: number
+  readonly userId?: string
+}
+
 export type Client = Operations & {
-  /** Publishes a task: of a definition, of a type by its name (`publish<typeof resize>('resize', …)`), or as a body. */
+  /**
+   * Publishes a task: of a definition, of a type by its name (`publish<typeof resize>('resize', …)`), or as a body, such
+   * as `resize.with(…)`. Or a canvas: what `chain`, `group` and `chord` return.
+   */
   publish<D extends AnyDefinition>(
     definition: D,
     input: InputOf<D>,
@@ -29,6 +37,7 @@ export type Client = Operations & {
     input: InputOf<D>,
     options?: PublishOptions,
   ): Promise<PublishAnswer>
+  publish(canvas: Canvas, options?: CanvasOptions): Promise<CanvasAnswer>
   publish(body: PublishBody): Promise<PublishAnswer>
   /** Publishes any number of tasks, each for itself; results in their order. */
   publishMany(bodies: readonly PublishBody[]): Promise<PublishResult[]>
@@ -37,6 +46,15 @@ export type Client = Operations & {
   /** Waits for a task's end and returns its result, typed by its definition. @throws ProblemError otherwise. */
   result<D extends AnyDefinition>(definition: D, id: string, options?: ResultOptions): Promise<OutputOf<D>>
   result(type: string, id: string, options?: ResultOptions): Promise<unknown>
+  /**
+   * Waits for a canvas's end and returns its result, typed by the canvas where one is given; undefined when it has more
+   * than 4 MB, which `canvas` pages through. @throws ProblemError otherwise.
+   */
+  canvasResult<C extends Canvas>(
+    canvas: C | undefined,
+    id: string,
+    options?: ResultOptions,
+  ): Promise<ResultOf<C>>
 }
 
 /** Tasks per request; a body holds 5 MB, so large inputs go in smaller ones. */
@@ -52,22 +70,27 @@ export function createClient(settings: ClientSettings): Client {
   const operations = createOperations(send)
   return {
     ...operations,
-    publish: (what: AnyDefinition | string | PublishBody, input?: unknown, options?: PublishOptions) =>
-      send<PublishAnswer>('POST', '/v1/tasks', { body: publishBody(what, input, options) }),
+    publish: (what: Publishable, ...given: unknown[]) =>
+      send<never>('POST', isCanvas(what) ? '/v1/canvases' : '/v1/tasks', { body: bodyOf(what, given) }),
     publishMany: bodies => publishMany(send, bodies),
     list: filter => list(send, filter),
     result: (_type: AnyDefinition | string, id: string, options: ResultOptions = {}) =>
       waitForResult(() => operations.get(id), options) as Promise<never>,
+    canvasResult: (_canvas: Canvas | undefined, id: string, options: ResultOptions = {}) =>
+      waitForResult(() => operations.canvas(id, { limit: 1 }), options) as Promise<never>,
   }
 }
 
-function publishBody(
-  what: AnyDefinition | string | PublishBody,
-  input: unknown,
-  options: PublishOptions = {},
-): object {
-  if (typeof what === 'string') return { ...options, type: what, input }
-  return 'kind' in what ? { ...options, type: what.type, input } : what
+type Publishable = AnyDefinition | string | Canvas | PublishBody
+
+function bodyOf(what: Publishable, given: readonly unknown[]): object {
+  if (typeof what !== 'string' && !('kind' in what)) return { ...Object(given[0]), ...what }
+  const [input, options] = given
+  return { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
+}
+
+function isCanvas(what: Publishable): what is Canvas {
+  return typeof what === 'object' && ('chain' in what || 'group' in what || 'chord' in what)
 }
 
 async function publishMany(send: Send, bodies: readonly PublishBody[]): Promise<PublishResult[]> {

@@ -1,25 +1,28 @@
 import type {
+  ApiCanvas,
   ApiTask,
   ApiType,
   ApiWorker,
+  Counts,
+  ListFilter,
+  Page,
+  PatchBody,
+  RetryTaskBody,
+  TaskAnswer,
+  TypeBody,
+} from './api-types.ts'
+import type {
   ClaimsAnswer,
   ClaimsBody,
-  Counts,
   FailBody,
   FinishMember,
   HeartbeatAnswer,
   HeartbeatBody,
-  ListFilter,
-  Page,
-  PatchBody,
   ReleaseBody,
-  RetryTaskBody,
   RunName,
   RunResult,
   SucceedBody,
-  TaskAnswer,
-  TypeBody,
-} from './api-types.ts'
+} from './run-types.ts'
 import type { Send } from './send.ts'
 
 /** The calls of the API that are one request and one answer. */
@@ -31,6 +34,8 @@ export type Operations = {
   remove(id: string): Promise<void>
   cancel(id: string): Promise<ApiTask>
   retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
+  canvas(id: string, page?: { limit?: number; cursor?: string }): Promise<ApiCanvas>
+  cancelCanvas(id: string): Promise<ApiCanvas>
   counts(type: string): Promise<Counts>
   types(page?: { limit?: number; cursor?: string }): Promise<Page<ApiType>>
   type(type: string): Promise<ApiType>
@@ -57,6 +62,8 @@ export function createOperations(send: Send): Operations {
     remove: id => send('DELETE', taskPath(id)),
     cancel: id => postForTask(`${taskPath(id)}/cancel`),
     retry: (id, how) => postForTask(`${taskPath(id)}/retry`, how),
+    canvas: (id, page = {}) => send('GET', canvasPath(id), { query: page }),
+    cancelCanvas: id => post(`${canvasPath(id)}/cancel`),
     counts: type => send('GET', `${typePath(type)}/counts`),
     types: (page = {}) => send('GET', '/v1/types', { query: page }),
     type: type => send('GET', typePath(type)),
@@ -77,6 +84,10 @@ export function createOperations(send: Send): Operations {
 
 function taskPath(id: string): string {
   return `/v1/tasks/${encodeURIComponent(id)}`
+}
+
+function canvasPath(id: string): string {
+  return `/v1/canvases/${encodeURIComponent(id)}`
 }
 
 function runPath(id: string, runId: string, word: string): string {

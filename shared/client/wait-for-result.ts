@@ -1,4 +1,5 @@
-import type { ApiTask } from './api-types.ts'
+import type { Json } from '../core/json.ts'
+import type { TaskError } from '../core/task.ts'
 import { ProblemError } from './problem-error.ts'
 
 export type ResultOptions = {
@@ -12,29 +13,37 @@ const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 1_000
 const GROWTH = 1.5
 
+/** A task or a canvas, as far as its end is concerned. */
+type Waited = {
+  readonly id: string
+  readonly status: string
+  readonly result?: Json
+  readonly error?: TaskError
+}
+
 /**
- * Reads the task again and again, ever more seldom, until it has ended, and returns its result.
+ * Reads a task or a canvas again and again, ever more seldom, until it has ended, and returns its result.
  *
  * @throws ProblemError `urn:baton:problem:task-failed` when it ended otherwise, `urn:baton:problem:timeout` when it
  * did not end in time.
  */
 export async function waitForResult(
-  get: () => Promise<ApiTask>,
+  get: () => Promise<Waited>,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: ResultOptions,
 ): Promise<unknown> {
   const until = Date.now() + timeoutMs
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * GROWTH, LAST_PAUSE_MS)) {
     signal?.throwIfAborted()
-    const task = await get()
-    if (task.status === 'succeeded') return task.result
-    if (task.status === 'failed' || task.status === 'cancelled') throw new ProblemError(failureOf(task))
+    const seen = await get()
+    if (seen.status === 'succeeded') return seen.result
+    if (seen.status === 'failed' || seen.status === 'cancelled') throw new ProblemError(failureOf(seen))
     const left = until - Date.now()
-    if (left <= 0) throw new ProblemError(timeoutOf(task, timeoutMs))
+    if (left <= 0) throw new ProblemError(timeoutOf(seen, timeoutMs))
     await new Promise(resolve => setTimeout(resolve, Math.min(pause, left)))
   }
 }
 
-function failureOf({ id, status, error }: ApiTask) {
+function failureOf({ id, status, error }: Waited) {
   return {
     type: 'urn:baton:problem:task-failed',
     title: 'The task did not succeed',
@@ -43,7 +52,7 @@ function failureOf({ id, status, error }: ApiTask) {
   }
 }
 
-function timeoutOf({ id, status }: ApiTask, timeoutMs: number) {
+function timeoutOf({ id, status }: Waited, timeoutMs: number) {
   return {
     type: 'urn:baton:problem:timeout',
     title: 'The task did not end in time',

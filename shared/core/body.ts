@@ -2,7 +2,10 @@ import type { BodyWrite } from './change.ts'
 import { hash32 } from './hash.ts'
 import { type Json, jsonBytes } from './json.ts'
 import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from './limits.ts'
-import { type Body, type EndedRun, endedRuns, type Task, type TaskError } from './task.ts'
+import type { Body, EndedRun, Task, TaskError } from './task.ts'
+
+/** A body that is an item of its own. */
+type ApartBody = Extract<Body, { ref: string }>
 
 /**
  * Sort keys of a task's items beside its head; all carry the birth. Inputs carry the revision that set them and a hash:
@@ -11,6 +14,8 @@ import { type Body, type EndedRun, endedRuns, type Task, type TaskError } from '
  */
 export const bodyRef = {
   input: (born: string, revision: number, value: Json) => `in#${born}#${revision}#${digest(value)}`,
+  previous: (born: string, value: Json) => `prev#${born}#${digest(value)}`,
+  callbacks: (born: string, revision: number, value: Json) => `call#${born}#${revision}#${digest(value)}`,
   result: (born: string, fence: number, value: Json) => `out#${born}#${fenceOrder(fence)}#${digest(value)}`,
   run: (born: string, fence: number) => `${runRefPrefix(born)}${fenceOrder(fence)}`,
 }
@@ -42,11 +47,41 @@ export function bodyExpiry(dueAt: number, now: number, retentionMs: number): num
 }
 
 /** Bodies that would expire before `until`: they must be renewed before the head relies on them that long. */
-export function bodiesExpiringBefore(task: Task, until: number): Array<Body & { ref: string }> {
-  const bodies = [task.input, ...endedRuns(task).map(run => run.result)]
-  return bodies.filter(body => body !== undefined && 'ref' in body && body.expiresAt < until) as Array<
-    Body & { ref: string }
-  >
+export function bodiesExpiringBefore(task: Task, until: number): ApartBody[] {
+  return bodiesApart(task).filter(({ expiresAt }) => expiresAt < until)
+}
+
+/** All bodies that the task's head points at. */
+export function bodiesApart(task: Task): ApartBody[] {
+  const found: ApartBody[] = []
+  withBodies(task, body => {
+    if ('ref' in body) found.push(body)
+    return body
+  })
+  return found
+}
+
+/** The task with each of its bodies replaced. */
+export function withBodies(task: Task, replaced: (body: Body) => Body): Task {
+  const { input, previous, callbacks, canvas, flow } = task
+  return {
+    ...task,
+    ended: mapped(task.ended, run => (run.result ? { ...run, result: replaced(run.result) } : run)),
+    ...(input && { input: replaced(input) }),
+    ...(previous?.kind === 'body' && { previous: { ...previous, body: replaced(previous.body) } }),
+    ...(callbacks && { callbacks: { ...callbacks, body: replaced(callbacks.body) } }),
+    ...(canvas && { canvas: { ...canvas, tree: replaced(canvas.tree) } }),
+    ...(flow && {
+      flow: {
+        ...flow,
+        steps: mapped(flow.steps, step => (step.result ? { ...step, result: replaced(step.result) } : step)),
+      },
+    }),
+  }
+}
+
+function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, change(member)]))
 }
 
 /** An ended run as heads keep it: the error without its stack, cut. */
@@ -60,6 +95,11 @@ export function shortError(error: TaskError): TaskError {
     name: cut(error.name, SHORT_ERROR_CHARACTERS),
     message: cut(error.message, SHORT_ERROR_CHARACTERS),
   }
+}
+
+/** Whether there may be more of the error than the head has kept. */
+export function isCut({ name, message }: TaskError): boolean {
+  return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS)
 }
 
 /** An error with each of its parts cut to `limit` characters. */

@@ -70,7 +70,7 @@ export function revise(
 /** All successes and the last few others; what ended just now stays in any case, so that each run can be told why. */
 function recent(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
-    .filter(run => run.state !== 'succeeded')
+    .filter(run => run.state !== 'succeeded' || run.past)
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
   const old = others.slice(0, Math.max(0, others.length - RECENT_RUNS)).filter(run => !endedNow[run.fence])
   return without(

@@ -1,8 +1,10 @@
 import { type Change, refuse, revise } from './change.ts'
 import { expire, isPastDeadline } from './deadline.ts'
+import { beginPiece } from './flow/open-piece.ts'
 import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
 import { hasBudget } from './targeted.ts'
 import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from './task.ts'
+import { isSamePiece } from './work.ts'
 import { versionSuffices } from './worker-version.ts'
 
 /** Who claims. */
@@ -27,12 +29,12 @@ export type ClaimDecision =
  * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
  */
 export function claim(task: Task, claimer: Claimer, now: number): ClaimDecision {
-  if (task.state !== 'open') return refuse('finished')
+  if (task.state !== 'open' || task.canvas) return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
   const expired = takeable(task, claimer, now)
   const judged = endLost(task, expired, now)
   const leases = expired.map(leaseOf)
-  if (judged.draft.state !== 'open') {
+  if (judged.draft.state !== 'open' || !isSamePiece(task, judged.draft)) {
     return {
       ...refuse('budget-spent'),
       change: revise(task, judged.draft, now, { leases, bodies: judged.bodies }).change,
@@ -55,7 +57,7 @@ export function claim(task: Task, claimer: Claimer, now: number): ClaimDecision 
     startedAt: task.startedAt ?? now,
     live: { ...judged.draft.live, [run.fence]: run },
   }
-  return { ...revise(task, draft, now, { leases, bodies: judged.bodies }), run }
+  return { ...revise(task, beginPiece(draft, now), now, { leases, bodies: judged.bodies }), run }
 }
 
 /** Runs past their lease whose slot this claim needs: all of them when none is free, else the claimer's own. */

@@ -1,6 +1,6 @@
 import { type Change, revise } from './change.ts'
 import { endRuns } from './end-runs.ts'
-import { finished } from './settle.ts'
+import { pieceFailed } from './flow/end-piece.ts'
 import type { Task, TaskError } from './task.ts'
 
 /** Whether the task's deadline has passed; it is final whatever its runs are doing. */
@@ -8,14 +8,23 @@ export function isPastDeadline(task: Task, now: number): boolean {
   return task.state === 'open' && task.deadlineAt !== undefined && task.deadlineAt <= now
 }
 
-/** The task fails for good because its deadline passed; its live runs end with it. */
+/** The task, or its flow's step, fails for good because its deadline passed; its live runs end with it. */
 export function expire(task: Task, now: number): Change {
   const error = deadlineExceeded(task)
-  const runs = endRuns(task, Object.keys(task.live), { state: 'failed', cause: 'timed-out', error }, now)
-  return revise(task, finished({ ...task, ...runs, operation: 'expire' }, 'failed', now, error), now).change
+  const live = Object.keys(task.live)
+  const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)
+  const failures = task.failures + live.length
+  return revise(task, pieceFailed({ ...task, ...runs, failures, operation: 'expire' }, now, error), now).change
 }
 
 /** Why a task fails, and each run with it, whose deadline has passed. */
-export function deadlineExceeded({ options }: Task): TaskError {
-  return { name: 'DeadlineExceeded', message: `not done within ${options.deadlineMs} ms of its due time` }
+export function deadlineExceeded({ options, flow, deadlineAt }: Task): TaskError {
+  const isOfFlow = flow !== undefined && flow.direction === 'do' && deadlineAt === flow.deadlineAt
+  if (isOfFlow) return exceeded(`the flow was not done within ${flow.deadlineMs} ms of its due time`)
+  const since = flow ? 'its first claim' : 'its due time'
+  return exceeded(`not done within ${options.deadlineMs} ms of ${since}`)
+}
+
+function exceeded(message: string): TaskError {
+  return { name: 'DeadlineExceeded', message }
 }

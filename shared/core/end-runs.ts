@@ -2,6 +2,7 @@ import { bodyExpiry, bodyRef, shortened } from './body.ts'
 import type { BodyWrite } from './change.ts'
 import { without } from './change.ts'
 import type { EndedRun, LiveRun, Task } from './task.ts'
+import { pieceOf } from './work.ts'
 
 type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result'>>
 
@@ -16,14 +17,15 @@ export function endRuns(
   for (const fence of fences) {
     const run = task.live[fence]
     if (!run) continue
-    ended[fence] = shortened(endedRun(run, ending, now))
+    ended[fence] = shortened(endedRun(task, run, ending, now))
   }
   return { live: without(task.live, fences), ended }
 }
 
-function endedRun(run: LiveRun, ending: Ending, now: number): EndedRun {
+function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedRun {
   const { leaseUntil: _leaseUntil, timeoutAt: _timeoutAt, ...rest } = run
-  return { ...rest, ...ending, endedAt: now }
+  const piece = pieceOf(task)
+  return { ...rest, ...ending, endedAt: now, ...(piece !== undefined && { piece }) }
 }
 
 /**
@@ -34,5 +36,5 @@ export function runRecord(task: Task, fence: number, ending: Ending, now: number
   const run = task.live[fence]
   if (!run) return []
   const expiresAt = bodyExpiry(task.dueAt, now, task.options.retentionMs)
-  return [{ ref: bodyRef.run(task.born, fence), run: endedRun(run, ending, now), expiresAt }]
+  return [{ ref: bodyRef.run(task.born, fence), run: endedRun(task, run, ending, now), expiresAt }]
 }

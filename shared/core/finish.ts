@@ -2,17 +2,21 @@ import { bodyExpiry, bodyOf, bodyRef, cutError } from './body.ts'
 import { type BodyWrite, type Change, refuse, revise } from './change.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { endRuns, runRecord } from './end-runs.ts'
+import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
+import { openStage } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
 import { MAX_ERROR_CHARACTERS } from './limits.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
-import { failureCounted, finished, retryDelayMs } from './settle.ts'
+import { failureCounted, retryDelayMs } from './settle.ts'
 import { type LiveRun, successes, type Task, type TaskError } from './task.ts'
+import { isSamePiece } from './work.ts'
 
 /** The run that speaks: its birth and fence, and what it says. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome
 
 export type Outcome =
-  | { readonly outcome: 'succeed'; readonly result?: Json }
+  /** `next` moves the task to another stage instead of finishing it. */
+  | { readonly outcome: 'succeed'; readonly result?: Json; readonly next?: NextStage }
   | {
       readonly outcome: 'fail'
       readonly error: TaskError
@@ -20,6 +24,14 @@ export type Outcome =
       readonly retryInMs?: number
     }
   | { readonly outcome: 'release'; readonly delayMs?: number }
+
+/** The stage a task goes on with; what is not given stays as it is, and it is due at once. */
+export type NextStage = {
+  readonly stage: string
+  readonly input?: Json
+  readonly priority?: number
+  readonly delayMs?: number
+}
 
 export type FinishDecision =
   | { readonly ok: true; readonly change: Change }
@@ -41,7 +53,7 @@ export function finish(task: Task | undefined, word: Finish, now: number, chance
 function ending(task: Task, run: LiveRun, word: Outcome, now: number, chance: number): Change {
   switch (word.outcome) {
     case 'succeed':
-      return succeed(task, run, word.result, now)
+      return succeed(task, run, word, now)
     case 'fail':
       return fail(task, run, word, now, chance)
     case 'release':
@@ -64,15 +76,33 @@ function thenExpired({ dueAt }: Task, change: Change, now: number): Change {
   }
 }
 
-function succeed(task: Task, run: LiveRun, value: Json | undefined, now: number): Change {
+function succeed(
+  task: Task,
+  run: LiveRun,
+  { result: value, next }: Extract<Outcome, { outcome: 'succeed' }>,
+  now: number,
+): Change {
   const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
   const stored =
     value === undefined ? undefined : bodyOf(value, bodyRef.result(task.born, run.fence, value), expiry)
   const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }) }
   const draft: Task = { ...task, ...endRuns(task, [String(run.fence)], ending, now), operation: 'succeed' }
-  const done = successes(draft).length >= task.options.concurrency
   const bodies: BodyWrite[] = stored?.writes ?? []
-  return revise(task, done ? finished(draft, 'succeeded', now) : draft, now, { bodies }).change
+  if (successes(draft).length < task.options.concurrency) return revise(task, draft, now, { bodies }).change
+  if (!next || task.flow) return revise(task, pieceSucceeded(draft, now), now, { bodies }).change
+  const moved = movedOn(draft, next, now)
+  return revise(task, moved.draft, now, { bodies: [...bodies, ...moved.bodies] }).change
+}
+
+/** The last of the successes that were asked for decides whether the task goes on, and with what. */
+function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodies: readonly BodyWrite[] } {
+  const { stage, input, priority, delayMs = 0 } = next
+  const dueAt = now + delayMs
+  const draft = openStage(task, { stage, dueAt, ...(priority !== undefined && { priority }) }, now)
+  if (input === undefined) return { draft, bodies: [] }
+  const expiry = bodyExpiry(dueAt, now, task.options.retentionMs)
+  const { body, writes } = bodyOf(input, bodyRef.input(task.born, task.revision + 1, input), expiry)
+  return { draft: { ...draft, input: body }, bodies: writes }
 }
 
 function fail(
@@ -85,8 +115,8 @@ function fail(
   const error = cutError(word.error, MAX_ERROR_CHARACTERS)
   const draft = failed(task, run, { error }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', error }, now)
-  if (draft.state !== 'open') return revise(task, draft, now, { bodies }).change
-  if (word.fatal) return revise(task, finished(draft, 'failed', now, error), now, { bodies }).change
+  if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
+  if (word.fatal) return revise(task, pieceFailed(draft, now, error), now, { bodies }).change
   const delayMs = word.retryInMs ?? retryDelayMs(draft, run.workerId, chance)
   return revise(task, { ...draft, dueAt: now + delayMs, retrying: true }, now, { bodies }).change
 }
@@ -117,5 +147,12 @@ const ENDING_STATE = { succeed: 'succeeded', fail: 'failed', release: 'released'
 function isRepeat(task: Task | undefined, word: Finish): boolean {
   if (!task || task.born !== word.born) return false
   const run = task.ended[word.fence]
-  return run !== undefined && run.cause === undefined && run.state === ENDING_STATE[word.outcome]
+  if (!run) return word.outcome === 'succeed' && endedStep(task, word.fence)
+  return run.cause === undefined && run.state === ENDING_STATE[word.outcome]
+}
+
+/** A flow keeps the run that ended a step with the step. */
+function endedStep({ flow }: Task, fence: number): boolean {
+  const records = Object.values(flow?.steps ?? {})
+  return records.some(({ do: done, undo }) => done.fence === fence || undo?.fence === fence)
 }

@@ -1,6 +1,9 @@
 import type { Task } from './task.ts'
+import { pieceOf } from './work.ts'
 
-/** Stable over the runs of one piece of work; a restart is another piece. */
-export function idempotencyKey({ id, born }: Pick<Task, 'id' | 'born'>): string {
-  return `${id}/${born}`
+/** Stable over the runs of one piece of work; a step's undo is another piece, and so is all after a restart. */
+export function idempotencyKey(task: Task): string {
+  const whole = `${task.id}/${task.born}`
+  const piece = pieceOf(task)
+  return piece === undefined ? whole : `${whole}/${piece}`
 }

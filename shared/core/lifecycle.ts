@@ -18,24 +18,49 @@ const FINAL = ['succeeded', 'failed', 'cancelled'] as const
 export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   publish: [{ from: ['none', ...FINAL], to: WAITING }],
   update: [{ from: WAITING, to: [...WAITING, 'succeeded', 'failed'] }],
-  claim: [{ from: ['ready', 'running'], to: ['running'] }],
-  beat: [{ from: ['running'], to: ['running'] }],
-  succeed: [{ from: ['running'], to: [...OPEN, 'succeeded'] }],
-  fail: [{ from: ['running'], to: [...OPEN, 'failed'] }],
-  lose: [{ from: ['running'], to: [...OPEN, 'failed'] }],
-  release: [{ from: ['running'], to: OPEN }],
-  expire: [{ from: OPEN, to: ['failed'] }],
+  claim: [
+    { from: ['ready', 'running'], to: ['running'] },
+    { from: ['compensating'], to: ['compensating'] },
+  ],
+  beat: [
+    { from: ['running'], to: ['running'] },
+    { from: ['compensating'], to: ['compensating'] },
+  ],
+  succeed: [
+    { from: ['running'], to: [...OPEN, 'succeeded'] },
+    { from: ['compensating'], to: ['compensating', 'failed', 'cancelled'] },
+  ],
+  fail: [
+    { from: ['running'], to: [...OPEN, 'compensating', 'failed'] },
+    { from: ['compensating'], to: ['compensating', 'failed'] },
+  ],
+  lose: [
+    { from: ['running'], to: [...OPEN, 'compensating', 'failed'] },
+    { from: ['compensating'], to: ['compensating', 'failed'] },
+  ],
+  release: [
+    { from: ['running'], to: OPEN },
+    { from: ['compensating'], to: ['compensating'] },
+  ],
+  expire: [
+    { from: OPEN, to: ['compensating', 'failed'] },
+    { from: ['compensating'], to: ['failed'] },
+  ],
   surface: [
     { from: ['ready'], to: ['ready'] },
     { from: ['running'], to: ['running'] },
+    { from: ['compensating'], to: ['compensating'] },
   ],
   patch: [
     { from: WAITING, to: [...WAITING, 'succeeded', 'failed'] },
     { from: ['running'], to: [...OPEN, 'succeeded', 'failed'] },
+    { from: ['compensating'], to: ['compensating'] },
   ],
-  cancel: [{ from: OPEN, to: ['cancelled'] }],
-  remove: [{ from: [...OPEN, ...FINAL], to: ['none'] }],
+  cancel: [{ from: OPEN, to: ['compensating', 'cancelled'] }],
+  remove: [{ from: [...OPEN, 'compensating', ...FINAL], to: ['none'] }],
   restart: [{ from: [...WAITING, ...FINAL], to: WAITING }],
+  resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],
+  settle: FINAL.map(status => ({ from: [status], to: [status] })),
 }
 
 /** The states of a run, and who moves it there. A run that has ended never changes again. */

@@ -4,6 +4,9 @@ const KB = 1024
 const SECOND_MS = 1_000
 const DAY_MS = 86_400 * SECOND_MS
 
+/** Stands for all types where one count, and one alarm, is for all of them. No type can have this name. */
+export const EVERY_TYPE = '*'
+
 export const MAX_BODY_BYTES = 350 * KB
 export const MAX_BATCH_BYTES = 5 * KB * KB
 export const MAX_BATCH_TASKS = 100
@@ -13,6 +16,16 @@ export const MAX_KEY_LENGTH = 200
 export const MAX_DELAY_MS = 3_653 * DAY_MS
 export const MAX_CONCURRENCY = 100
 export const MAX_RETRIES = 1_000
+/** Steps of a flow: its head, which is written twice a step, keeps a record of each. */
+export const MAX_STEPS = 100
+/** Callbacks of each kind; they are published one by one at the task's end. */
+export const MAX_CALLBACKS = 100
+/** Tasks of a canvas. */
+export const MAX_CANVAS_LEAVES = 100_000
+/** How deep canvases nest: each level is two of JSON. */
+export const MAX_CANVAS_DEPTH = 90
+/** Members of a canvas that whoever publishes it, or ends the one before, publishes at once; more are the waker's. */
+export const MAX_STARTED_AT_ONCE = 1_000
 export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100
 /** Inputs handed out with one answer to a claim; Lambda answers end at 6 MB. */
@@ -50,6 +63,9 @@ export const TOMBSTONE_MS = 15 * DAY_MS
 export const BODY_GRACE_MS = 30 * DAY_MS
 /** Open tasks do not expire; heads get a TTL at their end. */
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
+
+/** What a member of a canvas came to is read when others need it, which may be a while after its end. */
+export const MIN_MEMBER_RETENTION_MS = DAY_MS
 
 /** Partitions per type and bucket of the indexes: each takes 1,000 write units a second. */
 export const DEFAULT_SHARDS = 4

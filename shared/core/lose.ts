@@ -37,6 +37,8 @@ export function endLost(
   let draft: Task = { ...task, operation: 'lose' }
   const bodies: BodyWrite[] = []
   for (const run of runs) {
+    // The loss of another has ended the piece they both worked on.
+    if (!draft.live[run.fence]) continue
     const ending = {
       state: 'lost' as const,
       error: { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat` },

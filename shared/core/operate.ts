@@ -1,18 +1,33 @@
+import { afterFirstEnd } from './canvas/member-end.ts'
 import { type Change, type Decision, refuse, revise } from './change.ts'
+import { pieceCancelled } from './flow/end-piece.ts'
 import { TOMBSTONE_MS } from './limits.ts'
-import { finished } from './settle.ts'
 import type { Task } from './task.ts'
 
-/** Stops the task and keeps its record; its runs end cancelled. Repeating it changes nothing. */
-export function cancel(task: Task, now: number): Decision<'finished' | 'already-cancelled'> {
-  if (task.state === 'cancelled') return refuse('already-cancelled')
+export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
+
+/**
+ * Stops the task and keeps its record; its runs end cancelled. A flow undoes what was done first, unless it is to leave
+ * it, and cannot be stopped while it undoes what has failed. Repeating it changes nothing.
+ */
+export function cancel(task: Task, now: number): Decision<CancelRefusal> {
+  if (task.state === 'cancelled' || (task.state === 'open' && task.flow?.cancelling)) {
+    return refuse('already-cancelled')
+  }
   if (task.state !== 'open') return refuse('finished')
-  return revise(task, finished({ ...task, operation: 'cancel' }, 'cancelled', now), now)
+  if (task.flow?.direction === 'undo') return refuse('undoing')
+  return revise(task, pieceCancelled({ ...task, operation: 'cancel' }, now), now)
+}
+
+/** What the task's end owed has been published: it stands among the ended ones from now on. */
+export function settle(task: Task, now: number): Decision<'owes-nothing'> {
+  const { owes, ...settled } = task
+  return owes ? revise(task, { ...settled, operation: 'settle' }, now) : refuse('owes-nothing')
 }
 
 /**
  * Removes the task: what stays is a tombstone that outlives every message about it, so that nothing late brings it
- * back and a later birth of the key goes on counting revisions and fences.
+ * back and a later birth of the key goes on counting revisions and fences. A canvas counts it among its ended members.
  */
 export function remove(task: Task, now: number): Change {
   const { id, type, key, kind, ordering, born, revision, fence, shard, createdAt, options, dueAt, priority } =
@@ -40,6 +55,7 @@ export function remove(task: Task, now: number): Change {
     updatedAt: now,
     expiresAt: now + TOMBSTONE_MS,
     shard,
+    ...(task.member && { member: afterFirstEnd(task.member, task) }),
   }
   return revise(task, tombstone, now).change
 }

@@ -1,6 +1,8 @@
 import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import { type BodyWrite, type Decision, refuse, revise } from './change.ts'
 import { endRuns, runRecord } from './end-runs.ts'
+import type { FlowState } from './flow/flow.ts'
+import { openStage, withDeadline } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
 import { type Options, type PartialOptions, resolveOptions } from './options.ts'
 import { settled } from './settle.ts'
@@ -12,10 +14,11 @@ export type Patch = {
   readonly priority?: number
   readonly input?: Json
   readonly tags?: Readonly<Record<string, string>>
+  readonly stage?: string
   readonly options?: PartialOptions
 }
 
-export type PatchRefusal = 'finished' | 'too-few-workers'
+export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
 
 /**
  * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, with no retry counted; a new
@@ -24,7 +27,8 @@ export type PatchRefusal = 'finished' | 'too-few-workers'
  */
 export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
   if (task.state !== 'open') return refuse('finished')
-  const options = resolveOptions(task.options, changes.options ?? {})
+  if (task.flow && changes.stage !== undefined) return refuse('a-flow')
+  const options = optionsAfter(task, changes)
   if (options.workerIds.length > 0 && options.workerIds.length < options.concurrency)
     return refuse('too-few-workers')
   const bodies: BodyWrite[] = []
@@ -34,8 +38,22 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
     bodies,
     now,
   )
-  const draft = withoutExcluded(edited, bodies, now)
+  const draft = withoutExcluded(inStage(edited, changes, bodies, now), bodies, now)
   return revise(task, settled(draft, now), now, { bodies })
+}
+
+/** Another stage begins afresh, and waits for no retry of the former one; whoever works on that is stopped. */
+function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
+  if (stage === undefined || stage === draft.stage) return draft
+  for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
+  const dueAt = draft.retrying ? Math.min(draft.dueAt, now) : draft.dueAt
+  return openStage(draft, { stage, dueAt }, now)
+}
+
+/** Options of a flow's head are those of its present step; only how long it is kept is its own. */
+function optionsAfter(task: Task, { options = {} }: Patch): Options {
+  if (!task.flow) return resolveOptions(task.options, options)
+  return { ...task.options, retentionMs: options.retentionMs ?? task.options.retentionMs }
 }
 
 function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task> {
@@ -47,7 +65,7 @@ function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task>
     retrying: changes.dueAt === undefined && task.retrying,
     ...(changes.priority !== undefined && { priority: changes.priority }),
     ...(changes.tags !== undefined && { tags: changes.tags }),
-    ...deadlineEdit(task, changes, options),
+    ...(task.flow ? flowDeadlineEdit(task, task.flow, changes) : deadlineEdit(task, changes, options)),
   }
 }
 
@@ -66,6 +84,22 @@ function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Tas
       ? task.deadlineAt - task.options.deadlineMs
       : (task.startedAt ?? task.dueAt)
   return { deadlineAt: start + options.deadlineMs }
+}
+
+/** A flow's deadline is that of its steps together; the options hold that of the present one. */
+function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options }: Patch): Partial<Task> {
+  const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
+  if (deadlineMs === undefined) return {}
+  const former =
+    flow.deadlineAt !== undefined && flow.deadlineMs !== undefined
+      ? flow.deadlineAt - flow.deadlineMs
+      : (task.startedAt ?? task.dueAt)
+  const start = dueAt ?? former
+  const edited = withDeadline({ ...task, flow: { ...flow, deadlineMs, deadlineAt: start + deadlineMs } })
+  return {
+    flow: edited.flow ?? flow,
+    ...(edited.deadlineAt !== undefined && { deadlineAt: edited.deadlineAt }),
+  }
 }
 
 function withInput(draft: Task, changes: Patch, bodies: BodyWrite[], now: number): Task {

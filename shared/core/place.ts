@@ -1,6 +1,7 @@
 import { hash32 } from './hash.ts'
 import { MAX_QUEUE_DELAY_MS } from './limits.ts'
-import { isTargeted, liveRuns, type Ordering, openSlots, type Place, type Task, type View } from './task.ts'
+import { isTargeted, liveRuns, openSlots, type Place, type Task, type View } from './task.ts'
+import { workOf } from './work.ts'
 
 const MINUTE_MS = 60_000
 /** Partitions of one minute's place: 100,000 tasks due at midnight must not go through one partition. */
@@ -19,28 +20,32 @@ export function indexed(task: Task, now: number): Task {
 
 function viewOf(task: Task): View | undefined {
   if (task.state === 'removed') return undefined
-  return {
-    bucket: task.state,
-    sort: task.state === 'open' ? task.dueAt : (task.finishedAt ?? task.updatedAt),
-  }
+  // What has ended and owes callbacks stays where the sweeper looks.
+  if (task.state === 'open' || task.owes) return { bucket: openBucket(task), sort: task.dueAt }
+  return { bucket: task.state, sort: task.finishedAt ?? task.updatedAt }
+}
+
+function openBucket({ flow }: Task): 'open' | 'compensating' {
+  return flow?.direction === 'undo' ? 'compensating' : 'open'
 }
 
 /**
  * - due beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
  * - claimed over HTTP, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
- * - claimed over HTTP and running: the type's running place. Tasks of handlers enter that only with a run's first
+ * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers enter that only with a run's first
  *   heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while they run.
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
   const hasSlot = openSlots(task) > 0
   if (hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS) return minutePlace(task)
-  if (task.kind === 'http' && hasSlot && task.dueAt <= now && !isTargeted(task)) {
-    return { name: readyPlace(task.type, task.shard), order: claimOrder(task) }
+  const { kind, type, shard } = workOf(task)
+  if (kind === 'http' && hasSlot && task.dueAt <= now && !isTargeted(task)) {
+    return { name: readyPlace(type, shard), order: orderOf(task) }
   }
   if (liveRuns(task).length === 0) return undefined
-  const alreadyThere = task.place?.name === runningPlace(task.type, task.shard)
-  return task.kind === 'http' || alreadyThere ? runningPlaceOf(task) : undefined
+  const running = runningPlaceOf(task)
+  return kind === 'http' || task.place?.name === running.name ? running : undefined
 }
 
 /** The task as it stands in its type's running place, if it runs and waits in no other. */
@@ -48,8 +53,11 @@ export function enteredRunning(task: Task): Task {
   return task.place || liveRuns(task).length === 0 ? task : { ...task, place: runningPlaceOf(task) }
 }
 
+/** Undoing has a place of its own, so that what compensates is not counted as running, too. */
 function runningPlaceOf(task: Task): Place {
-  return { name: runningPlace(task.type, task.shard), order: orderNumber(task.startedAt ?? task.updatedAt) }
+  const { type, shard, flow, startedAt, updatedAt } = task
+  const name = flow?.direction === 'undo' ? undoingPlace(type, shard) : runningPlace(type, shard)
+  return { name, order: orderNumber(startedAt ?? updatedAt) }
 }
 
 function minutePlace(task: Task): Place {
@@ -90,8 +98,12 @@ export function runningPlace(type: string, shard: number): string {
   return `running#${type}#${shard}`
 }
 
+export function undoingPlace(type: string, shard: number): string {
+  return `undoing#${type}#${shard}`
+}
+
 /** Position among the open tasks of a type: smaller is claimed first. Every ordering falls back on the due time. */
-export function claimOrder(task: { ordering: Ordering; priority: number; dueAt: number }): string {
+export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt'>): string {
   switch (task.ordering) {
     case 'arrival':
       return orderNumber(task.dueAt)
@@ -102,9 +114,14 @@ export function claimOrder(task: { ordering: Ordering; priority: number; dueAt: 
   }
 }
 
-/** The first of two tasks of a type, for sorting. */
+/** Position of a task among those that the same type serves. */
+export function orderOf(task: Task): string {
+  return claimOrder({ ...task, ordering: workOf(task).ordering })
+}
+
+/** The first of two tasks that the same type serves, for sorting. */
 export function byClaimOrder(a: Task, b: Task): number {
-  const [first, second] = [claimOrder(a), claimOrder(b)]
+  const [first, second] = [orderOf(a), orderOf(b)]
   return first < second ? -1 : Number(first > second)
 }
 

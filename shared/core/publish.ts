@@ -1,16 +1,28 @@
 import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
+import type { Member } from './canvas/canvas.ts'
 import { type BodyWrite, type Change, type Decision, refuse, revise } from './change.ts'
+import type { FlowDefinition } from './flow/flow.ts'
+import { openStage, startFlow } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
 import { indexed } from './place.ts'
+import type { HandOn, Previous } from './previous.ts'
 import { settled } from './settle.ts'
-import { liveRuns, type Ordering, type Task, type TypeKind, taskId } from './task.ts'
+import {
+  type Body,
+  type Callbacks,
+  liveRuns,
+  type Ordering,
+  type Task,
+  type TaskKind,
+  taskId,
+} from './task.ts'
 
 /** What a publish asks for, all defaults resolved. */
 export type Publication = {
   readonly type: string
   readonly key: string
-  readonly kind: TypeKind
+  readonly kind: TaskKind
   readonly ordering: Ordering
   readonly born: string
   readonly shard: number
@@ -21,7 +33,23 @@ export type Publication = {
   readonly userId?: string
   readonly tags?: Readonly<Record<string, string>>
   readonly traceparent?: string
+  readonly stage?: string
+  /** Of a type of kind `flow`: its steps, everything resolved. */
+  readonly flow?: FlowDefinition
+  readonly callbacks?: CallbackBodies
+  readonly previous?: HandedOn
+  readonly immutable?: true
+  readonly parentId?: string
+  readonly member?: Member
 }
+
+/** What is to be published at the task's end, as publish bodies in JSON. */
+export type CallbackBodies = { readonly onSuccess: readonly Json[]; readonly onError: readonly Json[] }
+
+/** A value handed on, or where it is kept. */
+export type HandedOn =
+  | Exclude<Previous, { kind: 'body' }>
+  | { readonly kind: 'value'; readonly handOn: HandOn; readonly value: Json }
 
 /** A task whose retention has ended counts as gone, though DynamoDB takes days to delete it. */
 export function isGone(task: Task | undefined, now: number): boolean {
@@ -48,13 +76,16 @@ export function newborn(
   start: Pick<Task, 'revision' | 'fence' | 'operation'>,
   now: number,
 ): { task: Task; bodies: BodyWrite[] } {
-  const { input, ...rest } = publication
+  const { input, callbacks, previous, flow, ...rest } = publication
+  const { born } = publication
   const { deadlineMs, retentionMs } = publication.options
   const expiry = bodyExpiry(publication.dueAt, now, retentionMs)
-  const body =
-    input === undefined
-      ? undefined
-      : bodyOf(input, bodyRef.input(publication.born, start.revision, input), expiry)
+  const bodies: BodyWrite[] = []
+  const kept = (value: Json, ref: string): Body => {
+    const { body, writes } = bodyOf(value, ref, expiry)
+    bodies.push(...writes)
+    return body
+  }
   const task: Task = {
     ...rest,
     ...start,
@@ -67,10 +98,34 @@ export function newborn(
     failuresBy: {},
     createdAt: now,
     updatedAt: now,
-    ...(body && { input: body.body }),
+    ...(input !== undefined && { input: kept(input, bodyRef.input(born, start.revision, input)) }),
+    ...(callbacks && { callbacks: keptCallbacks(callbacks, born, start.revision, kept) }),
+    ...(previous && { previous: keptPrevious(previous, born, kept) }),
     ...(deadlineMs !== undefined && { deadlineAt: publication.dueAt + deadlineMs }),
   }
-  return { task, bodies: body?.writes ?? [] }
+  return { task: flow ? startFlow(task, flow) : task, bodies }
+}
+
+type Keep = (value: Json, ref: string) => Body
+
+function keptCallbacks(
+  { onSuccess, onError }: CallbackBodies,
+  born: string,
+  revision: number,
+  kept: Keep,
+): Callbacks {
+  const value: Json = { onSuccess, onError }
+  return {
+    body: kept(value, bodyRef.callbacks(born, revision, value)),
+    onSuccess: onSuccess.length,
+    onError: onError.length,
+  }
+}
+
+function keptPrevious(previous: HandedOn, born: string, kept: Keep): Previous {
+  if (previous.kind !== 'value') return previous
+  const { handOn, value } = previous
+  return { kind: 'body', handOn, body: kept(value, bodyRef.previous(born, value)) }
 }
 
 /**
@@ -80,7 +135,7 @@ export function newborn(
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
-  if (liveRuns(task).length > 0) return refuse('running')
+  if (liveRuns(task).length > 0 || hasBegun(task)) return refuse('running')
   const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
   const { task: fresh, bodies } = newborn({ ...publication, born: task.born, shard: task.shard }, start, now)
   const draft: Task = {
@@ -93,6 +148,30 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
     ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
     ...(task.error !== undefined && { error: task.error }),
+    ...placeInItsFlow(task),
   }
-  return revise(task, settled(draft, now), now, { bodies })
+  const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
+  return revise(task, settled(staged, now), now, { bodies })
+}
+
+/** A flow between two of its steps is at work. */
+function hasBegun({ flow }: Task): boolean {
+  return flow !== undefined && Object.keys(flow.steps).length > 0
+}
+
+/** Whose task it is, and what was handed to it, is none of its options. */
+function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partial<Task> {
+  return {
+    ...(parentId !== undefined && { parentId }),
+    ...(member && { member }),
+    ...(previous && { previous }),
+    ...(immutable && { immutable }),
+  }
+}
+
+/** A body that names no stage leaves the task in the one it is in; another one begins afresh. */
+function reopenedAt(draft: Task, former: string | undefined, now: number): Task {
+  const { stage, dueAt } = draft
+  if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }
+  return openStage({ ...draft, ...(former !== undefined && { stage: former }) }, { stage, dueAt }, now)
 }

@@ -1,28 +1,9 @@
 import { backoffMs } from './backoff.ts'
 import { shortError } from './body.ts'
-import { endRuns } from './end-runs.ts'
-import { liveRuns, successes, type Task, type TaskError, type TaskState } from './task.ts'
+import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
+import { liveRuns, successes, type Task, type TaskError } from './task.ts'
 
-/** The draft of a task that has come to its end: live runs are cancelled, and its retention begins. */
-export function finished(
-  task: Task,
-  state: Exclude<TaskState, 'open' | 'removed'>,
-  now: number,
-  error?: TaskError,
-): Task {
-  const { error: _earlier, ...rest } = task
-  return {
-    ...rest,
-    ...endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now),
-    state,
-    retrying: false,
-    finishedAt: now,
-    expiresAt: now + task.options.retentionMs,
-    ...(error && { error: shortError(error) }),
-  }
-}
-
-/** The draft after one more failed or lost run: counted, and final when the budget can no longer yield success. */
+/** The draft after one more failed or lost run: counted, and its piece failed when the budget can no longer yield success. */
 export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
   const counted: Task = {
@@ -33,13 +14,13 @@ export function failureCounted(task: Task, workerId: string, error: TaskError, n
       : task.failuresBy,
     error: shortError(error),
   }
-  return canStillSucceed(counted) ? counted : finished(counted, 'failed', now, error)
+  return canStillSucceed(counted) ? counted : pieceFailed(counted, now, error)
 }
 
-/** The draft, at its end if its options, changed meanwhile, ask for no more or leave no budget. */
+/** The draft, past its piece if its options, changed meanwhile, ask for no more or leave no budget. */
 export function settled(draft: Task, now: number): Task {
-  if (successes(draft).length >= draft.options.concurrency) return finished(draft, 'succeeded', now)
-  return canStillSucceed(draft) ? draft : finished(draft, 'failed', now, draft.error)
+  if (successes(draft).length >= draft.options.concurrency) return pieceSucceeded(draft, now)
+  return canStillSucceed(draft) ? draft : pieceFailed(draft, now, draft.error)
 }
 
 /** Whether the retry budget can still yield as many successes as the task asks for. */

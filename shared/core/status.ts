@@ -1,12 +1,13 @@
 import { type Claimer, claim } from './claim.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, liveRuns, type Task } from './task.ts'
+import { workOf } from './work.ts'
 
 /** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
 export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
 
 /** Why an open task is not running. */
-export type StatusReason = 'due' | 'retry' | 'target-worker' | 'no-handler' | 'no-worker'
+export type StatusReason = 'due' | 'retry' | 'target-worker' | 'no-handler' | 'no-worker' | 'callbacks-owed'
 
 /** Who serves a task, as far as it must be known to say why it waits. */
 export type Served = {
@@ -22,19 +23,30 @@ export type Served = {
 export function statusOf(task: Task, now: number): Status {
   if (task.state === 'removed') throw new RangeError(`${task.id} is removed and has no status`)
   if (task.state !== 'open') return task.state
+  if (task.flow?.direction === 'undo') return 'compensating'
+  return statusOfWork(task, now)
+}
+
+/** What the present piece of an open task is at. */
+function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' {
   if (liveRuns(task).length > 0) return 'running'
   return task.dueAt > now ? 'delayed' : 'ready'
 }
 
 /**
- * Why the task waits; undefined while it runs, once it has ended, and when a worker may take it any moment. `no-worker`:
- * none is there that may take it.
+ * Why the task waits; undefined while it runs, once it has ended and owes nothing, and when a worker may take it any
+ * moment. `no-worker`: none is there that may take it.
  */
 export function statusReasonOf(task: Task, now: number, served: Served): StatusReason | undefined {
-  const status = statusOf(task, now)
+  if (task.owes && !task.canvas) return 'callbacks-owed'
+  if (task.state !== 'open') return undefined
+  const status = statusOfWork(task, now)
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'
-  if (status !== 'ready') return undefined
-  if (task.kind !== 'http' && !served.hasHandler) return 'no-handler'
+  return status === 'ready' ? whoIsMissing(task, now, served) : undefined
+}
+
+function whoIsMissing(task: Task, now: number, served: Served): StatusReason | undefined {
+  if (workOf(task).kind !== 'http' && !served.hasHandler) return 'no-handler'
   const { liveWorkers } = served
   if (isTargeted(task)) {
     const awaited = awaitedWorkers(task)

@@ -1,7 +1,8 @@
 import { hash32 } from './hash.ts'
+import type { Json } from './json.ts'
 import { DEFAULT_SHARDS } from './limits.ts'
-import type { PartialOptions } from './options.ts'
-import type { Ordering, TypeKind } from './task.ts'
+import type { PartialOptions, Retry } from './options.ts'
+import type { Ordering, TaskKind, TypeKind } from './task.ts'
 
 /** How a `webhook` type calls its receiver. */
 export type WebhookSettings = {
@@ -14,6 +15,23 @@ export type WebhookSettings = {
   readonly allowPrivate?: boolean
 }
 
+/** What does or undoes a step of a flow: a task type, and what is different about it here. */
+export type StepActionConfiguration = {
+  readonly type: string
+  /** Given to the handler instead of the flow's parameters. */
+  readonly input?: Json
+  readonly timeoutMs?: number
+  /** From the first claim, retries included. */
+  readonly deadlineMs?: number
+  readonly retry?: Partial<Retry>
+}
+
+export type StepConfiguration = {
+  readonly name: string
+  readonly do: StepActionConfiguration
+  readonly undo?: StepActionConfiguration
+}
+
 /** What is set of a task type: by `PUT /v1/types/{type}`, or by the deployment of its handler. */
 export type TypeConfiguration = {
   readonly kind: TypeKind
@@ -22,6 +40,10 @@ export type TypeConfiguration = {
   /** Partitions of its indexes; may only grow. */
   readonly shards?: number
   readonly webhook?: WebhookSettings
+  /** Of kind `flow`: what is done, in this order. */
+  readonly steps?: readonly StepConfiguration[]
+  /** Of kind `flow`: what happens to the steps that were done when a task is cancelled. @default 'undo' */
+  readonly onCancel?: 'undo' | 'leave'
 }
 
 /** A task type as stored. */
@@ -40,14 +62,14 @@ export type TaskType = {
 }
 
 /** The order in which a type's tasks are run unless it says otherwise. */
-export function defaultOrdering(kind: TypeKind): Ordering {
+export function defaultOrdering(kind: TaskKind): Ordering {
   return kind === 'http' ? 'priority' : 'arrival'
 }
 
 /**
  * The type whose queue and function serve the tasks of `type`: all webhook types share those of the shipped one.
  */
-export function servingType(type: string, kind: TypeKind): string {
+export function servingType(type: string, kind: TaskKind): string {
   return kind === 'webhook' ? 'webhook' : type
 }
 

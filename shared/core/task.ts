@@ -11,17 +11,24 @@
  * - place     where a task waits that must be found without a message
  * - target    a worker that a task names in `workerIds`; a marker of its own tells it that it may take the task
  * - revision  grows with every change but heartbeats; a write names the revision it was decided on
+ * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
+ * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
  */
+import type { CanvasState, Member } from './canvas/canvas.ts'
+import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
+import type { Previous } from './previous.ts'
 
 /** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
-/** Who works on the tasks of a type. */
-export type TypeKind = 'handler' | 'http' | 'webhook'
+/** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
+export type TypeKind = 'handler' | 'http' | 'webhook' | 'flow'
+/** A canvas's own head is kept as a task's is, and nobody can claim it. */
+export type TaskKind = TypeKind | 'canvas'
 
 /** In which order the open tasks of a type are run. */
 export type Ordering = 'arrival' | 'priority' | 'aged'
@@ -61,7 +68,14 @@ export type EndedRun = {
   readonly error?: TaskError
   readonly cause?: EndCause
   readonly progress?: Json
+  /** Which piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
+  readonly piece?: string
+  /** A success of a piece that is over; it counts no more. */
+  readonly past?: true
 }
+
+/** What is published when a task ends, and how much of it, so that its end knows whether anything is owed. */
+export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
 
 /** The last operation on a task, stored with it: what the stream's reader sees as the reason of a change. */
 export type Operation =
@@ -79,9 +93,14 @@ export type Operation =
   | 'cancel'
   | 'remove'
   | 'restart'
+  | 'resume'
+  | 'settle'
 
 /** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
-export type View = { readonly bucket: 'open' | 'succeeded' | 'failed' | 'cancelled'; readonly sort: number }
+export type View = {
+  readonly bucket: 'open' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
+  readonly sort: number
+}
 
 /** Where the task waits for machinery, and its position there (compares as text). At most one. */
 export type Place = { readonly name: string; readonly order: string }
@@ -90,7 +109,7 @@ export type Task = {
   readonly id: string
   readonly type: string
   readonly key: string
-  readonly kind: TypeKind
+  readonly kind: TaskKind
   readonly ordering: Ordering
   readonly born: string
   readonly revision: number
@@ -105,8 +124,23 @@ export type Task = {
   readonly tags?: Readonly<Record<string, string>>
   /** W3C trace context the task was published under. */
   readonly traceparent?: string
+  /** Of the present piece. */
   readonly options: Options
   readonly input?: Body
+  /** What the task before it handed on. */
+  readonly previous?: Previous
+  /** Takes nothing that a task before it would hand on. */
+  readonly immutable?: true
+  /** The stage it is in; undefined for tasks without stages. */
+  readonly stage?: string
+  readonly flow?: FlowState
+  readonly callbacks?: Callbacks
+  /** It has ended, and what follows from that has not been published yet. */
+  readonly owes?: true
+  /** The task whose end published it. */
+  readonly parentId?: string
+  readonly member?: Member
+  readonly canvas?: CanvasState
   /** The last fence handed out. */
   readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>
@@ -167,8 +201,9 @@ export function endedRuns(task: Task): EndedRun[] {
   return Object.values(task.ended)
 }
 
+/** Of the present piece. */
 export function successes(task: Task): EndedRun[] {
-  return endedRuns(task).filter(run => run.state === 'succeeded')
+  return endedRuns(task).filter(run => run.state === 'succeeded' && !run.past)
 }
 
 /** Slots that neither a success nor a live run holds. */

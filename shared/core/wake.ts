@@ -1,3 +1,4 @@
+import { driveAt } from './canvas/drive-at.ts'
 import { type Change, type Decision, refuse, revise } from './change.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { runRecord } from './end-runs.ts'
@@ -8,6 +9,7 @@ import { indexed, minuteOf, readyPlace } from './place.ts'
 import { retryDelayMs } from './settle.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from './task.ts'
+import { isSamePiece, workOf } from './work.ts'
 
 /**
  * What must be sent so that a task is looked at when it must be: all derived from the stored task, so that sending it
@@ -20,17 +22,23 @@ export type Plan = {
   readonly markFor?: readonly string[]
   /** Send a look that arrives at this time (a long way off: as far as a queue can delay, then again). */
   readonly lookAt?: number
+  /** Have the waker see to the canvas at this time. */
+  readonly driveAt?: number
+  /** Publish what the task's end owes. */
+  readonly settles?: true
   /** Make sure this minute's schedule exists (minutes since the epoch). */
   readonly minute?: number
 }
 
 /** The plan for a task as it stands. */
 export function plan(task: Task, now: number): Plan {
+  if (task.canvas) return canvasPlan(task, now)
+  if (task.owes) return { settles: true }
   if (task.state !== 'open') return {}
   const hasSlot = openSlots(task) > 0
   const isFar = hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS
   const lookAt = nextLook(task, now, isFar)
-  const dispatches = hasSlot && !isFar && task.kind !== 'http' && !isTargeted(task)
+  const dispatches = hasSlot && !isFar && workOf(task).kind !== 'http' && !isTargeted(task)
   const marks = hasSlot && task.dueAt <= now && isTargeted(task)
   return {
     ...(isFar && { minute: minuteOf(task.dueAt) }),
@@ -40,12 +48,22 @@ export function plan(task: Task, now: number): Plan {
   }
 }
 
+/** A canvas's own head is never dispatched, and its debt is its members'. */
+function canvasPlan(canvas: Task, now: number): Plan {
+  const driveAtTime = driveAt(canvas, now)
+  return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
+}
+
 /** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */
 export function nextWake(task: Task, now: number): number | undefined {
-  const { dispatchAt, markFor, lookAt, minute } = plan(task, now)
-  const times = [dispatchAt, markFor && now, lookAt, minute === undefined ? undefined : task.dueAt].filter(
-    time => time !== undefined,
-  )
+  const { dispatchAt, markFor, lookAt, minute, settles, driveAt: drivenAt } = plan(task, now)
+  const times = [
+    dispatchAt,
+    (markFor || settles) && now,
+    lookAt,
+    drivenAt,
+    minute === undefined ? undefined : task.dueAt,
+  ].filter(time => time !== undefined)
   return times.length > 0 ? Math.min(...times) : undefined
 }
 
@@ -62,7 +80,8 @@ function nextLook(task: Task, now: number, isFar: boolean): number | undefined {
 /** What no dispatch tells of: over HTTP a task must move to its ready place, a targeted one must be marked. */
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
-  return task.kind === 'http' && task.place?.name !== readyPlace(task.type, task.shard)
+  const { kind, type, shard } = workOf(task)
+  return kind === 'http' && task.place?.name !== readyPlace(type, shard)
 }
 
 function runLimit(run: LiveRun): number {
@@ -93,7 +112,7 @@ function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change 
   const error = { name: 'TimedOut', message: `the run took longer than ${runLimit(run) - run.startedAt} ms` }
   const draft = failed(task, run, { error, cause: 'timed-out' }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
-  if (draft.state !== 'open') return revise(task, draft, now, { bodies }).change
+  if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   const dueAt = now + retryDelayMs(draft, run.workerId, chance)
   return revise(task, { ...draft, dueAt, retrying: true }, now, { bodies }).change
 }

@@ -1,4 +1,5 @@
 import { BatonError } from '../core/errors.ts'
+import type { FlowDefinition } from '../core/flow/flow.ts'
 import { indexKeys } from '../core/index-keys.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../core/options.ts'
 import {
@@ -6,14 +7,16 @@ import {
   type Ordering,
   splitTaskId,
   type Task,
+  type TaskKind,
   type TaskState,
-  type TypeKind,
   type View,
 } from '../core/task.ts'
 import { defaultOrdering } from '../core/task-type.ts'
-import { type AttributeValue, plainItem } from './attribute-values.ts'
+import type { AttributeValue } from './attribute-values.ts'
 import { defined } from './defined.ts'
+import { type FlowValue, flowFrom, flowValue, optionsOfStep, ownOptions } from './flow-values.ts'
 import { HEAD_SORT_KEY } from './keys.ts'
+import { type OriginValues, originFrom, originOf } from './origin-values.ts'
 import {
   type BodyValue,
   bodyFrom,
@@ -32,7 +35,7 @@ import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.
 /** Heads and back. What equals its default is left out: a head is to stay within one write unit. */
 
 /** The head of a task. `docs/data-model.md` explains each attribute. */
-export type HeadItem = {
+export type HeadItem = OriginValues & {
   readonly pk: string
   readonly sk: typeof HEAD_SORT_KEY
   readonly v: number
@@ -40,7 +43,7 @@ export type HeadItem = {
   readonly rev: number
   readonly op: Operation
   readonly state?: TaskState
-  readonly kind?: TypeKind
+  readonly kind?: TaskKind
   readonly order?: Ordering
   readonly due: number
   readonly retrying?: boolean
@@ -50,6 +53,7 @@ export type HeadItem = {
   readonly trace?: string
   readonly options?: string
   readonly input?: BodyValue
+  readonly flow?: FlowValue
   readonly fence?: number
   readonly live?: Readonly<Record<string, LiveValue>>
   readonly ended?: Readonly<Record<string, EndedValue>>
@@ -77,6 +81,7 @@ export function headItem(task: Task): HeadItem {
     sk: HEAD_SORT_KEY,
     ...SCHEMA,
     ...identityOf(task),
+    ...originOf(task),
     ...timesOf(task),
     ...runsOf(task),
     ...indexAttributesOf(task),
@@ -94,8 +99,12 @@ function identityOf(task: Task) {
     priority: unless(0, task.priority),
     tags: task.tags && JSON.stringify(task.tags),
     trace: task.traceparent,
-    options: unless('{}', JSON.stringify(optionDifferences(task.options))),
+    options: unless(
+      '{}',
+      JSON.stringify(optionDifferences(task.flow ? ownOptions(task.options) : task.options)),
+    ),
     input: task.input && bodyValue(task.input),
+    flow: task.flow && flowValue(task.flow),
   }
 }
 
@@ -137,34 +146,53 @@ function indexAttributesOf(task: Task) {
   }
 }
 
-/** @throws BatonError `newer-schema` for an item that newer code has written. */
-export function taskFromItem(item: Item): Task {
+/** The name of the definition that the head of a flow needs to be understood. */
+export function definitionNameIn(item: Item): string | undefined {
+  return (item.flow as FlowValue | undefined)?.def
+}
+
+/**
+ * The task in an item; of a flow with its definition.
+ *
+ * @throws BatonError `newer-schema` for an item that newer code has written.
+ */
+export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
   assertKnownSchema(item)
   const head = item as HeadItem
   const name = splitTaskId(head.pk)
   if (!name) throw new BatonError('invalid', `the item ${head.pk} is a head, but its key is no task's id`)
-  const kind = head.kind ?? 'handler'
+  const flow = head.flow && flowFrom(head.flow, definition)
+  const options = resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions)
   return defined({
     id: head.pk,
     ...name,
-    kind,
-    ordering: head.order ?? defaultOrdering(kind),
-    born: head.born,
-    revision: head.rev,
-    operation: head.op,
-    state: head.state ?? 'open',
+    ...identityFrom(head),
     ...timesFrom(head),
-    priority: head.priority ?? 0,
-    userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
-    tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
-    traceparent: head.trace,
-    options: resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions),
-    input: head.input === undefined ? undefined : bodyFrom(head.input),
+    options: flow ? optionsOfStep(flow, options) : options,
+    ...originFrom(head),
+    flow,
     ...runsFrom(head),
     shard: head.shard ?? 0,
     view: viewFrom(head),
     place: head.ppk === undefined ? undefined : { name: head.ppk, order: head.psk ?? '' },
   })
+}
+
+function identityFrom(head: HeadItem) {
+  const kind = head.kind ?? 'handler'
+  return {
+    kind,
+    input: head.input === undefined ? undefined : bodyFrom(head.input),
+    ordering: head.order ?? defaultOrdering(kind),
+    born: head.born,
+    revision: head.rev,
+    operation: head.op,
+    state: head.state ?? 'open',
+    priority: head.priority ?? 0,
+    userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
+    tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
+    traceparent: head.trace,
+  }
 }
 
 const OWNER_PREFIX_LENGTH = 'user#'.length
@@ -198,13 +226,9 @@ function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
   return { bucket: vpk.split('#')[1] as View['bucket'], sort: vsk }
 }
 
-/**
- * The task in a record of the table's stream; undefined when the record is about another kind of item.
- *
- * @throws BatonError `newer-schema` for an item that newer code has written.
- */
-export function taskFromImage(image: Readonly<Record<string, AttributeValue>>): Task | undefined {
-  return image.sk?.S === HEAD_SORT_KEY ? taskFromItem(plainItem(image)) : undefined
+/** Whether an image of the table's stream is that of a head; all other items change nothing that is planned. */
+export function isHeadImage(image: Readonly<Record<string, AttributeValue>>): boolean {
+  return image.sk?.S === HEAD_SORT_KEY
 }
 
 function unless<T>(absent: T, value: T): T | undefined {

@@ -44,8 +44,19 @@ const TARGET_PREFIX = 'target#'
 /** All workers that announce themselves stand in one partition, by id. */
 export const WORKERS_PARTITION = 'workers'
 
+/** Ends of a canvas's members stand beside its head, by its birth and chunk. */
+export function endsPrefix(born: string): string {
+  return `ends#${born}#`
+}
+
 /** Small records of the machinery, one item each. */
 export function recordPartition(name: string): string {
   return `record#${name}`
 }
 export const RECORD_SORT_KEY = 'record'
+
+/** The steps of flows, one item for each set of them, by a name that follows from what they are. They never expire. */
+export function definitionPartition(name: string): string {
+  return `steps#${name}`
+}
+export const DEFINITION_SORT_KEY = 'steps'

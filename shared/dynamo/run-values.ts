@@ -72,6 +72,8 @@ export type EndedValue = {
   readonly error?: string
   readonly cause?: EndCause
   readonly progress?: string
+  readonly piece?: string
+  readonly past?: true
 }
 
 export function endedValue(run: EndedRun): EndedValue {
@@ -84,6 +86,8 @@ export function endedValue(run: EndedRun): EndedValue {
     error: run.error && errorValue(run.error),
     cause: run.cause,
     progress: jsonText(run.progress),
+    piece: run.piece,
+    past: run.past,
   })
 }
 
@@ -98,6 +102,8 @@ export function endedFrom(fence: number, value: EndedValue): EndedRun {
     error: value.error === undefined ? undefined : errorFrom(value.error),
     cause: value.cause,
     progress: parsedJson(value.progress),
+    piece: value.piece,
+    past: value.past,
   })
 }
 

@@ -7,18 +7,20 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import type { BodyWrite, Change } from '../core/change.ts'
+import { BatonError } from '../core/errors.ts'
 import type { EndedRun, Task } from '../core/task.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-requests.ts'
+import { createHeadReader, type HeadReader } from './head-reader.ts'
 import { batchGetHeads, getHead, putHead, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from './index-requests.ts'
-import { taskFromItem } from './items.ts'
 import { answerOf, type Conditional, conditional } from './sending.ts'
 import { bodyFromItem, runFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
 
 export type TaskTable = BatchReader & {
+  readonly heads: HeadReader
   /** A new name for one write: random, some 8 characters. */
   readonly token: () => string
 }
@@ -26,16 +28,19 @@ export type TaskTable = BatchReader & {
 /** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
 export function createTaskStore(
   documents: DynamoDBDocumentClient,
-  settings: Omit<TaskTable, 'documents'>,
+  settings: Omit<TaskTable, 'documents' | 'heads'>,
 ): TaskStore {
-  const on: TaskTable = { documents, ...settings }
   const { table } = settings
+  const on: TaskTable = { documents, ...settings, heads: createHeadReader(documents, table) }
   return {
     head: async id => {
       const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
-      return Item && taskFromItem(Item)
+      return Item && on.heads.task(Item)
     },
-    heads: async ids => (await readBatches(on, [...new Set(ids)], batchGetHeads)).flatMap(readableTask),
+    heads: async ids => {
+      const items = await readBatches(on, [...new Set(ids)], batchGetHeads)
+      return (await Promise.all(items.map(item => readableTask(on, item)))).flat()
+    },
     apply: change => applyChange(on, change),
     body: async (id, ref) => {
       const { Item } = await answerOf(documents.send(new GetCommand(getBody(table, id, ref))))
@@ -55,11 +60,13 @@ export function createTaskStore(
 }
 
 /**
- * Bodies first, so that a head never points at nothing; then the head, in one conditional write. Records of ended runs
+ * Bodies, and the steps of a flow, first, so that a head never points at nothing; then the head, in one conditional write. Records of ended runs
  * come last: nothing points at them, and a change that is refused must not leave one of a run that did not end so.
  */
 async function applyChange(on: TaskTable, change: Change): Promise<Applied> {
-  const { after, bodies } = change
+  const { before, after, bodies } = change
+  const { definition } = after.flow ?? {}
+  if (definition && definition.name !== before?.flow?.definition.name) await on.heads.keep(definition)
   await putBodies(
     on,
     after.id,
@@ -83,7 +90,7 @@ async function putBodies(
   await answerOf(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
 }
 
-async function writeHead({ documents, table, token }: TaskTable, change: Change): Promise<Applied> {
+async function writeHead({ documents, table, token, heads }: TaskTable, change: Change): Promise<Applied> {
   const { before, after } = change
   const name = token()
   const written: Conditional<{ Attributes?: Item | undefined }> = await conditional(
@@ -93,10 +100,10 @@ async function writeHead({ documents, table, token }: TaskTable, change: Change)
   )
   if ('answer' in written) {
     const { Attributes } = written.answer
-    return { applied: true, task: Attributes ? taskFromItem(Attributes) : after }
+    return { applied: true, task: Attributes ? await heads.task(Attributes) : after }
   }
   const { refusedBy } = written
-  const current = refusedBy && taskFromItem(refusedBy)
+  const current = refusedBy && (await heads.task(refusedBy))
   const wasOurs =
     current !== undefined && (refusedBy?.[TOKEN_ATTRIBUTE] === name || isBirthOf(change, current))
   return wasOurs ? { applied: true, task: current } : { applied: false, current }
@@ -111,10 +118,11 @@ function isBirthOf({ before, after }: Change, current: Task): boolean {
 }
 
 /** One head of newer code must not keep a whole batch from being read; whoever needs that very head reads it alone. */
-function readableTask(item: Item): Task[] {
+async function readableTask({ heads }: TaskTable, item: Item): Promise<Task[]> {
   try {
-    return [taskFromItem(item)]
-  } catch {
+    return [await heads.task(item)]
+  } catch (error) {
+    if (error instanceof BatonError && error.code === 'unavailable') throw error
     return []
   }
 }

@@ -1,21 +1,24 @@
-import type { Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports.ts'
+import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports.ts'
 
 /** Messages that go nowhere: what was sent, in order, and the backlogs that it reports. */
 export type MemoryMessages = Messages & {
   readonly dispatches: Dispatch[]
   readonly looks: Look[]
   readonly minuteLooks: MinuteLook[]
+  readonly canvasLooks: CanvasLook[]
   /** By type; a type that is not in it has no queue. */
   readonly backlogs: Map<string, number>
 }
 
 export function createMemoryMessages(): MemoryMessages {
   const [dispatches, looks, minuteLooks]: [Dispatch[], Look[], MinuteLook[]] = [[], [], []]
+  const canvasLooks: CanvasLook[] = []
   const backlogs = new Map<string, number>()
   return {
     dispatches,
     looks,
     minuteLooks,
+    canvasLooks,
     backlogs,
     dispatch: async sent => {
       dispatches.push(...sent)
@@ -27,6 +30,10 @@ export function createMemoryMessages(): MemoryMessages {
     },
     lookAtMinute: async look => {
       minuteLooks.push(look)
+    },
+    lookAtCanvases: async looks => {
+      canvasLooks.push(...looks)
+      return []
     },
     backlog: async type => backlogs.get(type),
   }

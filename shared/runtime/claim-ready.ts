@@ -1,8 +1,8 @@
 import type { Claimer } from '../core/claim.ts'
 import { jsonBytes } from '../core/json.ts'
 import { MAX_CLAIM_BYTES } from '../core/limits.ts'
-import { byClaimOrder, claimOrder } from '../core/place.ts'
-import { isTargeted, type Task } from '../core/task.ts'
+import { byClaimOrder, orderOf } from '../core/place.ts'
+import { type Body, isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
 import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
@@ -121,7 +121,7 @@ async function refill(round: Round, count: number): Promise<Task | undefined> {
 function withTargets(round: Round, found: readonly Task[]): Task[] {
   const ready = round.isOneType ? found.toSorted(byClaimOrder) : found
   const last = round.isOneType ? ready.at(-1) : undefined
-  const isNext = (task: Task) => !last || claimOrder(task) <= claimOrder(last)
+  const isNext = (task: Task) => !last || orderOf(task) <= orderOf(last)
   const next = round.targets.filter(isNext)
   round.targets = round.targets.filter(task => !isNext(task))
   return last ? [...next, ...ready].sort(byClaimOrder) : [...next, ...ready]
@@ -131,9 +131,16 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-function inputBytes({ input }: Task): number {
-  if (!input) return 0
-  return 'ref' in input ? input.bytes : jsonBytes(input.inline)
+/** Of all that a claim shows: the steps of a flow are given the results of those before. */
+function inputBytes({ input, previous, flow }: Task): number {
+  const results = Object.values(flow?.steps ?? {}).map(({ result }) => result)
+  const handedOn = previous?.kind === 'body' ? previous.body : undefined
+  const besides = previous?.kind === 'result' ? previous.bytes : 0
+  return besides + sum([input, handedOn, ...results].map(body => (body ? bodyBytes(body) : 0)))
+}
+
+function bodyBytes(body: Body): number {
+  return 'ref' in body ? body.bytes : jsonBytes(body.inline)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
+import { isSamePiece, openSince } from '../core/work.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
@@ -12,7 +13,7 @@ export type Claimed = {
 }
 
 export type NotClaimed = {
-  /** Why the claim came to nothing; `gone`: the birth that was seen is no more. */
+  /** Why the claim came to nothing; `gone`: the birth, or the piece of it, that was seen is over. */
   readonly refused: ClaimRefusal | 'gone'
   /** Whether somebody else was faster. */
   readonly lostToOthers: boolean
@@ -25,11 +26,12 @@ export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolea
 
 /**
  * Claims the task that was seen, usually by one conditional write and no read: `seen` comes with the dispatch. When it
- * has changed since, the claim is decided anew on what stands there, but never on another birth.
+ * has changed since, the claim is decided anew on what stands there, but never on another birth or piece: the next step of
+ * a flow may be another type's.
  */
 export async function claimTask(system: System, seen: Task, claimer: Claimer): Promise<Claimed | NotClaimed> {
   const { decision, task, conflicts } = await transact(system, seen, current =>
-    current?.born === seen.born
+    current && isSamePiece(seen, current)
       ? claim(current, claimer, system.clock.now())
       : { ok: false as const, reason: 'gone' as const },
   )
@@ -40,7 +42,7 @@ export async function claimTask(system: System, seen: Task, claimer: Claimer): P
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
-  system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - task.dueAt), task.type)
+  system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }
 }
 

@@ -26,6 +26,7 @@ export async function countTasks(system: System, taskType: TaskType): Promise<Co
   const ranges = {
     delayed: view('open', { from: now + 1 }),
     due: view('open', { to: now }),
+    compensating: view('compensating'),
     running: shards.map(shard => ({ index: 'place' as const, partition: runningPlace(type, shard) })),
     succeeded: view('succeeded'),
     failed: view('failed'),
@@ -43,7 +44,7 @@ export async function countTasks(system: System, taskType: TaskType): Promise<Co
     delayed: sum('delayed'),
     ready: Math.max(0, sum('due') - running),
     running,
-    compensating: 0,
+    compensating: sum('compensating'),
     succeeded: sum('succeeded'),
     failed: sum('failed'),
     cancelled: sum('cancelled'),

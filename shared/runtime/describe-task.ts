@@ -1,6 +1,7 @@
 import { type Attempts, attempts } from '../core/attempts.ts'
 import { shortError } from '../core/body.ts'
 import type { Json } from '../core/json.ts'
+import { resultOf } from '../core/result.ts'
 import { type Served, type Status, type StatusReason, statusOf, statusReasonOf } from '../core/status.ts'
 import {
   type Body,
@@ -10,11 +11,11 @@ import {
   type LiveRun,
   liveRuns,
   type RunState,
-  successes,
   type Task,
   type TaskError,
 } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
+import { workOf } from '../core/work.ts'
 import type { Worker } from '../core/worker.ts'
 
 /** The history of a task is so many ended runs long. */
@@ -38,6 +39,10 @@ export type TaskDescription = {
   readonly input?: Json
   readonly result?: Json
   readonly error?: TaskError
+  /** Of a flow: the results of its steps by their names, and with its input all its parameters. */
+  readonly stepResults?: Readonly<Record<string, Json>>
+  readonly params?: Readonly<Record<string, Json>>
+  readonly previous?: Json
 }
 
 /** What a description is made from beside the head. */
@@ -56,7 +61,7 @@ export function describeTask(task: Task, particulars: Particulars): TaskDescript
   const { now, served, records = [] } = particulars
   const statusReason = statusReasonOf(task, now, served)
   const input = valueIn(task.input, particulars)
-  const result = valueIn(lastSuccess(task)?.result, particulars)
+  const result = valueIn(resultOf(task), particulars)
   const error = fullError(task.error, records)
   return {
     task,
@@ -68,12 +73,29 @@ export function describeTask(task: Task, particulars: Particulars): TaskDescript
     ...(input !== undefined && { input }),
     ...(result !== undefined && { result }),
     ...(error && { error }),
+    ...flowParts(task, input, particulars),
+    ...handedOn(task, particulars),
   }
 }
 
-/** The success whose result is the task's. */
-export function lastSuccess(task: Task): EndedRun | undefined {
-  return successes(task).sort(byEnd).at(-1)
+function flowParts(
+  { flow }: Task,
+  input: Json | undefined,
+  particulars: Particulars,
+): Pick<TaskDescription, 'stepResults' | 'params'> {
+  if (!flow || particulars.isBrief) return {}
+  const results = flow.definition.steps.flatMap(({ name }, index) => {
+    const value = valueIn(flow.steps[index]?.result, particulars)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const stepResults = Object.fromEntries(results)
+  return { stepResults, params: { ...(input as Record<string, Json> | undefined), ...stepResults } }
+}
+
+/** What is kept with the task itself; the rest is put together for those who work on it. */
+function handedOn({ previous }: Task, particulars: Particulars): Pick<TaskDescription, 'previous'> {
+  const value = previous?.kind === 'body' ? valueIn(previous.body, particulars) : undefined
+  return value === undefined ? {} : { previous: value }
 }
 
 /** Types and workers as they were within the last second, for what may be a little late. */
@@ -87,7 +109,8 @@ const BY_LAMBDA: Served = { hasHandler: true, isServedByWorkers: false, liveWork
 
 /** Who serves the task: needed, and read, only of one that is open and does not run. */
 export async function servedBy({ typeOf, liveWorkers }: Surroundings, task: Task): Promise<Served> {
-  const { type, kind, state, live } = task
+  const { state, live } = task
+  const { type, kind } = workOf(task)
   const serving = servingType(type, kind)
   const needsHandler = kind !== 'http'
   if (state !== 'open' || Object.keys(live).length > 0) return BY_LAMBDA

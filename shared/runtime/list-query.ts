@@ -20,6 +20,7 @@ export type ListQuery = {
 }
 
 const ENDED = ['succeeded', 'failed', 'cancelled'] as const
+const OTHERS = ['compensating', ...ENDED] as const
 
 /** The partitions a query reads; shard by shard, so that further shards come last. */
 export function rangesOf({ type, userId, statuses }: ListQuery, now: number): IndexRange[] {
@@ -35,9 +36,9 @@ export function rangesOf({ type, userId, statuses }: ListQuery, now: number): In
 }
 
 function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
-  if (statuses.length === 0) return ['open', ...ENDED]
+  if (statuses.length === 0) return ['open', 'compensating', ...ENDED]
   const isOpen = statuses.some(status => ['delayed', 'ready', 'running'].includes(status))
-  return [...(isOpen ? (['open'] as const) : []), ...ENDED.filter(status => statuses.includes(status))]
+  return [...(isOpen ? (['open'] as const) : []), ...OTHERS.filter(status => statuses.includes(status))]
 }
 
 /** A running task may be due in the future, when it was patched so; all else that is due then is delayed. */

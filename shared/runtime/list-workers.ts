@@ -1,4 +1,4 @@
-import { runningPlace } from '../core/place.ts'
+import { runningPlace, undoingPlace } from '../core/place.ts'
 import { liveRuns } from '../core/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
 import type { Worker } from '../core/worker.ts'
@@ -65,7 +65,10 @@ async function heldOverHttp(
   types: readonly TaskType[],
 ): Promise<ReadonlyMap<string, number>> {
   const claimed = new Set(announced.flatMap(({ kind, types }) => (kind === 'http' ? types : [])))
-  const ranges = types.filter(({ type }) => claimed.has(type)).flatMap(runningRanges)
+  // Steps that are claimed over HTTP run under the types of their flows.
+  const ranges = types
+    .filter(({ type, configuration: { kind } }) => claimed.has(type) || kind === 'flow')
+    .flatMap(runningRanges)
   const held = new Map<string, number>()
   await sideBySide(ranges, MOST_AT_ONCE, async range => {
     const { entries } = await system.tasks.page({ ...range, limit: MOST_RUNS })
@@ -76,8 +79,8 @@ async function heldOverHttp(
 }
 
 function runningRanges(type: TaskType) {
-  return shardNumbers(type).map(shard => ({
-    index: 'place' as const,
-    partition: runningPlace(type.type, shard),
-  }))
+  const places = type.configuration.kind === 'flow' ? [runningPlace, undoingPlace] : [runningPlace]
+  return shardNumbers(type).flatMap(shard =>
+    places.map(place => ({ index: 'place' as const, partition: place(type.type, shard) })),
+  )
 }

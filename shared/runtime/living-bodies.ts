@@ -1,6 +1,6 @@
-import { bodiesExpiringBefore, bodyExpiry } from '../core/body.ts'
+import { bodiesExpiringBefore, bodyExpiry, withBodies } from '../core/body.ts'
 import type { Change } from '../core/change.ts'
-import type { Body, Task } from '../core/task.ts'
+import type { Task } from '../core/task.ts'
 import type { TaskStore } from '../ports.ts'
 
 /** Bodies of an open task that would expire within this time, or within its retention, are renewed. */
@@ -26,10 +26,5 @@ function reliedOnUntil({ state, dueAt, updatedAt, options, expiresAt }: Task): n
 }
 
 function withExpiry(task: Task, refs: ReadonlySet<string>, expiresAt: number): Task {
-  const renewed = (body: Body): Body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body)
-  const ended = Object.entries(task.ended).map(([fence, run]) => [
-    fence,
-    run.result ? { ...run, result: renewed(run.result) } : run,
-  ])
-  return { ...task, ended: Object.fromEntries(ended), ...(task.input && { input: renewed(task.input) }) }
+  return withBodies(task, body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body))
 }

@@ -1,14 +1,19 @@
 import type { Change } from '../core/change.ts'
 import { BatonError, type FieldProblem } from '../core/errors.ts'
+import type { FlowDefinition, FlowState } from '../core/flow/flow.ts'
+import { type ResumeAction, type ResumeRefusal, resume } from '../core/flow/resume.ts'
 import { cancel, remove } from '../core/operate.ts'
-import type { PartialOptions } from '../core/options.ts'
+import { DEFAULT_OPTIONS, type Options, type PartialOptions } from '../core/options.ts'
 import { overlaidOptions } from '../core/overlaid-options.ts'
 import { type Patch, patch } from '../core/patch.ts'
 import { isGone, type Publication } from '../core/publish.ts'
 import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
 import type { Task } from '../core/task.ts'
-import { defaultOrdering, shardOf } from '../core/task-type.ts'
+import { defaultOrdering, shardOf, type TaskType } from '../core/task-type.ts'
+import type { TypeStore } from '../ports.ts'
+import { flowInputProblems, flowOptionProblems, resolveFlow } from './flow/resolve-flow.ts'
 import { type Unborn, withOwnBirth } from './publication-of.ts'
+import { settleTask } from './settle-debts.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
 import { transact } from './transact.ts'
@@ -19,7 +24,7 @@ export type Operated<Refusal extends string> =
   | { readonly ok: false; readonly reason: Refusal; readonly task: Task }
 
 /** Stops the task and keeps its record. Cancelling a cancelled task changes nothing and is no refusal. */
-export async function cancelTask(system: System, id: string): Promise<Operated<'finished'>> {
+export async function cancelTask(system: System, id: string): Promise<Operated<'finished' | 'undoing'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
     isHere(system, current) ? cancel(current, system.clock.now()) : UNKNOWN,
   )
@@ -39,13 +44,25 @@ export async function removeTask(
   return decision.ok ? { ok: true } : UNKNOWN
 }
 
+/** Takes a failed flow up again, as a person decides. */
+export async function resumeTask(
+  system: System,
+  id: string,
+  action: ResumeAction,
+): Promise<Operated<ResumeRefusal>> {
+  const { decision, task } = await transact(system, await withoutDebts(system, id), current =>
+    isHere(system, current) ? resume(current, action, system.clock.now()) : UNKNOWN,
+  )
+  return operated(decision, task)
+}
+
 /** Starts a finished task over, with its own input and options and a fresh retry budget. */
 export async function restartTask(
   system: System,
   id: string,
   clean: Clean = ['failed', 'succeeded'],
 ): Promise<Operated<RestartRefusal>> {
-  const seen = await system.tasks.head(id)
+  const seen = await withoutDebts(system, id)
   if (!isHere(system, seen)) return UNKNOWN
   const again = await republication(system, seen)
   const { decision, task } = await transact(system, seen, current =>
@@ -60,10 +77,20 @@ export async function restartTask(
   return operated(decision, task)
 }
 
-/** The kind, order and partition of the type as it is now; options stay those of the task. */
+/** The head, after the callbacks of an end that is about to be taken back have been published. */
+async function withoutDebts(system: System, id: string): Promise<Task | undefined> {
+  const head = await system.tasks.head(id)
+  if (!head?.owes || head.canvas) return head
+  await settleTask(system, head)
+  return system.tasks.head(id)
+}
+
+/** Kind, order, partition and steps of the type as it is now; options stay those of the task. */
 async function republication({ types, clock, chance }: System, task: Task): Promise<Unborn> {
   const now = clock.now()
-  const configuration = (await types.get(task.type))?.configuration
+  const stored = await types.get(task.type)
+  const configuration = stored?.configuration
+  const flow = stored && (await stepsNow(types, stored, task))
   const { type, key } = task
   return {
     type,
@@ -74,16 +101,29 @@ async function republication({ types, clock, chance }: System, task: Task): Prom
     dueAt: now,
     traceparent: newTraceparent(chance),
     ...kept(task),
+    ...(flow && { flow }),
   }
 }
 
-function kept({ options, priority, userId, tags }: Task): Pick<Publication, 'options' | 'priority'> {
+/** Steps that cannot be resolved any more stay as they were. */
+async function stepsNow(types: TypeStore, type: TaskType, task: Task): Promise<FlowDefinition | undefined> {
+  if (type.configuration.kind !== 'flow') return undefined
+  const resolved = await resolveFlow(name => types.get(name), type)
+  return resolved.ok ? resolved.definition : task.flow?.definition
+}
+
+function kept({ options, priority, userId, tags, flow }: Task): Pick<Publication, 'options' | 'priority'> {
   return {
-    options,
+    options: flow ? optionsOfFlow(options, flow) : options,
     priority,
     ...(userId !== undefined && { userId }),
     ...(tags !== undefined && { tags }),
   }
+}
+
+/** Those of its present step stay behind. */
+function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Options {
+  return { ...DEFAULT_OPTIONS, retentionMs, ...(deadlineMs !== undefined && { deadlineMs }) }
 }
 
 /** What a patch changes. `delayMs` counts from now. */
@@ -119,13 +159,28 @@ function decidePatch(task: Task, request: PatchRequest, now: number): PatchDecis
   if (task.state !== 'open') return { ok: false, reason: 'finished' }
   if (Object.keys(request).length === 0) return { ok: true }
   const { delayMs, options: given, ...plain } = request
+  const problems = task.flow ? flowPatchProblems(task.flow, request) : []
+  if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
   const overlaid = overlaidOptions(task.options, given ?? {})
   if (!overlaid.ok) return { ...overlaid, reason: 'invalid' }
   const due = delayMs === undefined ? {} : { dueAt: now + delayMs }
-  const patched = patch(task, { ...plain, ...due, ...(given && { options: overlaid.options }) }, now)
+  const patched = patch(
+    task,
+    { ...plain, ...due, ...(given && { options: task.flow ? given : overlaid.options }) },
+    now,
+  )
   if (patched.ok) return patched
   if (patched.reason === 'finished') return { ok: false, reason: 'finished' }
+  if (patched.reason === 'a-flow') throw new BatonError('invalid', `${task.id} is a flow and has no stage`)
   throw new BatonError('invalid', `${task.id} would list fewer workers than must succeed`)
+}
+
+function flowPatchProblems(
+  { definition }: FlowState,
+  { options = {}, input, stage }: PatchRequest,
+): FieldProblem[] {
+  const staged = stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
+  return [...flowOptionProblems(options), ...flowInputProblems(definition.steps, input), ...staged]
 }
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const

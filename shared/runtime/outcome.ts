@@ -1,26 +1,49 @@
 import { deadlineExceeded } from '../core/deadline.ts'
-import type { Outcome } from '../core/finish.ts'
+import type { NextStage, Outcome } from '../core/finish.ts'
 import { type Json, jsonBytes, jsonProblem } from '../core/json.ts'
 import { MAX_BODY_BYTES } from '../core/limits.ts'
 import type { Task, TaskError } from '../core/task.ts'
-import { Fatal, Release, RetryLater, signalIn } from '../signals.ts'
+import { Fatal, Next, Release, RetryLater, signalIn } from '../signals.ts'
 import type { StopReason } from './hold-run.ts'
 
 /** A handler's return value as the end of its run. A result that cannot be stored fails the task for good. */
 export function outcomeOfResult(result: unknown): Outcome {
   if (result instanceof Release) return { outcome: 'release', delayMs: result.delayMs }
-  if (result === undefined) return { outcome: 'succeed' }
-  const plain = toJson(result)
-  const problem = jsonProblem(plain)
-  if (problem) return unstorable(`result ${problem.path} ${problem.message}`.replace('  ', ' '))
-  const bytes = jsonBytes(plain as Json)
-  if (bytes > MAX_BODY_BYTES)
-    return unstorable(`the result has ${bytes} bytes; at most ${MAX_BODY_BYTES} are kept`)
-  return { outcome: 'succeed', result: plain as Json }
+  const isMovedOn = result instanceof Next
+  const value = storable('result', isMovedOn ? result.result : result)
+  if (!value.ok) return unstorable('InvalidResult', value.message)
+  const done: Outcome = { outcome: 'succeed', ...('json' in value && { result: value.json }) }
+  if (!isMovedOn) return done
+  const input = storable('input of the next stage', result.input)
+  if (!input.ok) return unstorable('InvalidNext', input.message)
+  const { stage, priority, delayMs } = result
+  const next: NextStage = {
+    stage,
+    ...('json' in input && { input: input.json }),
+    ...(priority !== undefined && { priority }),
+    ...(delayMs !== undefined && { delayMs }),
+  }
+  return { ...done, next }
 }
 
-function unstorable(message: string): Outcome {
-  return { outcome: 'fail', fatal: true, error: { name: 'InvalidResult', message } }
+type Storable =
+  | { readonly ok: true; readonly json: Json }
+  | { readonly ok: true }
+  | { readonly ok: false; readonly message: string }
+
+/** A value as it can be stored; undefined is none. */
+function storable(what: string, value: unknown): Storable {
+  if (value === undefined) return { ok: true }
+  const plain = toJson(value)
+  const problem = jsonProblem(plain)
+  if (problem) return { ok: false, message: `${what} ${problem.path} ${problem.message}`.replace('  ', ' ') }
+  const bytes = jsonBytes(plain as Json)
+  if (bytes <= MAX_BODY_BYTES) return { ok: true, json: plain as Json }
+  return { ok: false, message: `the ${what} has ${bytes} bytes; at most ${MAX_BODY_BYTES} are kept` }
+}
+
+function unstorable(name: string, message: string): Outcome {
+  return { outcome: 'fail', fatal: true, error: { name, message } }
 }
 
 /** Dates and other values that say themselves what they are in JSON are taken at their word; the rest is checked. */

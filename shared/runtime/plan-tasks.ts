@@ -2,7 +2,8 @@ import { BatonError } from '../core/errors.ts'
 import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import { plan } from '../core/wake.ts'
-import type { Dispatch, Look } from '../ports.ts'
+import type { CanvasLook, Dispatch, Look } from '../ports.ts'
+import { settleDebts } from './settle-debts.ts'
 import type { PlanningSystem, System } from './system.ts'
 import { markTargets } from './targets.ts'
 
@@ -10,11 +11,17 @@ import { markTargets } from './targets.ts'
 export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }
 
 /**
- * Sends what each task needs to be looked at when it must be: a dispatch, markers, a look, the schedule of a far minute.
+ * Sends what each task needs to be looked at when it must be: a dispatch, markers, a look, the schedule of a far minute;
+ * publishes what the end of a task owes.
  * All of it follows from the stored task, so doing it twice is harmless. One task's trouble harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const failures = await Promise.all([sendMessages(system, tasks), ensureMinutes(system, tasks)])
+  const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
+  const failures = await Promise.all([
+    sendMessages(system, tasks),
+    ensureMinutes(system, tasks),
+    indebted.length > 0 ? settleDebts(system, indebted) : [],
+  ])
   return failures.flat()
 }
 
@@ -23,14 +30,17 @@ export async function sendMessages(system: System, tasks: readonly Task[]): Prom
   const now = system.clock.now()
   const dispatches = tasks.flatMap(task => dispatchOf(task, now))
   const looks = tasks.flatMap(task => lookOf(task, now))
-  const [unsent, unarmed, unmarked] = await Promise.all([
+  const drives = tasks.flatMap(task => canvasLookOf(task, now))
+  const [unsent, unarmed, undriven, unmarked] = await Promise.all([
     dispatches.length > 0 ? system.messages.dispatch(dispatches) : [],
     looks.length > 0 ? system.messages.look(looks) : [],
+    drives.length > 0 ? system.messages.lookAtCanvases(drives) : [],
     markTargets(system, tasks),
   ])
   return [
     ...unsent.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
     ...unarmed.map(({ index, ...why }) => ({ id: looks[index]?.id ?? '', ...why })),
+    ...undriven.map(({ index, ...why }) => ({ id: drives[index]?.id ?? '', ...why })),
     ...unmarked,
   ]
 }
@@ -52,6 +62,13 @@ export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
   return [{ id, born, revision, hops, delaySeconds: rounded(delayMs / 1_000) }]
+}
+
+function canvasLookOf(task: Task, now: number): CanvasLook[] {
+  const { driveAt } = plan(task, now)
+  if (driveAt === undefined) return []
+  const { id, born } = task
+  return [{ id, born, from: 0, delaySeconds: Math.ceil(Math.max(0, driveAt - now) / 1_000) }]
 }
 
 function isOutage(error: unknown): boolean {

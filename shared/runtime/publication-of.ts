@@ -1,11 +1,14 @@
+import type { Member } from '../core/canvas/canvas.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import { MIN_MEMBER_RETENTION_MS } from '../core/limits.ts'
 import { DEFAULT_OPTIONS, type Options, type PartialOptions, resolveOptions } from '../core/options.ts'
 import { overlaidOptions } from '../core/overlaid-options.ts'
-import type { Publication } from '../core/publish.ts'
+import type { CallbackBodies, HandedOn, Publication } from '../core/publish.ts'
 import type { Clean } from '../core/restart.ts'
 import { taskId } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import { flowInputProblems, flowOptionProblems, resolveFlow, type TypeReader } from './flow/resolve-flow.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
 
@@ -28,6 +31,16 @@ export type PublishRequest = {
   /** Which runs a restart forgets; all of them by default. */
   readonly clean?: Clean
   readonly traceparent?: string
+  /** The stage it begins in. */
+  readonly stage?: string
+  /** What is published when it has succeeded or failed; without `key` each gets one that follows from this task. */
+  readonly onSuccess?: readonly PublishRequest[]
+  readonly onError?: readonly PublishRequest[]
+  /** Takes nothing that is handed on. */
+  readonly immutable?: true
+  readonly previous?: HandedOn
+  readonly parentId?: string
+  readonly member?: Member
 }
 
 /** A publication without the birth that each attempt to write it gets. */
@@ -37,17 +50,66 @@ type Resolved =
   | { readonly ok: true; readonly publication: Unborn }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
-/** The request with everything resolved: its type's defaults, a key, a trace. */
-export function publicationOf(
-  { clock, chance }: Pick<System, 'clock' | 'chance'>,
+type Settings = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader }
+
+/**
+ * The request with everything resolved: its type's defaults, a key, a trace, the steps of a flow. What is to be published
+ * at its end is held against its own types, too, so that it cannot turn out impossible then.
+ */
+export async function publicationOf(
+  settings: Settings,
+  type: TaskType,
+  request: PublishRequest,
+): Promise<Resolved> {
+  const overlaid = overlaidOptions(typeOptions(type.configuration), request.options ?? {})
+  const isFlow = type.configuration.kind === 'flow'
+  const flow = isFlow ? await resolveFlow(settings.typeOf, type) : undefined
+  const problems = [
+    ...(overlaid.ok ? [] : overlaid.problems),
+    ...(flow ? flowProblems(type, request) : []),
+    ...(flow && !flow.ok ? flow.problems : []),
+    ...(await callbackProblems(settings, request)),
+  ]
+  if (problems.length > 0 || !overlaid.ok) return { ok: false, problems }
+  const publication = resolved(settings, type, request, overlaid.options)
+  return { ok: true, publication: { ...publication, ...(flow?.ok && { flow: flow.definition }) } }
+}
+
+function flowProblems(
+  { configuration }: TaskType,
+  { options = {}, input, stage }: PublishRequest,
+): FieldProblem[] {
+  const { steps = [] } = configuration
+  const staged = stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
+  return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...staged]
+}
+
+async function callbackProblems(settings: Settings, request: PublishRequest): Promise<FieldProblem[]> {
+  const members = (['onSuccess', 'onError'] as const).flatMap(when =>
+    (request[when] ?? []).map((callback, index) => ({ callback, at: `${when}.${index}` })),
+  )
+  const found = await Promise.all(
+    members.map(async ({ callback, at }) => {
+      const type = await settings.typeOf(callback.type)
+      if (!type) return [{ path: `${at}.type`, message: `'${callback.type}' is not a registered type` }]
+      const resolved = await publicationOf(settings, type, callback)
+      return resolved.ok
+        ? []
+        : resolved.problems.map(({ path, message }) => ({ path: `${at}.${path}`, message }))
+    }),
+  )
+  return found.flat()
+}
+
+function resolved(
+  { clock, chance }: Settings,
   { type, configuration }: TaskType,
   request: PublishRequest,
-): Resolved {
-  const overlaid = overlaidOptions(typeOptions(configuration), request.options ?? {})
-  if (!overlaid.ok) return overlaid
+  options: Options,
+): Unborn {
   const now = clock.now()
   const { key = chance.ulid(now), input, userId, tags } = request
-  const publication: Unborn = {
+  return {
     type,
     key,
     kind: configuration.kind,
@@ -55,13 +117,37 @@ export function publicationOf(
     shard: shardOf(taskId(type, key), configuration),
     dueAt: request.dueAt ?? now + (request.delayMs ?? 0),
     priority: request.priority ?? configuration.defaults.priority ?? 0,
-    options: overlaid.options,
+    options: request.member ? asMember(options) : options,
     ...(input !== undefined && { input }),
     ...(userId !== undefined && { userId }),
     ...(tags !== undefined && { tags }),
+    ...placeIn(request),
     traceparent: request.traceparent ?? newTraceparent(chance),
   }
-  return { ok: true, publication }
+}
+
+function asMember(options: Options): Options {
+  return { ...options, retentionMs: Math.max(options.retentionMs, MIN_MEMBER_RETENTION_MS) }
+}
+
+/** Where the task begins, where it comes from, and what follows it. */
+function placeIn(request: PublishRequest): Partial<Unborn> {
+  const { stage, immutable, previous, parentId, member } = request
+  const callbacks = callbacksIn(request)
+  return {
+    ...(stage !== undefined && { stage }),
+    ...(immutable && { immutable }),
+    ...(previous && !immutable && { previous }),
+    ...(parentId !== undefined && { parentId }),
+    ...(member && { member }),
+    ...(callbacks && { callbacks }),
+  }
+}
+
+/** Stored as requests: what they leave out is filled in when they are published. */
+function callbacksIn({ onSuccess = [], onError = [] }: PublishRequest): CallbackBodies | undefined {
+  if (onSuccess.length + onError.length === 0) return undefined
+  return { onSuccess: onSuccess as unknown as Json[], onError: onError as unknown as Json[] }
 }
 
 /**

@@ -1,9 +1,11 @@
 import { BatonError } from '../core/errors.ts'
-import type { ChildPublication } from '../define-task.ts'
+import type { ChildPublication } from '../define/task-context.ts'
 import { publish } from './publish.ts'
+import { requestOfBody } from './request-of-body.ts'
 import type { System } from './system.ts'
 
 type Parent = {
+  readonly id: string
   readonly userId: string | undefined
   readonly traceparent: string | undefined
   /** Aborted when the run is over. */
@@ -20,14 +22,15 @@ type Parent = {
  */
 export async function publishChild(
   system: System,
-  { userId, traceparent, over }: Parent,
+  { id, userId, traceparent, over }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
   if (over.aborted) throw tooLate(publication, over)
   const outcome = await publish(system, {
-    ...publication,
     ...(userId !== undefined && { userId }),
     ...(traceparent !== undefined && { traceparent }),
+    ...requestOfBody(publication),
+    parentId: id,
   })
   if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
   switch (outcome.reason) {

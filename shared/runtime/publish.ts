@@ -1,3 +1,4 @@
+import { bodiesApart } from '../core/body.ts'
 import type { BodyWrite, Change } from '../core/change.ts'
 import { BatonError, type FieldProblem } from '../core/errors.ts'
 import { jsonBytes } from '../core/json.ts'
@@ -6,6 +7,7 @@ import { create, isGone, type Publication, update } from '../core/publish.ts'
 import { type Clean, restart } from '../core/restart.ts'
 import { liveRuns, type Task, taskId } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
+import type { TypeReader } from './flow/resolve-flow.ts'
 import { type PublishRequest, publicationOf, withOwnBirth } from './publication-of.ts'
 import { sideBySide, sideBySideByName } from './side-by-side.ts'
 import { inPublishSpan } from './spans.ts'
@@ -27,8 +29,9 @@ export type PublishOutcome =
 
 /** Publishes one task. @throws BatonError when the store does not answer. */
 export async function publish(system: System, request: PublishRequest): Promise<PublishOutcome> {
-  const type = await system.types.get(request.type)
-  return type ? publishTo(system, type, request) : unknownType(system)
+  const typeOf = typesReadOnce(system)
+  const type = await typeOf(request.type)
+  return type ? publishTo(system, typeOf, type, request) : unknownType(system)
 }
 
 /**
@@ -39,15 +42,27 @@ export async function publishMany(
   system: System,
   requests: readonly PublishRequest[],
 ): Promise<PublishOutcome[]> {
+  const typeOf = typesReadOnce(system)
   const names = [...new Set(requests.map(({ type }) => type))]
-  const read = await sideBySide(names, MOST_AT_ONCE, name => system.types.get(name))
-  const types = new Map(names.map((name, index) => [name, read[index]]))
+  const read = await sideBySide(names, MOST_AT_ONCE, typeOf)
   const unknown = read.includes(undefined) ? await unknownType(system) : undefined
   return sideBySideByName(requests, MOST_AT_ONCE, idOf, async request => {
-    const type = types.get(request.type)
+    const type = await typeOf(request.type)
     if (!type) return unknown ?? unknownType(system)
-    return publishTo(system, type, request).catch(error => ({ ok: false, reason: 'error', error }) as const)
+    return publishTo(system, typeOf, type, request).catch(
+      error => ({ ok: false, reason: 'error', error }) as const,
+    )
   })
+}
+
+/** Each type is read once, however many requests name it. */
+function typesReadOnce({ types }: System): TypeReader {
+  const read = new Map<string, ReturnType<TypeReader>>()
+  return type => {
+    const known = read.get(type) ?? types.get(type)
+    read.set(type, known)
+    return known
+  }
 }
 
 /** Undefined without a key: such requests never meet. */
@@ -60,9 +75,14 @@ async function unknownType(system: System): Promise<PublishOutcome> {
   return { ok: false, reason: 'unknown-type', existing }
 }
 
-function publishTo(system: System, type: TaskType, request: PublishRequest): Promise<PublishOutcome> {
+function publishTo(
+  system: System,
+  typeOf: TypeReader,
+  type: TaskType,
+  request: PublishRequest,
+): Promise<PublishOutcome> {
   return inPublishSpan(request.type, request.traceparent, async (traceparent, span) => {
-    const outcome = await write(system, type, {
+    const outcome = await write(system, typeOf, type, {
       ...request,
       ...(traceparent !== undefined && { traceparent }),
     })
@@ -76,8 +96,13 @@ function attributesOf(outcome: PublishOutcome): Record<string, string | boolean>
   return { 'baton.task.id': outcome.task.id, 'baton.created': outcome.created }
 }
 
-async function write(system: System, type: TaskType, request: PublishRequest): Promise<PublishOutcome> {
-  const wanted = publicationOf(system, type, request)
+async function write(
+  system: System,
+  typeOf: TypeReader,
+  type: TaskType,
+  request: PublishRequest,
+): Promise<PublishOutcome> {
+  const wanted = await publicationOf({ ...system, typeOf }, type, request)
   if (!wanted.ok) return { ok: false, reason: 'invalid', problems: wanted.problems }
   const { publication } = wanted
   const id = taskId(publication.type, publication.key)
@@ -125,9 +150,11 @@ function decide(
   }
 }
 
+/** Refused while a flow is between two of its steps, too, and while callbacks of its end are still to be published. */
 function startOver(current: Task, publication: Publication, clean: Clean, now: number): PublishDecision {
-  if (liveRuns(current).length > 0) return { ok: false }
-  return changed(restart(current, { publication, clean, keepInput: false, evenWaiting: true }, now))
+  const decision = restart(current, { publication, clean, keepInput: false, evenWaiting: true }, now)
+  const isBusy = !decision.ok && (decision.reason === 'running' || decision.reason === 'owes')
+  return isBusy ? { ok: false } : changed(decision)
 }
 
 function changed(decision: { ok: true; change: Change } | { ok: false }): PublishDecision {
@@ -141,8 +168,8 @@ async function dropOrphans(
   attempted: readonly BodyWrite[],
   task: Task | undefined,
 ): Promise<void> {
-  const kept = task?.input && 'ref' in task.input ? task.input.ref : undefined
-  const orphans = attempted.filter(({ ref }) => ref !== kept)
+  const kept = new Set(task ? bodiesApart(task).map(({ ref }) => ref) : [])
+  const orphans = attempted.filter(({ ref }) => !kept.has(ref))
   if (orphans.length === 0) return
   await system.tasks.dropBodies(id, orphans).catch(error => {
     system.log.info('an input that lost its race stays until it expires', { taskId: id, error })

@@ -1,14 +1,9 @@
 import type { Json } from '../core/json.ts'
 import { SHOWN_RUNS } from '../core/limits.ts'
 import { isGone } from '../core/publish.ts'
+import { resultOf } from '../core/result.ts'
 import { type Body, type EndedRun, endedRuns, type Task } from '../core/task.ts'
-import {
-  describeTask,
-  lastSuccess,
-  type Surroundings,
-  servedBy,
-  type TaskDescription,
-} from './describe-task.ts'
+import { describeTask, type Surroundings, servedBy, type TaskDescription } from './describe-task.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 
@@ -51,10 +46,18 @@ export async function describeHead(
 
 /** Input and the task's result first; results of further workers as far as there is room. */
 async function readValues({ tasks }: System, task: Task): Promise<Map<string, Json>> {
-  const results = [lastSuccess(task), ...endedRuns(task).reverse()].map(run => run?.result)
+  const steps = Object.values(task.flow?.steps ?? {}).map(({ result }) => result)
+  const results = [
+    resultOf(task),
+    ...steps,
+    ...endedRuns(task)
+      .reverse()
+      .map(run => run.result),
+  ]
   const refs = new Map<string, number>()
   let bytes = 0
-  for (const body of [task.input, ...results]) {
+  const previous = task.previous?.kind === 'body' ? task.previous.body : undefined
+  for (const body of [task.input, previous, ...results]) {
     if (!isApart(body) || refs.has(body.ref)) continue
     bytes += body.bytes
     if (bytes <= MAX_VALUE_BYTES) refs.set(body.ref, body.bytes)

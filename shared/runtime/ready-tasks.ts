@@ -1,6 +1,7 @@
 import { readyPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
+import { workOf } from '../core/work.ts'
 import type { Chance } from '../ports.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import type { System } from './system.ts'
@@ -21,6 +22,8 @@ export type ReadyTasks = {
 
 /** The ready tasks of each type in its order, those of several types in turns; each task once. */
 export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
+  // A flow that the index still shows may have gone on to a step of another type.
+  const served = new Set(types.map(({ type }) => type))
   const fromTheFront = (size: number) =>
     distinct(inTurns(types.map(type => mergeRanges(system.tasks, rangesOf(type), { pageSize: size }))))
   let entries = fromTheFront(pageSize)
@@ -31,7 +34,7 @@ export function readyTasks(system: System, types: readonly TaskType[], pageSize:
         if (queue.length < count) queue.push(...(await take(entries, count - queue.length)))
         const ids = queue.splice(0, count)
         if (ids.length === 0) return []
-        const heads = await headsInOrder(system, ids)
+        const heads = (await headsInOrder(system, ids)).filter(task => served.has(workOf(task).type))
         if (heads.length > 0) return heads
       }
     },

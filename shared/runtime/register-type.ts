@@ -19,6 +19,18 @@ export async function handlerDeployed(
   }))
 }
 
+/**
+ * A flow was deployed: its type is known from now on. Nobody serves a flow but the types of its steps, so it has no
+ * handler, and none of its type that was there serves it any more.
+ */
+export async function flowDeployed(
+  system: Pick<System, 'types' | 'clock'>,
+  type: string,
+  configuration: TypeConfiguration,
+): Promise<void> {
+  await changeType(system, type, () => ({ configuration }))
+}
+
 /** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */
 export async function handlerGone(system: Pick<System, 'types' | 'clock'>, type: string): Promise<void> {
   await changeType(system, type, stored => stored && { configuration: stored.configuration })

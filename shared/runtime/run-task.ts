@@ -2,11 +2,13 @@ import type { Claimer } from '../core/claim.ts'
 import type { Outcome } from '../core/finish.ts'
 import { idempotencyKey } from '../core/idempotency-key.ts'
 import { runId, type Task, type TaskError } from '../core/task.ts'
-import type { TaskContext, TaskDefinition } from '../define-task.ts'
+import type { TaskDefinition } from '../define/define-task.ts'
+import type { TaskContext } from '../define/task-context.ts'
+import { Fatal, Next } from '../signals.ts'
 import { type Claimed, claimTask, type NotClaimed } from './claim-task.ts'
 import { finishRun } from './finish-run.ts'
 import { type Hold, holdRun, type StopReason } from './hold-run.ts'
-import { inputOf } from './input-of.ts'
+import { givenTo } from './input-of.ts'
 import { logFields } from './log-fields.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
 import { refuseUnstorable } from './progress.ts'
@@ -107,13 +109,13 @@ async function handle(
   { definition, context, onClaimed }: RunTools,
 ): Promise<unknown> {
   await onClaimed?.(claimed)
-  const input = await inputOf(system, claimed.task, definition)
+  const { input, ...content } = await givenTo(system, claimed.task, definition)
   const { localRetries } = claimed.task.options.retry
   for (let repetition = 0; ; repetition++) {
     // Told to stop before the handler began: the run may be somebody else's already.
     if (hold.signal.aborted) throw hold.signal.reason
     try {
-      return await definition.run(input, { ...contextOf(system, claimed, hold), ...context })
+      return await definition.run(input, { ...contextOf(system, claimed, hold), ...content, ...context })
     } catch (error) {
       const outcome = outcomeOfError(error, hold.reason(), claimed.task)
       const repeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
@@ -130,6 +132,15 @@ function aborted(signal: AbortSignal): Promise<never> {
   })
 }
 
+/** Where in its stages or steps the task is. */
+function placeOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
+  const step = flow?.definition.steps[flow.at]
+  return {
+    ...(stage !== undefined && { stage }),
+    ...(flow && step && { step: step.name, direction: flow.direction }),
+  }
+}
+
 function contextOf(system: System, { task, run, traceparent }: Claimed, hold: Hold): TaskContext {
   const fields = { ...logFields(task), runId: runId(task.born, run.fence) }
   const { log } = system
@@ -141,15 +152,24 @@ function contextOf(system: System, { task, run, traceparent }: Claimed, hold: Ho
     attempt: task.failures + 1,
     fence: run.fence,
     idempotencyKey: idempotencyKey(task),
+    ...placeOf(task),
     ...(traceparent !== undefined && { traceparent }),
     signal: hold.signal,
     progress: value => {
       refuseUnstorable(value)
       hold.report(value)
     },
+    next: (stage, options) => {
+      if (task.flow) throw new Fatal(`${task.id} is a flow: its steps have no stages to go on with`)
+      return new Next(stage, options)
+    },
     publish: async publication => {
       hold.refresh()
-      return publishChild(system, { userId: task.userId, traceparent, over: hold.over }, publication)
+      return publishChild(
+        system,
+        { id: task.id, userId: task.userId, traceparent, over: hold.over },
+        publication,
+      )
     },
     log: {
       debug: (message, more) => log.debug(message, { ...fields, ...more }),

@@ -1,6 +1,7 @@
 import type { Claimer } from '../core/claim.ts'
 import { endedRuns, type Task } from '../core/task.ts'
-import type { TaskDefinition } from '../define-task.ts'
+import { workOf } from '../core/work.ts'
+import type { TaskDefinition } from '../define/define-task.ts'
 import type { Clock } from '../ports.ts'
 import { sendBackSeconds } from './early-dispatch.ts'
 import { type RunTools, runTask } from './run-task.ts'
@@ -97,7 +98,8 @@ async function runDispatch(
   const delaySeconds = sendBackSeconds(seen, system.clock.now())
   if (delaySeconds !== undefined) return sendBack(system, seen, delaySeconds)
   await sleepUntil(system.clock, seen.dueAt)
-  const webhook = seen.kind === 'webhook' ? (await typeOf(seen.type))?.configuration.webhook : undefined
+  const { kind, type } = workOf(seen)
+  const webhook = kind === 'webhook' ? (await typeOf(type))?.configuration.webhook : undefined
   await runTask(system, seen, claimer, { ...tools, ...(webhook && { context: { webhook } }) })
 }
 

@@ -1,4 +1,5 @@
 import type { Wake } from '../ports.ts'
+import { driveCanvas } from './canvas/drive-canvas.ts'
 import type { System } from './system.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
 
@@ -6,8 +7,8 @@ import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**
- * Looks at tasks whose time has come, side by side, and dispatches far minutes; what of a minute is not done at `stopAt`
- * goes on in a message of its own. Answers the ids of the messages that must come again.
+ * Looks at tasks whose time has come, side by side, dispatches far minutes, and sees to canvases; what of these is not
+ * done at `stopAt` goes on in a message of its own. Answers the ids of the messages that must come again.
  */
 export async function serveWakes(
   system: System,
@@ -39,10 +40,11 @@ async function wakeFar(system: System, { messageId, wake }: Received, stopAt: nu
   if (wake.kind === 'look') return []
   try {
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
-    else await wakeMinuteShard(system, wake.look, stopAt)
+    else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
+    else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {
-    system.log.warn('minute not dispatched yet', { error, messageId })
+    system.log.warn('a far minute or a canvas was not seen to yet', { error, messageId })
     return [messageId]
   }
 }

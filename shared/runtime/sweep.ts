@@ -2,10 +2,12 @@ import { bodiesExpiringBefore } from '../core/body.ts'
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../core/limits.ts'
 import { patch } from '../core/patch.ts'
 import { runningPlace, viewPartition } from '../core/place.ts'
-import type { Task } from '../core/task.ts'
+import type { Task, TaskKind } from '../core/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
 import { plan } from '../core/wake.ts'
+import { workOf } from '../core/work.ts'
 import type { IndexEntry, IndexRange } from '../ports.ts'
+import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -54,16 +56,21 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  */
 export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
+  const stateOf = servingStates(system, types)
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
-    sweepType(system, type, rounds).catch(error => {
+    sweepType(system, type, stateOf, rounds).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
   )
+  const canvases = await sweepCanvases(system).catch(error => {
+    system.log.error('canvases were not swept', { error })
+    return { looked: 0, failed: 1 }
+  })
   return {
-    looked: sum(reports.map(({ looked }) => looked)),
+    looked: canvases.looked + sum(reports.map(({ looked }) => looked)),
     repaired: sum(reports.map(({ repaired }) => repaired)),
-    failed: sum(reports.map(({ failed }) => failed)),
+    failed: canvases.failed + sum(reports.map(({ failed }) => failed)),
   }
 }
 
@@ -76,17 +83,17 @@ function rotated<T>(list: readonly T[], share: number): T[] {
 async function sweepType(
   system: PlanningSystem,
   type: TaskType,
+  stateOf: StateReader,
   rounds: Rounds | undefined,
 ): Promise<SweepReport> {
   const now = system.clock.now()
-  const backlog = await backlogOf(system, type)
+  const { backlog } = await stateOf(type.type, type.configuration.kind)
   const seen = new Map<string, Task>()
   for (const shard of shardNumbers(type)) {
-    for (const task of await suspects(system, type.type, shard, backlog, now)) seen.set(task.id, task)
+    for (const task of await suspects(system, type, shard, backlog, now)) seen.set(task.id, task)
   }
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
-  const state = { backlog, waitingSince: Math.max(type.handlerSince ?? 0, sweptSince) }
-  const lost = await lostOnes(system, [...seen.values()], state)
+  const lost = await lostOnes(system, [...seen.values()], stateOf, sweptSince)
   await keepBodies(system, [...seen.values()], now)
   const failures = await planTasks(system, lost)
   if (lost.length > 0) {
@@ -107,12 +114,26 @@ function unbrokenSince(rounds: Rounds, type: string, now: number): number {
   return known && now - known.last <= MISSED_MS ? known.since : now
 }
 
-/** Messages that wait for the tasks of a type, those of other types in its queue included. */
-async function backlogOf(
-  { messages }: PlanningSystem,
-  { type, configuration: { kind } }: TaskType,
-): Promise<number | undefined> {
-  return kind === 'http' ? undefined : messages.backlog(servingType(type, kind))
+/** Of a type that serves tasks: the messages in its queue (undefined: it has none), and since when it has had a handler. */
+type TypeState = { readonly backlog: number | undefined; readonly handlerSince: number }
+type StateReader = (type: string, kind: TaskKind) => Promise<TypeState>
+
+/** Each queue is asked once a round, though the steps of many flows wait in it. */
+function servingStates({ messages }: PlanningSystem, types: readonly TaskType[]): StateReader {
+  const read = new Map<string, Promise<TypeState>>()
+  return (type, kind) => {
+    const serving = servingType(type, kind)
+    const known = read.get(serving)
+    if (known) return known
+    const hasQueue = kind === 'handler' || kind === 'webhook'
+    const handlerSince = types.find(one => one.type === serving)?.handlerSince ?? 0
+    const state = (async () => ({
+      backlog: hasQueue ? await messages.backlog(serving) : undefined,
+      handlerSince,
+    }))()
+    read.set(serving, state)
+    return state
+  }
 }
 
 /**
@@ -137,7 +158,7 @@ async function keepBodies(system: PlanningSystem, tasks: readonly Task[], now: n
 /** The open tasks of one partition that this round looks at. */
 async function suspects(
   system: PlanningSystem,
-  type: string,
+  { type, configuration: { kind } }: TaskType,
   shard: number,
   backlog: number | undefined,
   now: number,
@@ -147,6 +168,7 @@ async function suspects(
     partition: viewPartition(type, 'open', shard),
     to: now - GRACE_MS,
   }
+  const undoing = { ...open, partition: viewPartition(type, 'compensating', shard) }
   const recent = await readRange(system, { ...open, from: now - GRACE_MS - WINDOW_MS }, PAGE)
   const rest = await readOn(
     system,
@@ -154,19 +176,31 @@ async function suspects(
     open,
     backlog === 0 ? BUDGET.emptyQueue : BUDGET.backlog,
   )
+  const undone =
+    kind === 'flow' ? await readOn(system, `undoing#${type}#${shard}`, undoing, BUDGET.backlog) : []
   const running: IndexRange = { index: 'place', partition: runningPlace(type, shard) }
   const runs = await readOn(system, `running#${type}#${shard}`, running, BUDGET.backlog)
-  return [...recent, ...rest, ...runs]
+  return [...recent, ...rest, ...undone, ...runs]
 }
 
-/** What a round finds of a type: its queue, and since when it has had a handler and been swept. */
-type TypeState = { readonly backlog: number | undefined; readonly waitingSince: number }
-
 /** The tasks that should have been looked at or marked, and were not. */
-async function lostOnes(system: PlanningSystem, tasks: readonly Task[], state: TypeState): Promise<Task[]> {
+async function lostOnes(
+  system: PlanningSystem,
+  tasks: readonly Task[],
+  stateOf: StateReader,
+  sweptSince: number,
+): Promise<Task[]> {
   const now = system.clock.now()
   const quiet = tasks.filter(({ updatedAt }) => updatedAt <= now - GRACE_MS)
-  const unsent = quiet.filter(task => isWorthSending(task, state, now, system.chance.fraction()))
+  const found = await Promise.all(
+    quiet.map(async task => {
+      const { type, kind } = workOf(task)
+      const { backlog, handlerSince } = await stateOf(type, kind)
+      const state = { backlog, waitingSince: Math.max(handlerSince, sweptSince) }
+      return isWorthSending(task, state, now, system.chance.fraction()) ? [task] : []
+    }),
+  )
+  const unsent = found.flat()
   const due = quiet.filter(({ dueAt }) => dueAt <= now - GRACE_MS)
   return [...new Set([...unsent, ...(await unmarked(system, due))])]
 }
@@ -177,11 +211,12 @@ async function lostOnes(system: PlanningSystem, tasks: readonly Task[], state: T
  */
 function isWorthSending(
   task: Task,
-  { backlog, waitingSince }: TypeState,
+  { backlog, waitingSince }: { readonly backlog: number | undefined; readonly waitingSince: number },
   now: number,
   chance: number,
 ): boolean {
-  const { dispatchAt, lookAt } = plan(task, now)
+  const { dispatchAt, lookAt, settles } = plan(task, now)
+  if (settles) return true
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
   if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || backlog === undefined) return false
   const age = now - Math.max(task.dueAt, task.updatedAt, waitingSince)

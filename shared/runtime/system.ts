@@ -1,4 +1,5 @@
 import type {
+  CanvasStore,
   Chance,
   Clock,
   FarTimers,
@@ -18,6 +19,7 @@ export type System = {
   readonly chance: Chance
   readonly tasks: TaskStore
   readonly types: TypeStore
+  readonly canvases: CanvasStore
   readonly records: RecordStore
   readonly targets: Targets
   readonly workers: WorkerStore

@@ -8,9 +8,10 @@ import {
 } from '@aws-sdk/client-sqs'
 import { queueNameOf } from '../core/queue-name.ts'
 import { servingType } from '../core/task-type.ts'
+import { workOf } from '../core/work.ts'
 import type { Dispatch, Messages, SendFailure } from '../ports.ts'
 import { batchesOf } from './batches.ts'
-import { encodeDispatch, encodeLook, encodeMinute } from './wire.ts'
+import { encodeCanvasLook, encodeDispatch, encodeLook, encodeMinute } from './wire.ts'
 
 export type QueueNames = {
   /** Prefix of the physical names of this system's queues. */
@@ -44,6 +45,14 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames): Messages {
         new SendMessageCommand({ QueueUrl: names.wakeQueueUrl, MessageBody: encodeMinute(look) }),
       )
     },
+    lookAtCanvases: looks => {
+      const outgoing = looks.map((look, index) => ({
+        index,
+        body: encodeCanvasLook(look),
+        delaySeconds: look.delaySeconds,
+      }))
+      return sendAll(sqs, names.wakeQueueUrl, outgoing)
+    },
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
   }
 }
@@ -52,7 +61,8 @@ function dispatchMessage({ dispatch, index }: { dispatch: Dispatch; index: numbe
   return { index, body: encodeDispatch(dispatch), delaySeconds: dispatch.delaySeconds }
 }
 
-function queueUrlOf(names: QueueNames, { type, kind }: Dispatch['task']): string {
+function queueUrlOf(names: QueueNames, task: Dispatch['task']): string {
+  const { type, kind } = workOf(task)
   return urlOf(names, servingType(type, kind))
 }
 

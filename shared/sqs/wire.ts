@@ -1,13 +1,14 @@
 import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
-import type { Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
+import type { CanvasLook, Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
 type WakeMessage =
   | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
   | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
+  | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
 
 export function encodeDispatch({ task, passedOn }: Pick<Dispatch, 'task'> & { passedOn?: number }): string {
   return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
@@ -26,6 +27,10 @@ export function encodeLook({ id, born, revision, hops }: Look): string {
 
 export function encodeMinute(look: MinuteLook | { minute: number }): string {
   return encodeWake({ kind: 'minute', ...look })
+}
+
+export function encodeCanvasLook({ id, born, from }: CanvasLook): string {
+  return encodeWake({ kind: 'canvas', id, born, from })
 }
 
 function encodeWake(message: WakeMessage): string {
@@ -54,6 +59,11 @@ export function decodeWake(body: string): Wake {
       return message.shard === undefined
         ? { kind: 'minute', minute: message.minute }
         : { kind: 'minute-shard', look: message as MinuteLook }
+    case 'canvas': {
+      const { id, born, from = 0 } = message
+      if (typeof id !== 'string' || typeof born !== 'string') throw malformed('a look at a canvas', body)
+      return { kind: 'canvas', look: { id, born, from: Number(from), delaySeconds: 0 } }
+    }
     default:
       throw malformed('a wake message', body)
   }

@@ -2,6 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
 import { createAwsSystem, type SystemAddress } from '../aws/system.ts'
+import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports.ts'
 import { createSqsInbox } from '../sqs/inbox.ts'
 import { createConsoleLog } from './console-log.ts'
@@ -37,7 +38,7 @@ const noMetrics: Metrics = { add: () => undefined }
  * process.once('SIGTERM', () => worker.stop())
  * ```
  *
- * @throws BatonError `invalid` for a type given twice or a concurrency below 1, `misconfigured` when neither `system`
+ * @throws BatonError `invalid` for two definitions of one type or a concurrency below 1, `misconfigured` when neither `system`
  * nor the environment says which system to serve.
  */
 export function createWorker(options: WorkerOptions): Worker {
@@ -52,7 +53,7 @@ export function createWorker(options: WorkerOptions): Worker {
   )
   if (!isolate) return runWorker(world, inbox, options)
   const isolation = createIsolation(isolate)
-  const tasks = options.tasks.map(isolation.isolated)
+  const tasks = distinctTasks(options.tasks).map(isolation.isolated)
   const worker = runWorker(world, inbox, { ...options, tasks })
   return {
     ...worker,

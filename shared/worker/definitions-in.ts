@@ -2,17 +2,20 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { BatonError } from '../core/errors.ts'
-import type { TaskDefinition } from '../define-task.ts'
+import type { Flow } from '../define/define-flow.ts'
+import type { TaskDefinition } from '../define/define-task.ts'
+import { distinctTasks } from '../define/distinct-tasks.ts'
 
 /**
- * The task definitions that a file exports, under whatever names. `file` is relative to the working directory.
+ * The tasks that a file exports, under whatever names, and those of the steps of the flows that it exports, each once.
+ * `file` is relative to the working directory.
  *
- * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or exports none.
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, exports none, or two of one type.
  */
 export async function definitionsIn(file: string): Promise<TaskDefinition[]> {
-  const definitions = Object.values(await load(file)).filter(isDefinition)
-  if (definitions.length > 0) return definitions
-  throw new BatonError('invalid', `${file} exports no task; export what defineTask returns`)
+  const tasks = distinctTasks(Object.values(await load(file)).filter(isDefinition))
+  if (tasks.length > 0) return tasks
+  throw new BatonError('invalid', `${file} exports no task; export what defineTask or defineFlow returns`)
 }
 
 async function load(file: string): Promise<Record<string, unknown>> {
@@ -25,6 +28,7 @@ async function load(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-function isDefinition(value: unknown): value is TaskDefinition {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'baton-task'
+function isDefinition(value: unknown): value is TaskDefinition | Flow {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  return value.kind === 'baton-task' || value.kind === 'baton-flow'
 }

@@ -1,6 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { BatonError } from '../core/errors.ts'
-import type { TaskDefinition } from '../define-task.ts'
+import { workOf } from '../core/work.ts'
+import type { Flow } from '../define/define-flow.ts'
+import type { TaskDefinition } from '../define/define-task.ts'
+import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports.ts'
 import type { System } from '../runtime/system.ts'
 import { announce } from './announce.ts'
@@ -15,8 +18,8 @@ const DEFAULT_CONCURRENCY = 10
 const DEFAULT_DRAIN_MS = 25_000
 
 export type WorkerSettings = Hooks & {
-  /** What it serves; each type once. */
-  readonly tasks: readonly TaskDefinition[]
+  /** What it serves: tasks, and what the steps of flows do and undo; one definition for each type. */
+  readonly tasks: ReadonlyArray<TaskDefinition | Flow>
   /** How many runs at a time, of all types together. @default 10 */
   readonly concurrency?: number
   /** @default host name, process id and a random part: another for each worker */
@@ -74,7 +77,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const receiving: Receiving = {
     ...{ system, inbox, slots, over: over.signal },
     serve: (type, delivery) => begin(type, serving => serve(delivery, serving)),
-    serveClaimed: claimed => begin(claimed.task.type, serving => serveClaimed(claimed, serving)),
+    serveClaimed: claimed => begin(workOf(claimed.task).type, serving => serveClaimed(claimed, serving)),
     onTrouble: error => {
       system.log.error('tasks could not be received', { error })
       void hooks.onError({ error })
@@ -118,15 +121,10 @@ function endless(controller: AbortController): AbortController {
   return controller
 }
 
-function byType(tasks: readonly TaskDefinition[]): Map<string, TaskDefinition> {
-  const definitions = new Map(tasks.map(definition => [definition.type, definition]))
-  if (definitions.size === 0) throw new BatonError('invalid', 'a worker needs at least one task to serve')
-  if (definitions.size < tasks.length) {
-    const types = tasks.map(({ type }) => type)
-    const twin = types.find((type, index) => types.indexOf(type) < index)
-    throw new BatonError('invalid', `two definitions of the type '${twin}'; give each type once`)
-  }
-  return definitions
+function byType(definitions: WorkerSettings['tasks']): Map<string, TaskDefinition> {
+  const tasks = distinctTasks(definitions)
+  if (tasks.length === 0) throw new BatonError('invalid', 'a worker needs at least one task to serve')
+  return new Map(tasks.map(task => [task.type, task]))
 }
 
 function checkedConcurrency(concurrency: number): number {

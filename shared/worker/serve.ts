@@ -1,6 +1,6 @@
 import type { Claimer } from '../core/claim.ts'
 import { openSlots, type Task } from '../core/task.ts'
-import type { TaskDefinition } from '../define-task.ts'
+import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports.ts'
 import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
 import { sendBackSeconds } from '../runtime/early-dispatch.ts'

@@ -1,8 +1,10 @@
 import { describe, expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
 import type * as answers from '../../functions/http/schemas/answers.ts'
+import type * as canvases from '../../functions/http/schemas/canvases.ts'
 import type * as requests from '../../functions/http/schemas/requests.ts'
 import type * as api from '../../shared/client/api-types.ts'
+import type * as runs from '../../shared/client/run-types.ts'
 
 /** The same type with nothing readonly: zod infers none, the API's types are all so. */
 type Plain<T> = T extends (infer Item)[] | readonly (infer Item)[]
@@ -24,11 +26,11 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<api.PatchBody>>().toEqualTypeOf<Request<'patchBody'>>()
     expectTypeOf<Plain<api.RetryTaskBody>>().toEqualTypeOf<Request<'retryBody'>>()
     expectTypeOf<Plain<api.TypeBody>>().toEqualTypeOf<Request<'typeBody'>>()
-    expectTypeOf<Plain<api.ClaimsBody>>().toEqualTypeOf<Request<'claimsBody'>>()
-    expectTypeOf<Plain<api.HeartbeatBody>>().toEqualTypeOf<Request<'heartbeatBody'>>()
-    expectTypeOf<Plain<api.SucceedBody>>().toEqualTypeOf<Request<'succeedBody'>>()
-    expectTypeOf<Plain<api.FailBody>>().toEqualTypeOf<Request<'failBody'>>()
-    expectTypeOf<Plain<api.ReleaseBody>>().toEqualTypeOf<Request<'releaseBody'>>()
+    expectTypeOf<Plain<runs.ClaimsBody>>().toEqualTypeOf<Request<'claimsBody'>>()
+    expectTypeOf<Plain<runs.HeartbeatBody>>().toEqualTypeOf<Request<'heartbeatBody'>>()
+    expectTypeOf<Plain<runs.SucceedBody>>().toEqualTypeOf<Request<'succeedBody'>>()
+    expectTypeOf<Plain<runs.FailBody>>().toEqualTypeOf<Request<'failBody'>>()
+    expectTypeOf<Plain<runs.ReleaseBody>>().toEqualTypeOf<Request<'releaseBody'>>()
     expectTypeOf<Plain<api.ListFilter>>().toEqualTypeOf<Request<'listQuery'>>()
   })
 
@@ -40,8 +42,10 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<api.ApiType>>().toEqualTypeOf<Answer<'typeAnswer'>>()
     expectTypeOf<Plain<api.Page<api.ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
     expectTypeOf<Plain<api.Counts>>().toEqualTypeOf<Answer<'countsAnswer'>>()
-    expectTypeOf<Plain<api.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
-    expectTypeOf<Plain<api.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
+    expectTypeOf<Plain<runs.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
+    expectTypeOf<Plain<runs.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
+    expectTypeOf<Plain<api.CanvasAnswer>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasPublished>>>()
+    expectTypeOf<Plain<api.ApiCanvas>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasAnswer>>>()
     expectTypeOf<Plain<api.Problem>>().toEqualTypeOf<Answer<'problemAnswer'>>()
   })
 })

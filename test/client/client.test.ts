@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import { defineTask } from '../../shared/define-task.ts'
+import { defineTask } from '../../shared/define/define-task.ts'
 import { anApi, type TestApi } from '../support/an-api.ts'
 
 const jobs = defineTask('jobs', {

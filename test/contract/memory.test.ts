@@ -1,3 +1,4 @@
+import { createMemoryCanvasStore } from '../../shared/memory/canvas-store.ts'
 import { createManualClock } from '../../shared/memory/clock.ts'
 import { createMemoryRecordStore } from '../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../shared/memory/targets.ts'
@@ -14,6 +15,7 @@ async function memoryStores(): Promise<Stores> {
     clock,
     tasks: createMemoryTaskStore(),
     types: createMemoryTypeStore(),
+    canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import type { Stores } from '../support/dynamo-stores.ts'
 import { bodiesContract } from './bodies.ts'
+import { canvasesContract } from './canvases.ts'
 import { guardsContract } from './guards.ts'
 import { indexesContract } from './indexes.ts'
 import { pathsContract } from './paths.ts'
@@ -20,6 +21,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('indexes', () => indexesContract(makeStores))
   describe('types', () => typesContract(makeStores))
   describe('records', () => recordsContract(makeStores))
+  describe('canvases', () => canvasesContract(makeStores))
   describe('targets', () => targetsContract(makeStores))
   describe('workers', () => workersContract(makeStores))
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { bodiesApart } from '../../shared/core/body.ts'
 import type { Change } from '../../shared/core/change.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../shared/core/lifecycle.ts'
 import { RECENT_RUNS } from '../../shared/core/limits.ts'
@@ -9,6 +10,7 @@ import { isGone } from '../../shared/core/publish.ts'
 import { type Status, statusOf } from '../../shared/core/status.ts'
 import { type EndedRun, endedRuns, liveRuns, successes, type Task } from '../../shared/core/task.ts'
 import { look, nextWake, plan } from '../../shared/core/wake.ts'
+import { isSamePiece, workOf } from '../../shared/core/work.ts'
 import { advance, decide, EMPTY_WORLD, type Step, steps } from '../support/random-steps.ts'
 
 type Transition = Change & { readonly now: number; readonly step: Step }
@@ -69,6 +71,34 @@ const SLOT_COMES_DUE_BESIDE_A_RUN: Step[] = [
   { do: 'look' },
 ]
 
+const BAD = { outcome: 'fail', error: { name: 'Error', message: 'no' }, fatal: true } as const
+/** Step `charge` of the first flow is done and undone over HTTP. */
+const UNDO_IS_RETRIED_OVER_HTTP: Step[] = [
+  { do: 'publish', body: { kind: 'flow', dueInMs: 0, options: {} } },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'finish', run: 0, outcome: { outcome: 'succeed' } },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'finish', run: 0, outcome: BAD },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'finish', run: 0, outcome: { ...BAD, fatal: false } },
+  { do: 'waitForWake' },
+  { do: 'look' },
+]
+
+const CANVAS_IS_CANCELLED: Step[] = [
+  {
+    do: 'publish',
+    body: {
+      kind: 'canvas',
+      dueInMs: 0,
+      options: {},
+      canvas: { tree: { inline: null }, leaves: 1, started: true },
+    },
+  },
+  { do: 'cancel' },
+  { do: 'settle' },
+]
+
 const isBirth = ({ before, after }: Change) => before?.born !== after.born
 
 describe('every transition', () => {
@@ -79,7 +109,12 @@ describe('every transition', () => {
   })
 
   test('of the lifecycle can happen', () => {
-    const lives = [SLOT_COMES_DUE_BESIDE_A_RUN, ...fc.sample(steps, { numRuns: 2_000, seed: 1 })]
+    const lives = [
+      SLOT_COMES_DUE_BESIDE_A_RUN,
+      UNDO_IS_RETRIED_OVER_HTTP,
+      CANVAS_IS_CANCELLED,
+      ...fc.sample(steps, { numRuns: 5_000, seed: 1 }),
+    ]
     const moves = new Set<string>()
     const runMoves = new Set<string>()
 
@@ -101,15 +136,22 @@ describe('every transition', () => {
       if (!before || isBirth(change) || after.state === 'removed') return
       const gone = liveRuns(before).filter(run => !after.live[run.fence])
       const ended = runsEndedBy(change)
-      expect(ended.map(run => run.fence)).toEqual(gone.map(run => run.fence))
+      const withStep = Object.values(after.flow?.steps ?? {}).flatMap(step => [
+        step.do.fence,
+        step.undo?.fence,
+      ])
+      const told = [...ended.map(run => run.fence), ...withStep]
+      for (const { fence } of gone) expect(told).toContain(fence)
       for (const { state } of ended) expect(LEGAL_RUN_MOVES).toContain(`${state} by ${after.operation}`)
     })
   })
 
   test('leaves ended runs as they are', () => {
     forEveryTransition(({ before, after }) => {
-      for (const run of before ? endedRuns(before) : [])
-        expect([undefined, run]).toContain(after.ended[run.fence])
+      for (const run of before ? endedRuns(before) : []) {
+        const { past: _past, ...kept } = after.ended[run.fence] ?? run
+        expect({ ...run, ...kept }).toEqual(run)
+      }
     })
   })
 
@@ -133,7 +175,7 @@ describe('every transition', () => {
     forEveryTransition(({ before, after, now }) => {
       if (!before || before.state === 'open') return
       const { operation } = after
-      expect(['remove', 'restart', 'publish']).toContain(operation)
+      expect(['remove', 'restart', 'publish', 'resume', 'settle']).toContain(operation)
       if (operation === 'publish') expect(isGone(before, now)).toBe(true)
       if (operation !== 'publish') expect(before.state).not.toBe('removed')
     })
@@ -225,7 +267,7 @@ describe('every task', () => {
     forEveryTask(task => {
       const isDone = successes(task).length >= task.options.concurrency
       if (task.state === 'open') expect(isDone).toBe(false)
-      if (task.state === 'succeeded') expect(isDone).toBe(true)
+      if (task.state === 'succeeded' && !task.flow) expect(isDone).toBe(true)
     })
   })
 
@@ -238,19 +280,21 @@ describe('every task', () => {
   test('keeps all successes and at most the last few other runs, beside those that ended just now', () => {
     forEveryTransition(change => {
       const { before, after } = change
-      const others = endedRuns(after).filter(run => run.state !== 'succeeded')
+      const others = endedRuns(after).filter(run => run.state !== 'succeeded' || run.past)
       const endedNow = others.filter(run => before?.live[run.fence])
       expect(others.length).toBeLessThanOrEqual(Math.max(RECENT_RUNS, endedNow.length))
       if (!before || isBirth(change) || after.state === 'removed') return
-      for (const run of successes(before)) expect(after.ended[run.fence]).toEqual(run)
+      if (!isSamePiece(before, after) || before.flow) return
+      for (const { fence } of successes(before)) expect(after.ended[fence]?.state).toBe('succeeded')
     })
   })
 
   test('is woken, unless it has ended or waits in its ready place for HTTP workers', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
-      const waitsForHttp = task.kind === 'http' && task.place?.name.startsWith('ready#')
-      if (task.state !== 'open') expect(wake).toBeUndefined()
+      const waitsForHttp = workOf(task).kind === 'http' && task.place?.name.startsWith('ready#')
+      if (task.owes) expect(wake).toBe(now)
+      else if (task.state !== 'open') expect(wake).toBeUndefined()
       else if (!waitsForHttp || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')
     })
   })
@@ -294,6 +338,5 @@ test('a look at its time makes progress or is armed for later', () => {
 
 function refsOf(task: Task | undefined): string[] {
   if (!task) return []
-  const bodies = [task.input, ...endedRuns(task).map(run => run.result)]
-  return bodies.flatMap(body => (body && 'ref' in body ? [body.ref] : []))
+  return bodiesApart(task).map(({ ref }) => ref)
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import * as bodyRequests from '../../shared/dynamo/body-requests.ts'
+import * as canvasRequests from '../../shared/dynamo/canvas-requests.ts'
 import * as headRequests from '../../shared/dynamo/head-requests.ts'
 import * as indexRequests from '../../shared/dynamo/index-requests.ts'
 import { headItem } from '../../shared/dynamo/items.ts'
@@ -12,7 +13,7 @@ import * as workerRequests from '../../shared/dynamo/worker-requests.ts'
 import { anEndedRun, aRun, aTask, DAY, NOW } from '../support/a-task.ts'
 
 const text = await readFile(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
-const REQUEST = /^(get|put|update|delete|renew|query|count|list|batchGet)[A-Z]/
+const REQUEST = /^(add|get|put|update|delete|renew|query|count|list|batchGet)[A-Z]/
 
 it('docs/data-model.md explains every attribute of a head', () => {
   const full = aTask({
@@ -45,6 +46,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
 it('docs/data-model.md names every request and every index', () => {
   const modules = [
     bodyRequests,
+    canvasRequests,
     headRequests,
     indexRequests,
     recordRequests,

@@ -4,9 +4,20 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { finish } from '../../shared/core/finish.ts'
 import { create } from '../../shared/core/publish.ts'
 import { plainItem } from '../../shared/dynamo/attribute-values.ts'
-import { headItem, taskFromImage, taskFromItem } from '../../shared/dynamo/items.ts'
+import { headItem, isHeadImage, taskFromItem } from '../../shared/dynamo/items.ts'
 import { bodyItem, runFromItem } from '../../shared/dynamo/side-items.ts'
-import { anEndedRun, aPublication, aRun, aTask, BORN, changeOf, DAY, NOW } from '../support/a-task.ts'
+import {
+  aFlow,
+  afterOf,
+  anEndedRun,
+  aPublication,
+  aRun,
+  aTask,
+  BORN,
+  changeOf,
+  DAY,
+  NOW,
+} from '../support/a-task.ts'
 
 /** Size by the rules of the DynamoDB developer guide ("item sizes and formats"), numbers at their largest. */
 function sizeOf(value: unknown): number {
@@ -59,9 +70,44 @@ describe('a head', () => {
     })
     const image = wireOf(headItem(task))
 
-    expect(taskFromImage(image.M ?? {})).toEqual(task)
-    expect(taskFromImage({ pk: { S: 'resize:k1' }, sk: { S: 'in#1' } })).toBeUndefined()
-    expect(taskFromImage({})).toBeUndefined()
+    expect(isHeadImage(image.M ?? {})).toBe(true)
+    expect(taskFromItem(plainItem(image.M ?? {}))).toEqual(task)
+    expect(isHeadImage({ pk: { S: 'resize:k1' }, sk: { S: 'in#1' } })).toBe(false)
+    expect(isHeadImage({})).toBe(false)
+  })
+
+  it('of a flow is read with its definition, whatever it is at', () => {
+    const definition = aFlow()
+    const published = create(
+      aPublication({ flow: definition, options: { deadlineMs: DAY } }),
+      undefined,
+      NOW,
+    ).after
+    const running = afterOf(claim(published, { workerId: 'w1' }, NOW))
+    const fatal = { outcome: 'fail' as const, fatal: true, error: { name: 'Error', message: 'no' } }
+    const undoing = afterOf(finish(running, { born: BORN, fence: 1, ...fatal }, NOW, 0))
+
+    for (const task of [published, running, undoing]) {
+      expect(taskFromItem(headItem(task), definition)).toEqual(task)
+      expect(() => taskFromItem(headItem(task))).toThrow(/steps .* are not stored/)
+    }
+  })
+
+  it('keeps where it comes from and what follows it', () => {
+    const task = aTask({
+      state: 'succeeded',
+      stage: 'store',
+      owes: true,
+      immutable: true,
+      parentId: 'resize:k0',
+      callbacks: { body: { inline: [] }, onSuccess: 1, onError: 0 },
+      previous: { kind: 'result', handOn: 'append', taskId: 'resize:k0', ref: 'out#1', bytes: 300 },
+      member: { canvasId: 'c1', born: BORN, leaf: 0, first: 'failed' },
+      canvas: { tree: { inline: [1] }, leaves: 1, started: true },
+      ended: [anEndedRun({ piece: 'fetch', past: true })],
+    })
+
+    expect(taskFromItem(headItem(task))).toEqual(task)
   })
 
   it('of newer code is refused, naming the task and both versions', () => {

@@ -78,7 +78,7 @@ describe('a path', () => {
     ['GET', '/v1'],
     ['GET', '/v1/tasks/'],
     ['GET', '/v2/tasks'],
-    ['GET', '/v1/canvases'],
+    ['GET', '/v1/canvas'],
     ['POST', '/v1/types/jobs/pause'],
     ['PUT', '/v1/schedules/a'],
     ['GET', '/v1/events'],

@@ -98,7 +98,9 @@ describe('other requests are refused by the path of the field', () => {
 
   test.each<Bad>([
     ['kind', undefined],
-    ['kind', 'flow'],
+    ['kind', 'canvas'],
+    ['steps', []],
+    ['onCancel', 'maybe'],
     ['ordering', 'random'],
     ['shards', 0],
     ['shards', 65],
@@ -142,7 +144,9 @@ describe('other requests are refused by the path of the field', () => {
     ['heartbeat', {}, 'fence'],
     ['heartbeat', { fence: 0 }, 'fence'],
     ['heartbeat', { fence: 1, progress: 1e300 }, 'progress'],
-    ['succeed', { fence: 1, next: {} }, 'next'],
+    ['succeed', { fence: 1, next: {} }, 'next.stage'],
+    ['succeed', { fence: 1, next: { stage: '' } }, 'next.stage'],
+    ['succeed', { fence: 1, next: { stage: 'b', delayMs: -1 } }, 'next.delayMs'],
     ['succeed', { fence: 1, result: [1e300] }, 'result.0'],
     ['fail', { fence: 1 }, 'error'],
     ['fail', { fence: 1, error: 'no' }, 'error'],
@@ -167,7 +171,7 @@ describe('other requests are refused by the path of the field', () => {
     ['type=jobs&type=jobs', 'type'],
     ['userId=', 'userId'],
     ['userId=%00', 'userId'],
-    ['type=jobs&canvasId=c', 'canvasId'],
+    ['type=jobs&canvasId=', 'canvasId'],
     ['type=jobs&page=2', 'page'],
     ['type=jobs&cursor=abc', 'cursor'],
   ])('a list with %j', async (query, path) => {

@@ -30,6 +30,7 @@ describe('the OpenAPI description', () => {
     ).toEqual([
       'DELETE /v1/tasks/{id}',
       'GET /healthz',
+      'GET /v1/canvases/{id}',
       'GET /v1/openapi.json',
       'GET /v1/tasks',
       'GET /v1/tasks/{id}',
@@ -38,6 +39,8 @@ describe('the OpenAPI description', () => {
       'GET /v1/types/{type}/counts',
       'GET /v1/workers',
       'PATCH /v1/tasks/{id}',
+      'POST /v1/canvases',
+      'POST /v1/canvases/{id}/cancel',
       'POST /v1/claims',
       'POST /v1/runs/finish',
       'POST /v1/runs/heartbeat',

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isPrivate, refuseLiteral } from '../../functions/tasks/private-addresses.ts'
 import { webhook } from '../../functions/tasks/webhook.ts'
 import type { WebhookSettings } from '../../shared/core/task-type.ts'
-import type { TaskContext } from '../../shared/define-task.ts'
-import { Fatal } from '../../shared/signals.ts'
+import type { TaskContext } from '../../shared/define/task-context.ts'
+import { Fatal, Next } from '../../shared/signals.ts'
 
 type Received = { path: string; headers: IncomingHttpHeaders; body: string }
 
@@ -61,6 +61,7 @@ function call(input: unknown, settings: WebhookSettings = { allowPrivate: true }
     traceparent: TRACEPARENT,
     signal: new AbortController().signal,
     progress: () => {},
+    next: stage => new Next(stage),
     publish: async () => ({ id: '', created: true }),
     log: silent,
     webhook: settings,

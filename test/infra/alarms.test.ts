@@ -53,6 +53,13 @@ describe('An alarm is raised', () => {
     })
   })
 
+  test('when a flow of any type cannot undo a step', () => {
+    const alarm = alarms.find(({ Properties }) => Properties.MetricName === 'NeedsAttention')?.Properties
+
+    expect(alarm).toMatchObject({ Namespace: 'Baton', Threshold: 0, Statistic: 'Sum' })
+    expect(alarm?.Dimensions).toContainEqual({ Name: 'type', Value: '*' })
+  })
+
   test('when the API fails', () => {
     const [api] = ofType('AWS::ApiGatewayV2::Api')
 

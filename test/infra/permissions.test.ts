@@ -112,7 +112,7 @@ describe('Exactly what it needs is allowed to', () => {
     [
       'Planner',
       [
-        ...onTable('GetItem', 'PutItem'),
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...['DescribeStream', 'GetRecords', 'GetShardIterator'].map(
           action => `dynamodb:${action} {TasksTable}`,
         ),
@@ -125,7 +125,7 @@ describe('Exactly what it needs is allowed to', () => {
     [
       'Waker',
       [
-        ...onTable('BatchGetItem', 'GetItem', 'PutItem', 'UpdateItem'),
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('place'),
         ...send,
         ...consume('TasksMessagesWakeQueue'),
@@ -134,7 +134,7 @@ describe('Exactly what it needs is allowed to', () => {
     [
       'Sweeper',
       [
-        ...onTable('BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('place', 'view'),
         'sqs:GetQueueAttributes sqs/Baton-q-*',
         ...planAhead,
@@ -145,7 +145,7 @@ describe('Exactly what it needs is allowed to', () => {
     [
       'HandlersResize',
       [
-        ...onTable('DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...consume('TasksHandlersResizeTasksQueue'),
         'sqs:SendMessage {TasksHandlersResizeTasksQueue}',
       ],
@@ -153,7 +153,7 @@ describe('Exactly what it needs is allowed to', () => {
     [
       'HandlersWebhook',
       [
-        ...onTable('DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...consume('TasksHandlersWebhookTasksQueue'),
         'sqs:SendMessage {TasksHandlersWebhookTasksQueue}',
         'secretsmanager:GetSecretValue secretsmanager/secret:Baton/webhook/*',

@@ -195,7 +195,9 @@ describe('A function of the user', () => {
     expect(environment.BATON_SYSTEM).toBe('Baton')
     expect(targetOf(environment.BATON_TABLE)).toMatch(/^TasksTable/)
     expect(statements.flatMap(({ Action }: { Action: string }) => Action)).toEqual(
-      ['DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
+      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
+        action => `dynamodb:${action}`,
+      ),
     )
   })
 

@@ -112,7 +112,9 @@ test('Its code may use the table like an executor, its own queues, and send to t
   const queues = ['TasksHandlersMediaTypesfirstTasksQueue', 'TasksHandlersMediaTypessecondTasksQueue']
   expect(granted).toEqual([
     [
-      ['DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
+      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
+        action => `dynamodb:${action}`,
+      ),
       ['TasksTable'],
     ],
     [['sqs:SendMessage'], ['TasksMessagesWakeQueue']],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { handlerDeployed, handlerGone } from '../../shared/runtime/register-type.ts'
+import { flowDeployed, handlerDeployed, handlerGone } from '../../shared/runtime/register-type.ts'
 import { putType } from '../../shared/runtime/types.ts'
 import { aMemorySystem } from '../support/memory-system.ts'
 
@@ -60,6 +60,32 @@ describe('a deployed handler', () => {
     await handlerGone(system, 'resize')
 
     expect(await system.types.list()).toEqual([])
+  })
+})
+
+describe('a deployed flow', () => {
+  const FLOW = { kind: 'flow', defaults: {}, steps: [{ name: 'a', do: { type: 'resize' } }] } as const
+
+  it('makes its type known, with nobody that serves it', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'order', HANDLER, 'workers')
+
+    await flowDeployed(system, 'order', FLOW)
+
+    const type = await system.types.get('order')
+    expect(type).toMatchObject({ configuration: FLOW, version: 2 })
+    expect(type).not.toHaveProperty('handlerSince')
+    expect(type).not.toHaveProperty('servedBy')
+  })
+
+  it('stays when the handler that its type had is taken away after it', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'order', HANDLER)
+    await flowDeployed(system, 'order', FLOW)
+
+    await handlerGone(system, 'order')
+
+    expect((await system.types.get('order'))?.configuration).toEqual(FLOW)
   })
 })
 

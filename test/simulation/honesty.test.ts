@@ -14,11 +14,12 @@ const SETTLED_MS = 31
 async function simulatedStores(): Promise<Stores> {
   const driver = await createDrivenWorld({ startsAt: NOW })
   const { driven, clock } = driver
-  const { tasks, types, records, targets, workers } = driver.services.systemFor(driver.process())
+  const { tasks, types, canvases, records, targets, workers } = driver.services.systemFor(driver.process())
   return {
     clock,
     tasks: afterLag(driver, driven(tasks)),
     types: driven(types),
+    canvases: driven(canvases),
     records: driven(records),
     targets: driven(targets),
     workers: driven(workers),

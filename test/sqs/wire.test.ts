@@ -5,6 +5,7 @@ import { batchesOf } from '../../shared/sqs/batches.ts'
 import {
   decodeDispatch,
   decodeWake,
+  encodeCanvasLook,
   encodeDispatch,
   encodeLook,
   encodeMinute,
@@ -34,6 +35,8 @@ describe('messages', () => {
     const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
 
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
+    const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
+    expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
     expect(decodeWake(encodeMinute({ minute: 5 }))).toEqual({ kind: 'minute', minute: 5 })
     expect(decodeWake(encodeMinute({ minute: 5, shard: 2 }))).toMatchObject({
       kind: 'minute-shard',

@@ -1,4 +1,6 @@
 import type { Change } from '../../shared/core/change.ts'
+import { definitionName } from '../../shared/core/flow/definition-name.ts'
+import type { FlowDefinition, StepAction } from '../../shared/core/flow/flow.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options.ts'
 import { indexed } from '../../shared/core/place.ts'
 import type { Publication } from '../../shared/core/publish.ts'
@@ -117,4 +119,38 @@ function countBy(names: readonly string[]): Record<string, number> {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return Object.fromEntries(counts)
+}
+
+/** What a test says of a step: who does it, and who undoes it. */
+type StepParts = {
+  readonly name: string
+  readonly do?: Partial<StepAction>
+  readonly undo?: Partial<StepAction>
+}
+
+/** Steps `reserve` and `charge`, which can be undone, and `ship`, which cannot; each retried once. */
+export function aFlow(
+  parts: { readonly steps?: readonly StepParts[]; readonly onCancel?: FlowDefinition['onCancel'] } = {},
+): FlowDefinition {
+  const { steps = SAGA, onCancel = 'undo' } = parts
+  const content = {
+    steps: steps.map(step => ({
+      name: step.name,
+      do: anAction(step.name, step.do),
+      ...(step.undo && { undo: anAction(`un${step.name}`, step.undo) }),
+    })),
+    onCancel,
+  }
+  return { name: definitionName(content), ...content }
+}
+
+const SAGA: readonly StepParts[] = [
+  { name: 'reserve', undo: {} },
+  { name: 'charge', do: { kind: 'http', ordering: 'priority' }, undo: { kind: 'http' } },
+  { name: 'ship', do: { options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 0 } }) } },
+]
+
+function anAction(type: string, parts: Partial<StepAction> = {}): StepAction {
+  const options = resolveOptions({ retry: { maxRetries: 1, delayMs: SECOND } })
+  return { type, kind: 'handler', ordering: 'arrival', shards: 2, options, ...parts }
 }

@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createCanvasStore } from '../../shared/dynamo/canvas-store.ts'
 import { createRecordStore } from '../../shared/dynamo/record-store.ts'
 import { createTargets } from '../../shared/dynamo/targets.ts'
 import { createTaskStore } from '../../shared/dynamo/task-store.ts'
@@ -7,12 +8,20 @@ import { createTypeStore } from '../../shared/dynamo/type-store.ts'
 import { createWorkerStore } from '../../shared/dynamo/worker-store.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
 import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
-import type { RecordStore, Targets, TaskStore, TypeStore, WorkerStore } from '../../shared/ports.ts'
+import type {
+  CanvasStore,
+  RecordStore,
+  Targets,
+  TaskStore,
+  TypeStore,
+  WorkerStore,
+} from '../../shared/ports.ts'
 import { NOW } from './a-task.ts'
 
 export type Stores = {
   readonly tasks: TaskStore
   readonly types: TypeStore
+  readonly canvases: CanvasStore
   readonly records: RecordStore
   readonly targets: Targets
   readonly workers: WorkerStore
@@ -37,6 +46,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     clock,
     tasks: createTaskStore(documents, { table, token, clock, chance }),
     types: createTypeStore(documents, { table }),
+    canvases: createCanvasStore(documents, { table, clock, chance }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

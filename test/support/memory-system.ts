@@ -2,6 +2,7 @@ import { claim } from '../../shared/core/claim.ts'
 import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import type { TaskType } from '../../shared/core/task-type.ts'
+import { createMemoryCanvasStore } from '../../shared/memory/canvas-store.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
 import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
 import {
@@ -37,6 +38,7 @@ export function aMemorySystem(): MemorySystem {
     chance: createSeededChance(1),
     tasks: createMemoryTaskStore(),
     types: createMemoryTypeStore(),
+    canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

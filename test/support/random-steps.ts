@@ -1,18 +1,20 @@
 import fc from 'fast-check'
+import type { CanvasState } from '../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../shared/core/change.ts'
 import { claim } from '../../shared/core/claim.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
+import { type ResumeAction, resume } from '../../shared/core/flow/resume.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
 import type { Json } from '../../shared/core/json.ts'
 import { lose } from '../../shared/core/lose.ts'
-import { cancel, remove } from '../../shared/core/operate.ts'
-import type { PartialOptions } from '../../shared/core/options.ts'
+import { cancel, remove, settle } from '../../shared/core/operate.ts'
+import { type PartialOptions, resolveOptions } from '../../shared/core/options.ts'
 import { type Patch, patch } from '../../shared/core/patch.ts'
-import { create, isGone, type Publication, update } from '../../shared/core/publish.ts'
+import { type CallbackBodies, create, isGone, type Publication, update } from '../../shared/core/publish.ts'
 import { type Clean, restart } from '../../shared/core/restart.ts'
-import type { Task, TypeKind } from '../../shared/core/task.ts'
+import type { Task, TaskKind, TypeKind } from '../../shared/core/task.ts'
 import { look, nextWake } from '../../shared/core/wake.ts'
-import { aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
+import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
 
 /** Everything that can happen to one key, as data: random sequences of it are what the property tests play. */
 export type Step =
@@ -29,15 +31,19 @@ export type Step =
   | { readonly do: 'beat'; readonly run: number; readonly progress?: Json }
   | { readonly do: 'finish'; readonly run: number; readonly outcome: Outcome }
   | { readonly do: 'patch'; readonly changes: Omit<Patch, 'dueAt'> & { readonly dueInMs?: number } }
-  | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' }
+  | { readonly do: 'resume'; readonly action: ResumeAction }
+  | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'waitForWake' }
 
 type Body = {
-  readonly kind: TypeKind
+  readonly kind: TaskKind
   readonly dueInMs: number
   readonly options: PartialOptions
   readonly input?: Json
+  readonly stage?: string
+  readonly callbacks?: CallbackBodies
+  readonly canvas?: CanvasState
 }
 
 /** One key, its clock, and every run that was ever claimed on it. */
@@ -81,6 +87,10 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
       return changeIn(lose(task, now))
     case 'look':
       return changeIn(look(task, now, 0.5))
+    case 'resume':
+      return changeIn(resume(task, step.action, now))
+    case 'settle':
+      return changeIn(settle(task, now))
     case 'cancel':
       return changeIn(cancel(task, now))
     case 'remove':
@@ -109,8 +119,25 @@ export function advance(world: World, step: Step, change: Change | undefined): W
 }
 
 function published({ now, births }: World, { dueInMs, ...body }: Body): Publication {
-  return aPublication({ ...body, dueAt: now + dueInMs, born: `01KDX3A${String(births).padStart(19, '0')}` })
+  const born = `01KDX3A${String(births).padStart(19, '0')}`
+  const { stage, ...rest } = body
+  if (body.kind !== 'flow') return aPublication({ ...body, dueAt: now + dueInMs, born })
+  const { retentionMs, deadlineMs } = resolveOptions(body.options)
+  const options = { ...(retentionMs && { retentionMs }), ...(deadlineMs !== undefined && { deadlineMs }) }
+  return aPublication({
+    ...rest,
+    options,
+    dueAt: now + dueInMs,
+    born,
+    flow: FLOWS[births % FLOWS.length] ?? aFlow(),
+  })
 }
+
+const FLOWS = [
+  aFlow(),
+  aFlow({ onCancel: 'leave', steps: [{ name: 'one' }, { name: 'two' }] }),
+  aFlow({ steps: [{ name: 'one', undo: { options: resolveOptions({ deadlineMs: MINUTE }) } }] }),
+]
 
 function aRunOf({ runs }: World, pick: number): { born: string; fence: number } {
   return runs.at(-1 - (pick % Math.max(1, runs.length))) ?? { born: 'none', fence: 1 }
@@ -145,15 +172,31 @@ const optionParts = {
 }
 
 export const options = fc.record(optionParts, { requiredKeys: [] })
-const kind = fc.constantFrom<TypeKind>('handler', 'http', 'webhook')
+const kind = fc.constantFrom<TypeKind>('handler', 'http', 'webhook', 'flow', 'flow')
+const stage = fc.constantFrom('one', 'two')
+const next = fc.record(
+  { stage, input: body, delayMs: fc.constantFrom(0, SECOND), priority: fc.integer() },
+  { requiredKeys: ['stage'] },
+)
 const publication = fc.record(
-  { kind, dueInMs, options, input: body },
+  {
+    kind,
+    dueInMs,
+    options,
+    input: body,
+    stage,
+    callbacks: fc.constantFrom(
+      { onSuccess: ['large'.repeat(100)], onError: [] },
+      { onSuccess: [], onError: [1] },
+    ),
+  },
   { requiredKeys: ['kind', 'dueInMs', 'options'] },
 )
 const error = fc.constant({ name: 'Error', message: 'no', stack: 'at handler' })
 
 const outcome = fc.oneof(
   fc.record({ outcome: fc.constant('succeed' as const), result: body }, { requiredKeys: ['outcome'] }),
+  fc.record({ outcome: fc.constant('succeed' as const), next }),
   fc.record(
     {
       outcome: fc.constant('fail' as const),
@@ -167,7 +210,7 @@ const outcome = fc.oneof(
 )
 
 const changes = fc.record(
-  { dueInMs, priority: fc.integer(), input: body, tags: fc.constant({ a: 'b' }), options },
+  { dueInMs, priority: fc.integer(), input: body, stage, tags: fc.constant({ a: 'b' }), options },
   { requiredKeys: [] },
 )
 
@@ -204,6 +247,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constantFrom('lose' as const, 'look' as const, 'look' as const) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'remove' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('resume' as const),
+      action: fc.constantFrom<ResumeAction>('retry-do', 'retry-undo', 'skip-undo', 'continue'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('settle' as const) }) },
   { weight: 4, arbitrary: wait },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('waitForWake' as const) }) },
 )

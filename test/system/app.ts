@@ -8,6 +8,12 @@ const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DEST
 tasks.addHandler('WordCount', { entry: 'functions/tasks/word-count.ts' })
 tasks.addHandler('Probe', { entry: 'test/system/tasks/probe.ts' })
 
+/** Steps of a saga: one type by a handler with its undo, one by workers, and one that a test claims over HTTP. */
+tasks.addHandler('Check', { entry: 'test/system/tasks/saga.ts', task: 'check' })
+tasks.addHandler('Report', { entry: 'test/system/tasks/saga.ts', task: 'report' })
+tasks.addWorkerQueue('Init', { entry: 'test/system/tasks/by-workers.ts', task: 'init' })
+tasks.addWorkerQueue('Clean', { entry: 'test/system/tasks/by-workers.ts', task: 'clean' })
+
 /** Served by workers that a test starts. */
 tasks.addWorkerQueue('Video', { entry: 'test/system/tasks/by-workers.ts', task: 'video' })
 tasks.addWorkerQueue('Clip', { entry: 'test/system/tasks/by-workers.ts', task: 'clip' })

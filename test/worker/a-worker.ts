@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Task } from '../../shared/core/task.ts'
-import { defineTask, type TaskContext, type TaskDefinition } from '../../shared/define-task.ts'
+import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
+import type { TaskContext } from '../../shared/define/task-context.ts'
 import { createMemoryInbox, type MemoryInbox } from '../../shared/memory/inbox.ts'
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/memory-system.ts'

@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { BatonError } from '../../shared/core/errors.ts'
-import type { TaskContext } from '../../shared/define-task.ts'
+import type { TaskContext } from '../../shared/define/task-context.ts'
 import type { Log } from '../../shared/ports.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/outcome.ts'
+import { Next } from '../../shared/signals.ts'
 import { createIsolation, type Isolation } from '../../shared/worker/isolation/isolate.ts'
-import { chatty } from './fixtures/chatty.ts'
+import { chatty, staged } from './fixtures/chatty.ts'
 
 const FILE = 'test/worker/fixtures/chatty.ts'
 const AT = '2026-01-01T12:00:00.000Z'
@@ -25,6 +26,7 @@ async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: nu
     idempotencyKey: 'chatty:k1/b',
     signal: new AbortController().signal,
     progress: value => void told.push(['progress', value]),
+    next: (stage, options) => new Next(stage, options),
     publish: async () => ({ id: 'other:child', created: true }),
     log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     ...parts,
@@ -35,6 +37,14 @@ async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: nu
     outcomeOfThrown,
   )
   return { outcome, told }
+}
+
+/** The same, of a task with stages. */
+async function runStaged(parts: Partial<TaskContext>): Promise<unknown> {
+  isolation = createIsolation({ file: FILE })
+  const context = { signal: new AbortController().signal, ...parts } as TaskContext
+  const definition = isolation.isolated(staged)
+  return outcomeOfResult(await definition.run(undefined, context))
 }
 
 describe('a handler in a process of its own', () => {
@@ -79,6 +89,15 @@ describe('a handler in a process of its own', () => {
     ['that fails for good', 'fatal', { outcome: 'fail', fatal: true, error: { name: 'TypeError' } }],
     ['that asks for a later retry', 'later', { outcome: 'fail', retryInMs: 1_234 }],
     ['that gives its task back', 'release', { outcome: 'release', delayMs: 55 }],
+    [
+      'that moves its task on',
+      'move',
+      {
+        outcome: 'succeed',
+        result: 'moved',
+        next: { stage: 'store', input: { stage: null }, delayMs: 5 },
+      },
+    ],
     ['that leaves timers behind', 'leave-timers', { outcome: 'succeed', result: 'left' }],
     ['with impossible progress', 'progress-nothing-stores', { error: { name: 'TypeError' } }],
     [
@@ -91,6 +110,22 @@ describe('a handler in a process of its own', () => {
     ],
   ])('%s is understood', async (_name, does, outcome) => {
     expect((await run(does)).outcome).toMatchObject(outcome)
+  })
+
+  it('is that of its stage, and is told its step and what was handed on', async () => {
+    const first = await runStaged({})
+    const about = { step: 'a', direction: 'undo', params: { sku: 'x' }, previous: [1] } as const
+    const second = await runStaged({ stage: 'second', ...about })
+
+    expect(first).toEqual({ outcome: 'succeed', next: { stage: 'second', priority: 3 } })
+    expect(second).toMatchObject({ outcome: 'succeed', result: { stage: 'second', ...about } })
+    expect(second).not.toMatchObject({ result: { pid: process.pid } })
+  })
+
+  it('cannot move a flow to another stage', async () => {
+    const outcome = await run('move', { step: 'a' })
+
+    expect(outcome.outcome).toMatchObject({ outcome: 'fail', fatal: true, error: { name: 'Fatal' } })
   })
 
   it('is told when its run is over', async () => {

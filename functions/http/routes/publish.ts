@@ -3,10 +3,10 @@ import type { Problem, PublishResult } from '../../../shared/client/api-types.ts
 import type { PublishRequest } from '../../../shared/runtime/publication-of.ts'
 import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
-import { check, fits } from '../check.ts'
+import { check, dotted, fits } from '../check.ts'
 import { presentTask } from '../present.ts'
 import { invalid } from '../problems.ts'
-import { fieldProblems, publishRequestOf, sizeProblem } from '../publish-requests.ts'
+import { callbacksSizeProblem, fieldProblems, publishRequestOf, sizeProblem } from '../publish-requests.ts'
 import { publishProblem } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { publishAnswer, publishManyAnswer } from '../schemas/answers.ts'
@@ -101,7 +101,8 @@ function requestOf(call: PublishCall, body: unknown, at: string): Requested {
   if (!checked.ok) return { ok: false, problem: invalid(checked.problems) }
   const problems = fieldProblems(checked.value, call.system.clock.now(), at)
   if (problems.length > 0) return { ok: false, problem: invalid(problems) }
-  const tooLarge = sizeProblem(checked.value.input, at === '' ? 'input' : `${at}.input`)
+  const tooLarge =
+    sizeProblem(checked.value.input, dotted(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
   return { ok: true, value: publishRequestOf(checked.value, call.headers) }
 }

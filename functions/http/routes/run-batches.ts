@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import type { Problem, RunName, RunResult } from '../../../shared/client/api-types.ts'
+import type { Problem } from '../../../shared/client/api-types.ts'
+import type { RunName, RunResult } from '../../../shared/client/run-types.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { sideBySideByName } from '../../../shared/runtime/side-by-side.ts'
 import { type Checked, fits } from '../check.ts'

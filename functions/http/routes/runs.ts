@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../shared/core/finish.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import { lastSuccess } from '../../../shared/runtime/describe-task.ts'
+import { lastSuccess } from '../../../shared/core/result.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { presentBeat, presentTask } from '../present.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'

@@ -1,4 +1,6 @@
+import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { Status } from '../../../shared/core/status.ts'
+import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list-tasks.ts'
 import {
   cancelTask,
@@ -6,6 +8,7 @@ import {
   patchTask,
   removeTask,
   restartTask,
+  resumeTask,
 } from '../../../shared/runtime/operate-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read-task.ts'
 import { presentTask } from '../present.ts'
@@ -25,7 +28,7 @@ export const taskRoutes = [
     method: 'get',
     path: '/v1/tasks',
     operation: 'list',
-    summary: 'Lists tasks of a type, of a user, or of both; without input and results',
+    summary: 'Lists tasks of a type, of a user, of a canvas; without input and results',
     query: listQuery,
     answers: { 200: { description: 'One page', schema: taskPage } },
     problems: [404],
@@ -74,7 +77,7 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/retry`,
     operation: 'retry',
-    summary: 'Starts a finished task over',
+    summary: 'Starts a finished task over, or takes a failed flow up again',
     body: retryBody,
     isBodyOptional: true,
     answers: { 200: { description: 'The task, open again', schema: taskAnswer } },
@@ -86,6 +89,7 @@ export const taskRoutes = [
 type Query = {
   readonly type?: string
   readonly userId?: string
+  readonly canvasId?: string
   readonly status?: readonly Status[]
   readonly order?: 'due' | '-due' | 'created' | '-created'
   readonly limit?: number
@@ -94,15 +98,18 @@ type Query = {
 
 async function handleList(call: Call<Query, unknown>): Promise<Answer> {
   const { system, query } = call
-  const { type: name, userId, status = [], limit = DEFAULT_LIMIT, cursor } = query
-  if (name === undefined && userId === undefined) {
-    return answerProblem(invalid([{ path: 'type', message: 'is required, unless userId is given' }]))
+  const { type: name, userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
+  if (name === undefined && userId === undefined && canvasId === undefined) {
+    return answerProblem(
+      invalid([{ path: 'type', message: 'is required, unless userId or canvasId is given' }]),
+    )
   }
   const type = name === undefined ? undefined : await system.types.get(name)
   if (name !== undefined && !type) {
     const existing = (await system.types.list()).map(known => known.type)
     return answerProblem(unknownType(name, existing.sort(), 'type'))
   }
+  if (canvasId !== undefined) return listOfCanvas(call, canvasId)
   const page = await listTasks(system, {
     ...(type && { type }),
     ...(userId !== undefined && { userId }),
@@ -111,6 +118,13 @@ async function handleList(call: Call<Query, unknown>): Promise<Answer> {
     order: query.order ?? (userId === undefined ? 'due' : '-created'),
     limit,
   })
+  return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
+}
+
+async function listOfCanvas(call: Call<Query, unknown>, canvasId: string): Promise<Answer> {
+  const { status = [], order = 'created', limit = DEFAULT_LIMIT, ...rest } = call.query
+  const page = await listMembers(call.system, { ...rest, canvasId, statuses: status, order, limit })
+  if (!page) return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
 }
 
@@ -157,16 +171,15 @@ async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
 }
 
 async function handleRetry(
-  call: OneCall<{ action?: string; clean?: Array<'failed' | 'succeeded'> }>,
+  call: OneCall<{ action?: ResumeAction | 'restart'; clean?: Array<'failed' | 'succeeded'> }>,
 ): Promise<Answer> {
   const { system, params, body } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
   const { action = 'restart', clean } = body
   if (action === 'restart') return answerOperated(call, id, await restartTask(system, id, clean))
-  const task = await readTask(system, call, id)
-  if (!task) return answerProblem(noSuchTask(id))
-  return answerProblem(problem('conflict', `${id} is no flow, so only action "restart" applies to it`))
+  if (clean) return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
+  return answerOperated(call, id, await resumeTask(system, id, action))
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

@@ -1,8 +1,10 @@
 import type * as z from 'zod'
+import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
-import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
+import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/options.ts'
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
+import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
 import { putType } from '../../../shared/runtime/types.ts'
 import { pageByName } from '../page-by-name.ts'
 import { presentType } from '../present.ts'
@@ -99,6 +101,7 @@ async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answe
   const name = typeName.safeParse(params.type)
   const problems = [
     ...(name.success ? [] : [{ path: 'type', message: name.error.issues[0]?.message ?? 'is no type name' }]),
+    ...(params.type === CANVAS_TYPE ? [{ path: 'type', message: RESERVED }] : []),
     ...configurationProblems(body),
   ]
   if (!name.success || problems.length > 0) return answerProblem(invalid(problems))
@@ -112,12 +115,37 @@ async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answe
   )
 }
 
-function configurationProblems({ kind, defaults = {}, webhook }: z.infer<typeof typeBody>): FieldProblem[] {
+const RESERVED = `must be another: '${CANVAS_TYPE}' stands for canvases, which are published with POST /v1/canvases`
+
+function configurationProblems(body: z.infer<typeof typeBody>): FieldProblem[] {
+  const { kind, defaults = {}, webhook } = body
   const { priority: _priority, ...options } = defaults
   const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
   const problems = overlaid.ok ? [] : overlaid.problems
   return [
     ...problems.map(({ path, message }) => ({ path: `defaults.${path}`, message })),
     ...(webhook && kind !== 'webhook' ? [{ path: 'webhook', message: 'is for kind "webhook" only' }] : []),
+    ...(kind === 'flow' ? flowProblems(body, options) : notAFlowProblems(body)),
+  ]
+}
+
+function flowProblems(
+  { steps, ordering }: z.infer<typeof typeBody>,
+  options: PartialOptions,
+): FieldProblem[] {
+  return [
+    ...(steps ? [] : [{ path: 'steps', message: 'must list at least one step' }]),
+    ...(ordering
+      ? [{ path: 'ordering', message: 'is for the types of the steps, in whose queues they wait' }]
+      : []),
+    ...flowOptionProblems(options, 'defaults'),
+  ]
+}
+
+function notAFlowProblems({ steps, onCancel }: z.infer<typeof typeBody>): FieldProblem[] {
+  const message = 'is for kind "flow" only'
+  return [
+    ...(steps ? [{ path: 'steps', message }] : []),
+    ...(onCancel ? [{ path: 'onCancel', message }] : []),
   ]
 }

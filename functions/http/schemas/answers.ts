@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { json, optional } from './scalars.ts'
 
 const time = z.string().meta({ format: 'date-time' })
-const whole = z.int().min(0)
+export const whole = z.int().min(0)
 const statusName = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
 
-const error = z
+export const error = z
   .object({ name: z.string(), message: z.string(), stack: optional(z.string()) })
   .meta({ id: 'TaskError' })
 
@@ -62,11 +62,13 @@ const run = z
     result: optional(json),
     error: optional(error),
     progress: optional(json),
+    stage: optional(z.string()),
   })
   .meta({ id: 'Run' })
 
 const historyEntry = z.object({
   traceId: optional(z.string()),
+  stage: optional(z.string()),
   startedAt: time,
   endedAt: time,
   costMs: whole,
@@ -74,13 +76,41 @@ const historyEntry = z.object({
   error: optional(error),
 })
 
+const action = {
+  startedAt: optional(time),
+  endedAt: optional(time),
+  attempts: whole,
+  error: optional(error),
+}
+
+const step = z
+  .object({
+    name: z.string(),
+    state: z.enum([
+      'pending',
+      'running',
+      'succeeded',
+      'failed',
+      'undoing',
+      'undone',
+      'undo-failed',
+      'skipped',
+    ]),
+    ...action,
+    result: optional(json),
+    undo: optional(z.object(action)),
+  })
+  .meta({ id: 'Step' })
+
 export const task = z
   .object({
     id: z.string(),
     type: z.string(),
     key: z.string(),
     status: statusName,
-    statusReason: optional(z.enum(['due', 'retry', 'target-worker', 'no-handler', 'no-worker'])),
+    statusReason: optional(
+      z.enum(['due', 'retry', 'target-worker', 'no-handler', 'no-worker', 'callbacks-owed']),
+    ),
     dueAt: time,
     priority: z.int(),
     userId: optional(z.string()),
@@ -89,7 +119,17 @@ export const task = z
     result: optional(json),
     error: optional(error),
     concurrency: whole,
+    stage: optional(z.string()),
     runs: z.array(run),
+    steps: optional(z.array(step)),
+    cursor: optional(whole),
+    params: optional(z.record(z.string(), json)),
+    needsAttention: optional(z.literal(true)),
+    step: optional(z.string()),
+    direction: optional(z.enum(['do', 'undo'])),
+    previous: optional(json),
+    canvasId: optional(z.string()),
+    parentId: optional(z.string()),
     attempts: z.object({ used: whole, left: whole }),
     history: z.array(historyEntry),
     traceId: optional(z.string()),
@@ -145,10 +185,18 @@ const defaults = z.object({
   ),
 })
 
+const stepAction = z.object({
+  type: z.string(),
+  input: optional(json),
+  timeoutMs: optional(whole),
+  deadlineMs: optional(whole),
+  retry: defaults.shape.retry,
+})
+
 export const typeAnswer = z
   .object({
     type: z.string(),
-    kind: z.enum(['handler', 'http', 'webhook']),
+    kind: z.enum(['handler', 'http', 'webhook', 'flow']),
     defaults,
     ordering: z.enum(['arrival', 'priority', 'aged']),
     shards: whole,
@@ -160,6 +208,8 @@ export const typeAnswer = z
         allowPrivate: optional(z.boolean()),
       }),
     ),
+    steps: optional(z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) }))),
+    onCancel: optional(z.enum(['undo', 'leave'])),
     paused: z.boolean(),
     handlerSince: optional(time),
     createdAt: time,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   MAX_BATCH_TASKS,
+  MAX_CALLBACKS,
   MAX_CLAIM_WAIT_MS,
   MAX_CLAIMS,
   MAX_CONCURRENCY,
@@ -9,6 +10,8 @@ import {
   MAX_PRIORITY,
   MAX_RETRIES,
   MAX_SHARDS,
+  MAX_STEPS,
+  MAX_TYPE_LENGTH,
 } from '../../../shared/core/limits.ts'
 import { isTraceparent } from '../../../shared/runtime/traceparent.ts'
 import {
@@ -63,7 +66,9 @@ const options = {
 const priority = whole(-MAX_PRIORITY, MAX_PRIORITY).meta({ description: 'Higher comes first' })
 const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
 
-export const publishBody = strict({
+const stage = name(MAX_TYPE_LENGTH).meta({ description: 'Name of a stage' })
+
+const publishFields = {
   type: typeName,
   key: optional(key),
   input: optional(json),
@@ -73,9 +78,31 @@ export const publishBody = strict({
   delayMs: optional(duration()),
   priority: optional(priority),
   ...options,
+  traceparent: optional(z.string().refine(isTraceparent, 'must be a W3C traceparent')),
+  stage: optional(stage),
+  immutable: optional(z.boolean()),
+}
+
+/** What is published at a task's end, which may have callbacks itself. Published once, it has no use for `ifExists`. */
+export type CallbackFields = z.infer<z.ZodObject<typeof publishFields>> & {
+  onSuccess?: CallbackFields[]
+  onError?: CallbackFields[]
+}
+
+const callbackBody: z.ZodType<CallbackFields> = z.lazy(() =>
+  strict({ ...publishFields, onSuccess: optional(callbacks), onError: optional(callbacks) }).meta({
+    id: 'Callback',
+  }),
+)
+
+const callbacks = z.array(callbackBody).max(MAX_CALLBACKS)
+
+export const publishBody = strict({
+  ...publishFields,
+  onSuccess: optional(callbacks),
+  onError: optional(callbacks),
   ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
   clean: optional(clean),
-  traceparent: optional(z.string().refine(isTraceparent, 'must be a W3C traceparent')),
 }).meta({ id: 'Publish' })
 
 /** Members are checked one by one, so that a bad one harms no other. */
@@ -86,6 +113,7 @@ export const patchBody = strict({
   dueAt: optional(time),
   delayMs: optional(duration()),
   input: optional(json),
+  stage: optional(stage),
   tags: optional(tags),
   ...options,
 }).meta({ id: 'Patch' })
@@ -106,12 +134,41 @@ const webhook = strict({
   allowPrivate: optional(z.boolean()),
 })
 
+const stepAction = strict({
+  type: typeName,
+  input: optional(json),
+  timeoutMs: optional(duration(1)),
+  deadlineMs: optional(duration(1)),
+  retry: optional(retry),
+})
+
+const step = strict({
+  name: name(MAX_TYPE_LENGTH).refine(text => text !== '__proto__', 'must not be __proto__'),
+  do: stepAction,
+  undo: optional(stepAction),
+})
+
 export const typeBody = strict({
-  kind: z.enum(['handler', 'http', 'webhook']),
+  kind: z.enum(['handler', 'http', 'webhook', 'flow']),
   defaults: optional(strict({ priority: optional(priority), ...options })),
   ordering: optional(z.enum(['arrival', 'priority', 'aged'])),
   shards: optional(whole(1, MAX_SHARDS)),
   webhook: optional(webhook),
+  steps: optional(
+    z
+      .array(step)
+      .min(1)
+      .max(MAX_STEPS)
+      .refine(
+        steps => new Set(steps.map(one => one.name)).size === steps.length,
+        'must not give two steps one name',
+      )
+      .refine(
+        steps => !steps.some(({ name }) => steps.some(other => name === `undo ${other.name}`)),
+        'must not name a step like the undo of another',
+      ),
+  ),
+  onCancel: optional(z.enum(['undo', 'leave'])),
 }).meta({ id: 'TypeConfiguration' })
 
 export const claimsBody = strict({
@@ -126,7 +183,13 @@ export const claimsBody = strict({
 
 const fence = whole(1, Number.MAX_SAFE_INTEGER)
 const beat = { fence, progress: optional(json) }
-const succeed = { fence, result: optional(json) }
+const next = strict({
+  stage,
+  input: optional(json),
+  priority: optional(priority),
+  delayMs: optional(duration()),
+})
+const succeed = { fence, result: optional(json), next: optional(next) }
 const failure = {
   fence,
   error: strict({ name: z.string().min(1), message: z.string(), stack: optional(z.string()) }),
@@ -159,6 +222,7 @@ const cursor = z.string().max(2_048)
 
 export const listQuery = strict({
   type: optional(typeName),
+  canvasId: optional(name(MAX_KEY_LENGTH + 20)),
   userId: optional(userId),
   status: optional(
     z.array(z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])),

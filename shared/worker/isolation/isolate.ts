@@ -2,8 +2,9 @@ import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/finish.ts'
-import type { TaskContext, TaskDefinition } from '../../define-task.ts'
-import { Fatal, Release, RetryLater } from '../../signals.ts'
+import type { TaskDefinition } from '../../define/define-task.ts'
+import type { TaskContext } from '../../define/task-context.ts'
+import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
 
 export type IsolationSettings = {
@@ -149,6 +150,7 @@ function deliver(child: ChildProcess, message: ToProcess): void {
 function plain({
   signal: _signal,
   progress: _,
+  next: _next,
   publish: _publish,
   log: _log,
   ...data
@@ -164,7 +166,9 @@ function died(how: string): Error {
 function resultOf(outcome: Outcome): unknown {
   switch (outcome.outcome) {
     case 'succeed':
-      return outcome.result
+      return outcome.next
+        ? new Next(outcome.next.stage, { ...outcome.next, result: outcome.result })
+        : outcome.result
     case 'release':
       return new Release(outcome.delayMs)
     case 'fail':

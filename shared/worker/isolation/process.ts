@@ -2,11 +2,12 @@ import { inspect } from 'node:util'
 import { Worker as Thread } from 'node:worker_threads'
 import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/finish.ts'
-import type { TaskContext } from '../../define-task.ts'
+import type { TaskContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports.ts'
-import { parsedInput } from '../../runtime/input-of.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../runtime/outcome.ts'
+import { parsedInput } from '../../runtime/parsed-input.ts'
 import { refuseUnstorable } from '../../runtime/progress.ts'
+import { Fatal, Next } from '../../signals.ts'
 import { definitionsIn } from '../definitions-in.ts'
 import { endOwnGroup } from './end-own-group.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
@@ -45,18 +46,22 @@ async function outcomeOf(input: unknown, context: PlainContext): Promise<Outcome
     const definition = (await definitionsIn(file)).find(one => one.type === type)
     if (!definition) throw new Error(`${file} defines no task '${type}'`)
     const parsed = await parsedInput(input, definition)
-    return outcomeOfResult(await definition.run(parsed, { ...context, ...liveContext() }))
+    return outcomeOfResult(await definition.run(parsed, { ...context, ...liveContext(context) }))
   } catch (error) {
     return outcomeOfThrown(error)
   }
 }
 
-function liveContext(): Omit<TaskContext, keyof PlainContext> {
+function liveContext({ taskId, step }: PlainContext): Omit<TaskContext, keyof PlainContext> {
   return {
     signal: aborting.signal,
     progress: value => {
       refuseUnstorable(value)
       tell({ kind: 'progress', value })
+    },
+    next: (stage, options) => {
+      if (step !== undefined) throw new Fatal(`${taskId} is a flow: its steps have no stages to go on with`)
+      return new Next(stage, options)
     },
     publish: async publication => {
       const call = publishing.size

@@ -2,14 +2,14 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { Outcome } from '../../core/finish.ts'
 import type { Json } from '../../core/json.ts'
 import type { TaskError } from '../../core/task.ts'
-import type { ChildPublication, TaskContext } from '../../define-task.ts'
+import type { ChildPublication, TaskContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports.ts'
 
 /** The file descriptor by which the process of a run knows that its worker is there. */
 export const LIFELINE_FD = 4
 
 /** What of a handler's context is plain data, and crosses to the process as it is. */
-export type PlainContext = Omit<TaskContext, 'signal' | 'progress' | 'publish' | 'log'>
+export type PlainContext = Omit<TaskContext, 'signal' | 'progress' | 'next' | 'publish' | 'log'>
 
 /** What the worker tells the process of a run. */
 export type ToProcess =

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { defineTask, type TaskContext, type TaskDefinition } from '../../../shared/define-task.ts'
+import { defineTask, type TaskDefinition } from '../../../shared/define/define-task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import type { Act } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'

@@ -1,8 +1,10 @@
+import { createMemoryCanvasStore } from '../../../shared/memory/canvas-store.ts'
 import { createMemoryRecordStore } from '../../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../../shared/memory/targets.ts'
 import { createMemoryTypeStore } from '../../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/memory/worker-store.ts'
 import type {
+  CanvasLook,
   Delivery,
   Dispatch,
   Inbox,
@@ -50,6 +52,7 @@ export function createServices(
   const clock = { now: () => Math.floor(timeline.now()) }
   const stores = {
     types: createMemoryTypeStore(),
+    canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
@@ -72,6 +75,7 @@ export function createServices(
       chance: process.chance,
       tasks: table.storeFor(process),
       types: reachedBy(process, 'types', stores.types),
+      canvases: reachedBy(process, 'canvases', stores.canvases),
       records: reachedBy(process, 'records', stores.records),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
@@ -132,6 +136,10 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
         wakes.send({ kind: 'look', look }, look.delaySeconds),
       ),
     lookAtMinute: look => process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0)),
+    lookAtCanvases: looks =>
+      sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
+        wakes.send({ kind: 'canvas', look }, look.delaySeconds),
+      ),
     backlog: type => process.call('read a backlog', () => queueOf(type)?.visible()),
   }
 }

@@ -1,5 +1,7 @@
-import type { TaskDefinition } from '../../../shared/define-task.ts'
+import type { TaskDefinition } from '../../../shared/define/define-task.ts'
 import { probe } from './probe.ts'
+
+export { clean, init } from './saga.ts'
 
 /** The probe under the system's default settings. */
 export const video: TaskDefinition = { ...probe, type: 'video', config: { kind: 'handler', defaults: {} } }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineTask } from '../../../shared/define-task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
 
 /** Two types that one worker service serves. */
 export const encode = defineTask('encode', {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineTask } from '../../../shared/define-task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 
 const WAYS_TO_FAIL = ['throw', 'fatal', 'later', 'release', 'exit', 'memory', 'stray', 'uncaught'] as const

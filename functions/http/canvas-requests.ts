@@ -1,0 +1,142 @@
+import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type { FieldProblem } from '../../shared/core/errors.ts'
+import { jsonProblem } from '../../shared/core/json.ts'
+import { MAX_CANVAS_DEPTH } from '../../shared/core/limits.ts'
+import type { LeafRequest } from '../../shared/runtime/canvas/load-canvas.ts'
+import type { CanvasRequest } from '../../shared/runtime/canvas/publish-canvas.ts'
+import { dotted, fits } from './check.ts'
+import {
+  callbacksSizeProblem,
+  fieldProblems,
+  publishRequestOf,
+  sizeProblem,
+  traceOf,
+} from './publish-requests.ts'
+import { canvasFields, leafBody } from './schemas/canvases.ts'
+
+type Read =
+  | { readonly ok: true; readonly request: CanvasRequest }
+  | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
+
+/** An answer must stay readable, however many tasks of a canvas are wrong. */
+const MOST_PROBLEMS = 100
+
+/** What was found on a walk through a canvas, and what each task needs to be made a request of. */
+type Walk = {
+  readonly problems: FieldProblem[]
+  readonly tooLarge: FieldProblem[]
+  readonly now: number
+  readonly userId?: string
+}
+
+/** A canvas as asked for; or what is wrong with it, by its path: `chain.1.retry.maxDelayMs`. */
+export function canvasRequestOf(body: unknown, headers: Headers, now: number): Read {
+  const unstorable = jsonProblem(body)
+  if (unstorable) return { ok: false, kind: 'invalid', problems: [unstorable] }
+  const { composed, rest } = taken(body)
+  const fields = fits(canvasFields, rest ?? {})
+  if (!fields.ok) return refused('invalid', fields.problems)
+  const { userId, ...settings } = fields.value
+  const walk: Walk = { problems: [], tooLarge: [], now, ...(userId !== undefined && { userId }) }
+  const composition = composed && wordsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : missing(walk)
+  if (walk.problems.length > 0 || !composition) return refused('invalid', walk.problems)
+  if (walk.tooLarge.length > 0) return refused('too-large', walk.tooLarge)
+  const traceparent = traceOf(headers)
+  return {
+    ok: true,
+    request: { composition, ...settings, ...(traceparent !== undefined && { traceparent }) },
+  }
+}
+
+function refused(kind: 'invalid' | 'too-large', problems: readonly FieldProblem[]): Read {
+  return { ok: false, kind, problems: problems.slice(0, MOST_PROBLEMS) }
+}
+
+type Members = Readonly<Record<string, unknown>>
+type Part = Composition<LeafRequest>
+
+const WORDS = ['chain', 'group', 'chord'] as const
+const WHAT = 'a task with its type, or {chain: […]}, {group: […]} or {chord: {group, then, onError?}}'
+
+/** What composes the canvas apart from what is said of it. */
+function taken(body: unknown): { composed?: Members; rest?: Members } {
+  if (!isObject(body)) return {}
+  const entries = Object.entries(body)
+  const isWord = ([name]: [string, unknown]) => (WORDS as readonly string[]).includes(name)
+  return {
+    composed: Object.fromEntries(entries.filter(isWord)),
+    rest: Object.fromEntries(entries.filter(entry => !isWord(entry))),
+  }
+}
+
+function missing({ problems }: Walk): undefined {
+  problems.push({ path: '', message: 'must have one of chain, group, chord' })
+}
+
+function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
+  if (!isObject(value)) return wrong(walk, at, `must be ${WHAT}`)
+  if (depth > MAX_CANVAS_DEPTH) return wrong(walk, at, `nests deeper than ${MAX_CANVAS_DEPTH} levels`)
+  const [word, ...others] = wordsOf(value)
+  if (word === undefined) return leafOf(walk, value, at)
+  for (const name of [
+    ...others,
+    ...Object.keys(value).filter(one => !(WORDS as readonly string[]).includes(one)),
+  ]) {
+    wrong(walk, dotted(at, [name]), `does not go with ${word}; a member of a canvas is ${WHAT}`)
+  }
+  const inside = dotted(at, [word])
+  if (word === 'chord') return chordOf(walk, value.chord, inside, depth)
+  const members = membersOf(walk, value[word], inside, depth)
+  return word === 'chain' ? { chain: members } : { group: members }
+}
+
+function wordsOf(value: Members) {
+  return WORDS.filter(word => Object.hasOwn(value, word))
+}
+
+function chordOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
+  if (!isObject(value)) return wrong(walk, at, 'must be {group: […], then, onError?}')
+  for (const name of Object.keys(value)) {
+    if (['group', 'then', 'onError'].includes(name)) continue
+    wrong(walk, dotted(at, [name]), 'is no field here; there are group, then, onError')
+  }
+  const group = membersOf(walk, value.group, dotted(at, ['group']), depth)
+  const callback = partOf(walk, value.then, dotted(at, ['then']), depth + 1)
+  const hasElse = value.onError !== undefined
+  const onError = hasElse ? partOf(walk, value.onError, dotted(at, ['onError']), depth + 1) : undefined
+  if (!callback || (hasElse && !onError)) return undefined
+  // biome-ignore lint/suspicious/noThenProperty: the word of the API, and no function
+  return { chord: { group, then: callback, ...(onError && { onError }) } }
+}
+
+function membersOf(walk: Walk, value: unknown, at: string, depth: number): Part[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    wrong(walk, at, 'must be a list with at least one member')
+    return []
+  }
+  return value.flatMap((member, index) => partOf(walk, member, dotted(at, [String(index)]), depth + 1) ?? [])
+}
+
+function leafOf(walk: Walk, value: Members, at: string): Part | undefined {
+  const checked = fits(leafBody, value, at)
+  const problems = checked.ok ? fieldProblems(checked.value, walk.now, at) : checked.problems
+  walk.problems.push(...problems)
+  if (!checked.ok || problems.length > 0) return undefined
+  const tooLarge =
+    sizeProblem(checked.value.input, dotted(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
+  if (tooLarge) walk.tooLarge.push(tooLarge)
+  const request = publishRequestOf(checked.value, NO_HEADERS)
+  const isOwned = request.userId !== undefined || walk.userId === undefined
+  return { leaf: isOwned ? request : { ...request, userId: walk.userId } }
+}
+
+/** A task inherits the trace of its canvas when it is published. */
+const NO_HEADERS = new Headers()
+
+function wrong({ problems }: Walk, path: string, message: string): undefined {
+  problems.push({ path, message })
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

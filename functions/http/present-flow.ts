@@ -1,0 +1,38 @@
+import type { ApiTask } from '../../shared/client/api-types.ts'
+import type { ApiStep } from '../../shared/client/flow-types.ts'
+import { describeSteps, needsAttention } from '../../shared/core/flow/describe-steps.ts'
+import type { ActionRecord } from '../../shared/core/flow/flow.ts'
+import type { TaskDescription } from '../../shared/runtime/describe-task.ts'
+import { iso } from './iso.ts'
+
+type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'needsAttention' | 'step' | 'direction'>
+
+/** What the API shows of a task because it is a flow: nothing of others. */
+export function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
+  const { flow, state } = task
+  if (!flow) return {}
+  const steps = describeSteps(flow)
+  const present = state === 'open' ? steps[flow.at] : undefined
+  return {
+    steps: steps.map(({ name, state, record, ...action }) => ({
+      name,
+      state,
+      ...presentAction(action),
+      ...(Object.hasOwn(stepResults, name) && { result: stepResults[name] ?? null }),
+      ...(record?.undo && { undo: presentAction(record.undo) }),
+    })),
+    cursor: flow.cursor,
+    ...(params && { params }),
+    ...(needsAttention(task) && { needsAttention: true }),
+    ...(present && { step: present.name, direction: flow.direction }),
+  }
+}
+
+function presentAction({ startedAt, endedAt, attempts, error }: ActionRecord): NonNullable<ApiStep['undo']> {
+  return {
+    ...(startedAt !== undefined && { startedAt: iso(startedAt) }),
+    ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
+    attempts,
+    ...(error && { error }),
+  }
+}

@@ -1,0 +1,120 @@
+import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
+import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { splitTaskId } from '../../../shared/core/task.ts'
+import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-canvas.ts'
+import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
+import { memberIds, publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
+import { canvasRequestOf } from '../canvas-requests.ts'
+import { iso } from '../iso.ts'
+import { invalid, problem } from '../problems.ts'
+import { unknownType } from '../refusals.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { canvasAnswer, canvasBody, canvasPublished, canvasQuery } from '../schemas/canvases.ts'
+import { cancelBody } from '../schemas/requests.ts'
+import { isName } from '../schemas/scalars.ts'
+
+const DEFAULT_LIMIT = 20
+const PATH = '/v1/canvases/{id}'
+
+export const canvasRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/canvases',
+    operation: 'publishCanvas',
+    summary: 'Publishes a chain, a group or a chord of tasks, nested freely',
+    documentedBody: canvasBody,
+    answers: {
+      200: { description: 'The key exists', schema: canvasPublished },
+      201: { description: 'Created', schema: canvasPublished },
+      202: { description: 'Stored; its more than 1,000 tasks are being published', schema: canvasPublished },
+    },
+    problems: [404, 413],
+    handle: handlePublish,
+  }),
+  route({
+    method: 'get',
+    path: PATH,
+    operation: 'getCanvas',
+    summary: 'A canvas with a page of its tasks, in the order of its body',
+    query: canvasQuery,
+    answers: { 200: { description: 'The canvas', schema: canvasAnswer } },
+    problems: [404],
+    handle: handleGet,
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/cancel`,
+    operation: 'cancelCanvas',
+    summary: 'Cancels a canvas and its tasks; may be repeated',
+    body: cancelBody,
+    isBodyOptional: true,
+    answers: { 200: { description: 'The cancelled canvas', schema: canvasAnswer } },
+    problems: [404, 409],
+    handle: handleCancel,
+  }),
+]
+
+async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
+  const read = canvasRequestOf(call.body, call.headers, call.system.clock.now())
+  if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
+  const outcome = await publishCanvas(call.system, read.request)
+  if (!outcome.ok && outcome.reason === 'unknown-type') {
+    return answerProblem(unknownType(outcome.type, outcome.existing, outcome.path))
+  }
+  if (!outcome.ok) return answerProblem(invalid(outcome.problems, outcome.reason))
+  const { canvas, created } = outcome
+  const taskIds = memberIds(canvas)
+  const body = { id: canvas.id, created, ...(taskIds && { taskIds }) }
+  if (!created) return { status: 200, body }
+  const headers = { location: `/v1/canvases/${encodeURIComponent(canvas.id)}` }
+  return { status: taskIds ? 201 : 202, body, headers }
+}
+
+type Query = { readonly limit?: number; readonly cursor?: string }
+
+async function handleGet(call: Call<Query, unknown>): Promise<Answer> {
+  return answerCanvas(call, call.params.id ?? '', call.query)
+}
+
+async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
+  const id = call.params.id ?? ''
+  const outcome = isCanvasId(id)
+    ? await cancelCanvas(call.system, id)
+    : ({ ok: false, reason: 'unknown' } as const)
+  if (outcome.ok) return answerCanvas(call, id, {})
+  if (outcome.reason === 'unknown') return answerProblem(noSuchCanvas(id))
+  const detail = `${id} has ${outcome.task.state}; only a canvas that runs can be cancelled`
+  return answerProblem(problem('conflict', detail))
+}
+
+async function answerCanvas(
+  { system }: Call<unknown, unknown>,
+  id: string,
+  { limit = DEFAULT_LIMIT, cursor }: Query,
+): Promise<Answer> {
+  const query = { limit, ...(cursor !== undefined && { cursor }) }
+  const read = isCanvasId(id)
+    ? await readCanvas(system, id, query)
+    : ({ ok: false, reason: 'unknown' } as const)
+  if (!read.ok && read.reason === 'strange-cursor') {
+    const message = 'is none of this canvas: leave it out to begin at the start'
+    return answerProblem(invalid([{ path: 'cursor', message }]))
+  }
+  if (!read.ok) return answerProblem(noSuchCanvas(id))
+  const { head, ...shown } = read.canvas
+  const times = {
+    createdAt: iso(head.createdAt),
+    ...(head.finishedAt !== undefined && { finishedAt: iso(head.finishedAt) }),
+  }
+  return { status: 200, body: { id, ...shown, ...times } }
+}
+
+function noSuchCanvas(id: string) {
+  return problem('not-found', `there is no canvas ${id}`)
+}
+
+/** Whether there can be a canvas of this id. What cannot be stored is not asked of the store, either. */
+function isCanvasId(id: string): boolean {
+  const parts = splitTaskId(id)
+  return parts?.type === CANVAS_TYPE && isName(parts.key, MAX_KEY_LENGTH)
+}

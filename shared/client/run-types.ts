@@ -1,0 +1,68 @@
+import type { Json } from '../core/json.ts'
+import type { RunGone } from '../core/run-gone.ts'
+import type { TaskError } from '../core/task.ts'
+import type { ApiOptions, ApiTask, Problem } from './api-types.ts'
+
+/** What workers say and are told over HTTP; see `api-types.ts`. */
+
+export type ClaimsBody = {
+  /** This or `types`. */
+  readonly type?: string
+  readonly types?: readonly string[]
+  readonly workerId: string
+  readonly limit?: number
+  readonly workerVersion?: string
+  readonly requestId?: string
+  readonly waitMs?: number
+}
+
+export type HeartbeatBody = { readonly fence: number; readonly progress?: Json }
+export type SucceedBody = {
+  readonly fence: number
+  readonly result?: Json
+  /** Moves the task to another stage instead of finishing it. */
+  readonly next?: NextBody
+}
+export type NextBody = {
+  readonly stage: string
+  readonly input?: Json
+  readonly priority?: number
+  readonly delayMs?: number
+}
+export type FailBody = {
+  readonly fence: number
+  readonly error: TaskError
+  readonly fatal?: boolean
+  readonly retryInMs?: number
+}
+export type ReleaseBody = { readonly fence: number; readonly delayMs?: number }
+
+export type RunName = { readonly taskId: string; readonly runId: string }
+export type FinishMember = RunName &
+  (
+    | ({ readonly outcome: 'succeed' } & SucceedBody)
+    | ({ readonly outcome: 'fail' } & FailBody)
+    | ({ readonly outcome: 'release' } & ReleaseBody)
+  )
+
+export type Claim = {
+  readonly task: ApiTask
+  readonly run: {
+    readonly id: string
+    readonly fence: number
+    readonly leaseUntil: string
+    readonly idempotencyKey: string
+  }
+}
+
+export type ClaimsAnswer = { readonly claims: readonly Claim[] }
+
+export type HeartbeatAnswer = { readonly leaseUntil: string; readonly options: ApiOptions }
+
+/** One run's part of a batch: what the single call would have answered. */
+export type RunResult = RunName & {
+  readonly status: number
+  readonly reason?: RunGone
+  readonly holder?: string
+  readonly problem?: Problem
+}

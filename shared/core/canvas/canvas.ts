@@ -1,0 +1,27 @@
+import type { Body } from '../task.ts'
+
+/** The type under which canvases stand in the indexes; no task type can have its name. */
+export const CANVAS_TYPE = 'canvas'
+
+/** What a canvas's head keeps beside what every head has. */
+export type CanvasState = {
+  /** Its tree (see `tree.ts`), as JSON. */
+  readonly tree: Body
+  /** How many tasks it has. */
+  readonly leaves: number
+  /** How many of them are published at a time. */
+  readonly sendConcurrency?: number
+  /** Whether the leaves that need not wait for others have been published. */
+  readonly started: boolean
+}
+
+/** Which place in which canvas a task takes. */
+export type Member = {
+  /** Key of the canvas. */
+  readonly canvasId: string
+  /** Birth of the canvas. */
+  readonly born: string
+  readonly leaf: number
+  /** How it ended the first time, once it has been started over: that is what its canvas counts. */
+  readonly first?: 'succeeded' | 'failed'
+}

@@ -1,0 +1,78 @@
+import {
+  type End,
+  FAILED,
+  firstFailure,
+  type Knowledge,
+  type Standings,
+  SUCCEEDED,
+  standingsOf,
+} from './standing.ts'
+import { nodeAt, type Tree, type TreeNode } from './tree.ts'
+
+/** How a canvas stands when the ends of all its members are known. */
+export type Evaluation = {
+  readonly status: 'running' | End
+  /** Of a failed canvas: its first failed leaf, in member order. */
+  readonly failure?: number
+  /**
+   * What of each leaf has come: `ready` may have been published, and may have ended since; `waiting` for others before
+   * it; `skipped` for good, since one before it failed, or (an error callback) none did.
+   */
+  reach(leaf: number): Reach
+}
+
+export type Reach = 'waiting' | 'ready' | 'skipped'
+
+const REACHES: readonly Reach[] = ['waiting', 'ready', 'skipped']
+const WAITING = 0
+const READY = 1
+const SKIPPED = 2
+
+export function evaluate(tree: Tree, endOf: (leaf: number) => End | undefined): Evaluation {
+  const know: Knowledge = leaf => endOf(leaf) ?? 'open'
+  const standings = standingsOf(tree, know)
+  const reaches = reachesOf(tree, standings)
+  const root = standings[0]
+  return {
+    status: root === SUCCEEDED ? 'succeeded' : root === FAILED ? 'failed' : 'running',
+    ...(root === FAILED && { failure: firstFailure(tree, standings, nodeAt(tree, 0)) }),
+    reach: leaf => REACHES[reaches[tree.leafNodes[leaf] ?? -1] ?? WAITING] ?? 'waiting',
+  }
+}
+
+function reachesOf(tree: Tree, standings: Standings): Uint8Array {
+  const reaches = new Uint8Array(tree.nodes.length)
+  reaches[0] = READY
+  for (const node of tree.nodes) {
+    const own = reaches[node.number] ?? WAITING
+    // What is below a node that waits, waits; what is below one that is skipped, is skipped.
+    if (own === READY) reachBelow(node, standings, reaches)
+    else for (const child of node.children) reaches[child] = own
+  }
+  return reaches
+}
+
+function reachBelow({ kind, children }: TreeNode, standings: Standings, reaches: Uint8Array): void {
+  if (kind === 'chord') {
+    reachChord(children, standings, reaches)
+    return
+  }
+  let reach = READY
+  for (const child of children) {
+    reaches[child] = reach
+    if (kind === 'group' || reach !== READY || standings[child] === SUCCEEDED) continue
+    reach = standings[child] === FAILED ? SKIPPED : WAITING
+  }
+}
+
+function reachChord(
+  [group = -1, then = -1, onError]: readonly number[],
+  standings: Standings,
+  reaches: Uint8Array,
+): void {
+  const hasSucceeded = standings[group] === SUCCEEDED
+  const hasFailed = standings[group] === FAILED
+  reaches[group] = READY
+  reaches[then] = hasSucceeded ? READY : hasFailed ? SKIPPED : WAITING
+  if (onError !== undefined) reaches[onError] = hasFailed ? READY : hasSucceeded ? SKIPPED : WAITING
+}

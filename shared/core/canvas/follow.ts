@@ -1,0 +1,101 @@
+import {
+  type End,
+  FAILED,
+  firstFailure,
+  firstLeaves,
+  isKnown,
+  type Knowledge,
+  RUNNING,
+  standingsOf,
+} from './standing.ts'
+import { leafNode, nodeAt, parentOf, type Tree, type TreeNode } from './tree.ts'
+
+/** What follows from the ends of some leaves. */
+export type Followed = {
+  /** Leaves that start now (or have started when the same ends were seen before). */
+  readonly start: readonly number[]
+  /** Set when the whole canvas has ended. */
+  readonly outcome?: Outcome
+  /** Nodes that may have ended, as far as is known: of all leaves below them, the ends must be known to tell. */
+  readonly unsure: readonly TreeNode[]
+}
+
+export type Outcome = { readonly end: 'succeeded' } | { readonly end: 'failed'; readonly failure: number }
+
+/** An ended part of a canvas, on the way up to what follows from its end. */
+type Ended = { readonly node: TreeNode; readonly outcome: Outcome }
+
+/**
+ * What the ends of `leaves` bring about. Goes up from each of them as long as what it is part of has ended by it. That a
+ * leaf has ended says that it was started, and so that all before it had succeeded: of a chain nothing else is asked.
+ */
+export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): Followed {
+  const seen = new Set<number>()
+  const ways = leaves.map(leaf => wayUp(tree, endedLeaf(tree, leaf, know), know, seen))
+  const start = new Set(ways.flatMap(({ start }) => (start ? firstLeaves(tree, start) : [])))
+  const outcome = ways.find(({ ended }) => ended)?.ended?.outcome
+  return {
+    start: [...start].sort((a, b) => a - b),
+    unsure: ways.flatMap(({ unsure }) => unsure ?? []),
+    ...(outcome && { outcome }),
+  }
+}
+
+/** Goes up as far as parts have ended. What it answers as `ended` is the whole. */
+function wayUp(tree: Tree, from: Ended | undefined, know: Knowledge, seen: Set<number>): Step {
+  let step: Step = { ...(from && { ended: from }) }
+  while (step.ended) {
+    const parent = parentOf(tree, step.ended.node)
+    if (!parent) break
+    step = stepUp(tree, parent, step.ended, know, seen)
+  }
+  return step
+}
+
+type Step = { readonly start?: TreeNode; readonly ended?: Ended; readonly unsure?: TreeNode }
+
+function endedLeaf(tree: Tree, leaf: number, know: Knowledge): Ended | undefined {
+  const end = know(leaf)
+  if (end !== 'succeeded' && end !== 'failed') return undefined
+  return { node: leafNode(tree, leaf), outcome: outcomeOf(end, leaf) }
+}
+
+function outcomeOf(end: End, failure: number): Outcome {
+  return end === 'succeeded' ? { end } : { end, failure }
+}
+
+function stepUp(tree: Tree, parent: TreeNode, ended: Ended, know: Knowledge, seen: Set<number>): Step {
+  switch (parent.kind) {
+    case 'chain': {
+      const next = ended.outcome.end === 'succeeded' ? parent.children[ended.node.position + 1] : undefined
+      return next === undefined ? { ended: { ...ended, node: parent } } : { start: nodeAt(tree, next) }
+    }
+    case 'chord':
+      return stepUpChord(tree, parent, ended, know)
+    default:
+      // Of the many members of a group that ended at once the first one asks for all.
+      if (seen.has(parent.number)) return {}
+      seen.add(parent.number)
+      return endOfNode(tree, parent, know)
+  }
+}
+
+function stepUpChord(tree: Tree, chord: TreeNode, { node, outcome }: Ended, know: Knowledge): Step {
+  const [group = -1, then = -1, onError] = chord.children
+  if (node.role === 'then') return { ended: { node: chord, outcome } }
+  if (node.role === 'members' && outcome.end === 'succeeded') return { start: nodeAt(tree, then) }
+  if (node.role === 'members' && onError !== undefined) return { start: nodeAt(tree, onError) }
+  if (node.role === 'members') return { ended: { node: chord, outcome } }
+  // Its error callback has ended: what it failed by is in its group.
+  const { ended, unsure } = endOfNode(tree, nodeAt(tree, group), know)
+  return { ...(unsure && { unsure }), ...(ended && { ended: { ...ended, node: chord } }) }
+}
+
+function endOfNode(tree: Tree, node: TreeNode, know: Knowledge): Step {
+  const standings = standingsOf(tree, know, node)
+  const standing = standings[node.number]
+  if (standing === RUNNING) return {}
+  if (!isKnown(node, know)) return { unsure: node }
+  const failure = standing === FAILED ? firstFailure(tree, standings, node) : -1
+  return { ended: { node, outcome: outcomeOf(standing === FAILED ? 'failed' : 'succeeded', failure) } }
+}

@@ -1,0 +1,74 @@
+import type { Json } from '../json.ts'
+import type { Shape } from './shape.ts'
+import { growTree, type Tree } from './tree.ts'
+
+/** What is kept of a canvas beside its head and its tasks' own publish bodies. The same for all of its life. */
+export type Layout = {
+  readonly tree: Tree
+  /** The type of each leaf's task. */
+  readonly types: readonly string[]
+  /** The first leaf of each page of publish bodies. */
+  readonly pages: readonly number[]
+}
+
+type Stored = {
+  readonly shape: Shape
+  readonly names: readonly string[]
+  /** Which of the names, leaf by leaf: so many letters each, and how often in a row. `a3b` is the first thrice, then the second. */
+  readonly types: string
+  readonly pages: readonly number[]
+}
+
+export function storedLayout(shape: Shape, types: readonly string[], pages: readonly number[]): Json {
+  const names = [...new Set(types)]
+  const width = widthOf(names)
+  const words = new Map(names.map((name, number) => [name, lettersOf(number, width)]))
+  const runs: Array<{ word: string; count: number }> = []
+  for (const type of types) {
+    const word = words.get(type) ?? ''
+    const last = runs.at(-1)
+    if (last?.word === word) last.count += 1
+    else runs.push({ word, count: 1 })
+  }
+  const text = runs.map(({ word, count }) => (count === 1 ? word : `${word}${count}`)).join('')
+  const stored: Stored = { shape, names, types: text, pages }
+  return stored as unknown as Json
+}
+
+export function layoutFrom(json: Json): Layout {
+  const { shape, names, types: text, pages } = json as unknown as Stored
+  const width = widthOf(names)
+  const run = new RegExp(`([a-z]{${width}})(\\d*)`, 'g')
+  const types = [...text.matchAll(run)].flatMap(([, word = '', count]) =>
+    new Array<string>(Number(count || 1)).fill(names[numberOf(word)] ?? ''),
+  )
+  return { tree: growTree(shape), types, pages }
+}
+
+const LETTERS = 26
+const FIRST_LETTER = 'a'.charCodeAt(0)
+
+/** Letters that tell so many names apart. */
+function widthOf(names: readonly string[]): number {
+  let width = 1
+  while (LETTERS ** width < names.length) width += 1
+  return width
+}
+
+function lettersOf(number: number, width: number): string {
+  let text = ''
+  for (let rest = number; text.length < width; rest = Math.floor(rest / LETTERS)) {
+    text = String.fromCharCode(FIRST_LETTER + (rest % LETTERS)) + text
+  }
+  return text
+}
+
+function numberOf(letters: string): number {
+  return [...letters].reduce((sum, letter) => sum * LETTERS + letter.charCodeAt(0) - FIRST_LETTER, 0)
+}
+
+/** The page on which a leaf's publish body is. */
+export function pageOf({ pages }: Layout, leaf: number): number {
+  const after = pages.findIndex(first => first > leaf)
+  return after < 0 ? pages.length - 1 : after - 1
+}

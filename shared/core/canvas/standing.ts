@@ -1,0 +1,111 @@
+import { nodeAt, type Tree, type TreeNode } from './tree.ts'
+
+/** How a member, or a part of a canvas, has ended. */
+export type End = 'succeeded' | 'failed'
+
+/** What is known of a leaf: its end, that it has none yet, or nothing. */
+export type Knowledge = (leaf: number) => End | 'open' | 'unknown'
+
+/** How a node may stand, as bits: where all is known, one of them alone. */
+export const RUNNING = 1
+export const SUCCEEDED = 2
+export const FAILED = 4
+const ENDED = SUCCEEDED | FAILED
+
+const BITS = {
+  open: RUNNING,
+  succeeded: SUCCEEDED,
+  failed: FAILED,
+  unknown: RUNNING | SUCCEEDED | FAILED,
+} as const
+
+/** How each node of `tree` may stand, by its number. */
+export type Standings = Uint8Array
+
+/**
+ * How `top` and each node below it may stand; the rest of the answer is empty. A chain stops at its first failure; a group has ended when all its
+ * members have, and failed when one has; a chord whose group failed has failed once its error callback, if any, ended.
+ */
+export function standingsOf(tree: Tree, know: Knowledge, top: TreeNode = nodeAt(tree, 0)): Standings {
+  const standings = new Uint8Array(tree.nodes.length)
+  let leaf = top.leaves.to
+  // Each node has a smaller number than those below it, so that backwards all below is known.
+  for (let number = top.end - 1; number >= top.number; number--) {
+    const node = nodeAt(tree, number)
+    if (node.kind === 'leaf') leaf--
+    standings[number] = node.kind === 'leaf' ? BITS[know(leaf)] : standingOf(node, standings)
+  }
+  return standings
+}
+
+function standingOf({ kind, children }: TreeNode, standings: Standings): number {
+  const below = (index: number) => standings[children[index] ?? -1] ?? 0
+  switch (kind) {
+    case 'chain':
+      return chainStanding(children, standings)
+    case 'chord':
+      return chordStanding(below(0), below(1), below(2))
+    default:
+      return groupStanding(children, standings)
+  }
+}
+
+function chainStanding(children: readonly number[], standings: Standings): number {
+  let met = 0
+  for (const child of children) {
+    const standing = standings[child] ?? 0
+    met |= standing & ~SUCCEEDED
+    if ((standing & SUCCEEDED) === 0) return met
+  }
+  return met | SUCCEEDED
+}
+
+function groupStanding(children: readonly number[], standings: Standings): number {
+  let met = 0
+  let common = RUNNING | SUCCEEDED | FAILED
+  let mayEnd = true
+  for (const child of children) {
+    const standing = standings[child] ?? 0
+    met |= standing
+    common &= standing
+    if ((standing & ENDED) === 0) mayEnd = false
+  }
+  if (!mayEnd) return RUNNING
+  return (met & (RUNNING | FAILED)) | (common & SUCCEEDED)
+}
+
+/** `onError` is 0 where the chord has none. */
+function chordStanding(group: number, then: number, onError: number): number {
+  let standing = group & RUNNING
+  if (group & SUCCEEDED) standing |= then
+  if (group & FAILED) standing |= onError === 0 ? FAILED : onError & RUNNING
+  if (group & FAILED && onError & ENDED) standing |= FAILED
+  return standing
+}
+
+/** The first failed leaf of a node that has failed, in member order. */
+export function firstFailure(tree: Tree, standings: Standings, node: TreeNode): number {
+  let at = node
+  while (at.kind !== 'leaf') {
+    // The error callback of a chord is never why it failed.
+    const candidates = at.kind === 'chord' ? at.children.slice(0, 2) : at.children
+    const failed = candidates.find(child => standings[child] === FAILED)
+    if (failed === undefined) throw new RangeError(`node ${at.number} of a canvas has not failed`)
+    at = nodeAt(tree, failed)
+  }
+  return at.leaves.from
+}
+
+/** Whether the end of every leaf below `node`, or that it has none, is known. */
+export function isKnown(node: TreeNode, know: Knowledge): boolean {
+  for (let leaf = node.leaves.from; leaf < node.leaves.to; leaf++) if (know(leaf) === 'unknown') return false
+  return true
+}
+
+/** The leaves that start when `node` does. */
+export function firstLeaves(tree: Tree, node: TreeNode): number[] {
+  if (node.kind === 'leaf') return [node.leaves.from]
+  if (node.kind === 'group') return node.children.flatMap(child => firstLeaves(tree, nodeAt(tree, child)))
+  const [first = -1] = node.children
+  return firstLeaves(tree, nodeAt(tree, first))
+}

@@ -1,0 +1,92 @@
+import { bodyOf } from '../body.ts'
+import { type BodyWrite, type Change, type Decision, refuse, revise } from '../change.ts'
+import { finished } from '../finished.ts'
+import type { Json } from '../json.ts'
+import { DEFAULT_OPTIONS } from '../options.ts'
+import { indexed } from '../place.ts'
+import { create, newborn, type Publication } from '../publish.ts'
+import type { Task, TaskError } from '../task.ts'
+import { CANVAS_TYPE, type CanvasState } from './canvas.ts'
+import type { End } from './standing.ts'
+
+/** The changes of a canvas's own head, and of members that are not published yet. */
+
+/** Bodies of a canvas are kept so long, and renewed long before while it is open. */
+export const CANVAS_BODY_MS = 60 * 86_400_000
+
+export type NewCanvas = Pick<Publication, 'key' | 'born' | 'shard' | 'traceparent'> &
+  Omit<CanvasState, 'tree' | 'started'> & {
+    readonly layout: Json
+    /** Publish bodies of its leaves, page by page. */
+    readonly pages: readonly Json[]
+  }
+
+export const canvasRef = {
+  layout: (born: string) => `tree#${born}`,
+  page: (born: string, page: number) => `leaves#${born}#${page}`,
+}
+
+/** Brings a canvas into being where none is, or over the remains of one that is gone. */
+export function createCanvas(canvas: NewCanvas, remains: Task | undefined, now: number): Change {
+  const { layout, pages, leaves, sendConcurrency, ...name } = canvas
+  const publication: Publication = {
+    ...name,
+    type: CANVAS_TYPE,
+    kind: 'canvas',
+    ordering: 'arrival',
+    dueAt: now,
+    priority: 0,
+    options: DEFAULT_OPTIONS,
+  }
+  const expiresAt = now + CANVAS_BODY_MS
+  const { body, writes } = bodyOf(layout, canvasRef.layout(canvas.born), expiresAt)
+  const pageWrites: BodyWrite[] = pages.map((value, page) => ({
+    ref: canvasRef.page(canvas.born, page),
+    value,
+    expiresAt,
+  }))
+  const state: CanvasState = {
+    tree: body,
+    leaves,
+    started: false,
+    ...(sendConcurrency !== undefined && { sendConcurrency }),
+  }
+  const change = create(publication, remains, now)
+  return {
+    ...change,
+    after: { ...change.after, canvas: state },
+    bodies: [...change.bodies, ...writes, ...pageWrites],
+  }
+}
+
+/** The leaves that need not wait for others have been published. */
+export function noteStarted(task: Task, now: number): Decision<'nothing-to-note'> {
+  if (task.state !== 'open' || !task.canvas || task.canvas.started) return refuse('nothing-to-note')
+  return revise(task, { ...task, operation: 'patch', canvas: { ...task.canvas, started: true } }, now)
+}
+
+/** A sign of life of who is seeing to the canvas, so that nobody else begins to. */
+export function noteProgress(task: Task, now: number): Decision<'nothing-to-note'> {
+  if (task.state !== 'open' && !task.owes) return refuse('nothing-to-note')
+  return revise(task, { ...task, operation: 'patch' }, now)
+}
+
+export function endCanvas(
+  task: Task,
+  outcome: { readonly end: End; readonly error?: TaskError },
+  now: number,
+): Decision<'finished'> {
+  if (task.state !== 'open') return refuse('finished')
+  const operation = outcome.end === 'succeeded' ? 'succeed' : 'fail'
+  return revise(task, finished({ ...task, operation }, outcome.end, now, outcome.error), now)
+}
+
+/** A member of a cancelled canvas that was never published: written as cancelled, so that nobody publishes it any more. */
+export function createCancelled(
+  publication: Publication,
+  now: number,
+): { readonly ok: true; readonly change: Change } {
+  const { task } = newborn(publication, { revision: 1, fence: 0, operation: 'cancel' }, now)
+  const after = indexed(finished(task, 'cancelled', now), now)
+  return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies: [] } }
+}

@@ -1,0 +1,128 @@
+import type { Shape } from './shape.ts'
+
+/**
+ * What a node is to its parent: a member of a chain or group, or the group, the callback or the error callback of a
+ * chord. A chord's group is a node of its own, so that it has a value.
+ */
+type Role = 'root' | 'item' | 'members' | 'then' | 'onError'
+
+export type TreeNode = {
+  readonly kind: 'leaf' | 'chain' | 'group' | 'chord'
+  readonly number: number
+  /** Number of the node above; -1 at the root. */
+  readonly parent: number
+  readonly role: Role
+  /** Position among the parent's children. */
+  readonly position: number
+  /** Numbers of the nodes right below. Of a chord: its group, its callback, and its error callback if it has one. */
+  readonly children: readonly number[]
+  /** The nodes below have the numbers between its own and this one. */
+  readonly end: number
+  /** Leaves at or below it, by their own numbers: from `from` up to, but without `to`. */
+  readonly leaves: { readonly from: number; readonly to: number }
+}
+
+/**
+ * A canvas as numbered nodes, each before those below it; leaves have a second number among themselves, in the order of
+ * the body (a chord's group, then its callback, then its error callback).
+ */
+export type Tree = {
+  readonly nodes: readonly TreeNode[]
+  /** The node of each leaf. */
+  readonly leafNodes: readonly number[]
+}
+
+type Growing = { readonly nodes: TreeNode[]; readonly leafNodes: number[] }
+type Seat = { readonly parent: number; readonly role: Role; readonly position: number }
+
+export function growTree(shape: Shape): Tree {
+  const tree: Growing = { nodes: [], leafNodes: [] }
+  for (const single of singles([shape])) grow(tree, single, { parent: -1, role: 'root', position: 0 })
+  return tree
+}
+
+/** Adds a node and all below it; answers its number. As deep as canvases nest, which is bounded. */
+function grow(tree: Growing, shape: Single, seat: Seat): number {
+  if (shape === 1) return branch(tree, 'leaf', seat, () => [])
+  if ('chain' in shape) return branch(tree, 'chain', seat, own => items(tree, shape.chain, own))
+  if ('group' in shape) return branch(tree, 'group', seat, own => items(tree, shape.group, own))
+  const [members, ...callbacks] = shape.chord
+  return branch(tree, 'chord', seat, parent => {
+    const group = grow(tree, { group: members }, { parent, role: 'members', position: 0 })
+    const rest = callbacks.flatMap(singlesOf).map((callback, index) => {
+      const role = index === 0 ? 'then' : 'onError'
+      return grow(tree, callback, { parent, role, position: index + 1 })
+    })
+    return [group, ...rest]
+  })
+}
+
+function branch(
+  { nodes, leafNodes }: Growing,
+  kind: TreeNode['kind'],
+  seat: Seat,
+  growChildren: (own: number) => number[],
+): number {
+  const number = nodes.length
+  const from = leafNodes.length
+  const node = { kind, number, ...seat, children: [], end: number + 1, leaves: { from, to: from } }
+  nodes.push(node)
+  if (kind === 'leaf') leafNodes.push(number)
+  const children = growChildren(number)
+  nodes[number] = { ...node, children, end: nodes.length, leaves: { from, to: leafNodes.length } }
+  return number
+}
+
+function items(tree: Growing, siblings: readonly Shape[], parent: number): number[] {
+  const numbers: number[] = []
+  for (const single of singles(siblings)) {
+    numbers.push(grow(tree, single, { parent, role: 'item', position: numbers.length }))
+  }
+  return numbers
+}
+
+type Single = 1 | Extract<Shape, { chain: unknown } | { group: unknown } | { chord: unknown }>
+
+function singlesOf(shape: Shape): Single[] {
+  return [...singles([shape])]
+}
+
+/** Each sibling by itself: runs of equal ones written out. */
+function* singles(shapes: readonly Shape[]): Generator<Single> {
+  for (const shape of shapes) {
+    if (typeof shape === 'number') for (let n = 0; n < shape; n++) yield 1
+    else if (!('times' in shape)) yield shape
+    else for (let n = 0; n < shape.times; n++) yield shape.of
+  }
+}
+
+export function nodeAt({ nodes }: Tree, number: number): TreeNode {
+  const node = nodes[number]
+  if (!node) throw new RangeError(`a canvas of ${nodes.length} nodes has no node ${number}`)
+  return node
+}
+
+export function leafNode(tree: Tree, leaf: number): TreeNode {
+  return nodeAt(tree, tree.leafNodes[leaf] ?? -1)
+}
+
+export function parentOf(tree: Tree, node: TreeNode): TreeNode | undefined {
+  return node.parent < 0 ? undefined : nodeAt(tree, node.parent)
+}
+
+/** Where in the body a leaf stands: `chain.0`, `chord.group.3`, `chain.1.chord.then`. */
+export function pathOf(tree: Tree, leaf: number): string {
+  const parts: string[] = []
+  let node = leafNode(tree, leaf)
+  for (let parent = parentOf(tree, node); parent; parent = parentOf(tree, node)) {
+    parts.push(stepInto(parent, node))
+    node = parent
+  }
+  return parts.reverse().join('.')
+}
+
+function stepInto(parent: TreeNode, { role, position }: TreeNode): string {
+  if (role === 'members') return 'chord.group'
+  if (role === 'then' || role === 'onError') return `chord.${role}`
+  return parent.role === 'members' ? String(position) : `${parent.kind}.${position}`
+}

@@ -1,0 +1,23 @@
+import type { Task } from '../task.ts'
+import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
+
+/** A step as people see it: those that have not begun are pending. */
+export type DescribedStep = ActionRecord & {
+  readonly name: string
+  readonly state: StepState
+  readonly record?: StepRecord
+}
+
+export function describeSteps({ definition, steps }: FlowState): DescribedStep[] {
+  return definition.steps.map(({ name }, index) => {
+    const record = steps[index]
+    return record
+      ? { name, state: record.state, ...record.do, record }
+      : { name, state: 'pending', attempts: 0 }
+  })
+}
+
+/** Whether an undo has failed for good: a person has to decide. */
+export function needsAttention({ flow, state }: Task): boolean {
+  return state === 'failed' && Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
+}

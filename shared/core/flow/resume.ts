@@ -1,0 +1,107 @@
+import { type Decision, refuse, revise } from '../change.ts'
+import type { Task } from '../task.ts'
+import { failureOf, openNext, undoFrom } from './end-piece.ts'
+import type { FlowState, StepRecord } from './flow.ts'
+import { openStep } from './open-piece.ts'
+
+/** What a person does about a flow that has failed. */
+export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
+
+/**
+ * `undone`: steps before the failed one were undone already; `no-failed-undo`: there is none to retry or skip; `owes`: the
+ * callbacks of its end are still to be published, and would be lost.
+ */
+export type ResumeRefusal = 'not-a-flow' | 'not-failed' | 'undone' | 'no-failed-undo' | 'owes'
+
+/**
+ * Takes a failed flow up again, with a fresh budget, under the same birth: the retried `do` or `undo` is the same piece of
+ * work. `retry-do` does the failed step again, `continue` counts it as done by a person; both only while what was done
+ * before it still stands. `retry-undo` tries the failed undo again, `skip-undo` counts it as done by a person.
+ */
+export function resume(task: Task, action: ResumeAction, now: number): Decision<ResumeRefusal> {
+  const { flow } = task
+  if (!flow) return refuse('not-a-flow')
+  if (task.state !== 'failed') return refuse('not-failed')
+  if (task.owes) return refuse('owes')
+  const draft = reopened(task, flow, now)
+  switch (action) {
+    case 'retry-do':
+    case 'continue':
+      if (!stands(flow)) return refuse('undone')
+      return revise(task, action === 'continue' ? continued(draft, flow, now) : redone(draft, flow, now), now)
+    case 'retry-undo':
+    case 'skip-undo': {
+      const at = failedUndo(flow)
+      if (at === undefined) return refuse('no-failed-undo')
+      return revise(
+        task,
+        action === 'retry-undo' ? undoneAgain(draft, at, now) : skipped(draft, at, now),
+        now,
+      )
+    }
+  }
+}
+
+/** The step whose undo has failed for good. */
+function failedUndo({ steps }: FlowState): number | undefined {
+  const found = Object.entries(steps).find(([, { state }]) => state === 'undo-failed')
+  return found && Number(found[0])
+}
+
+/** Whether every step before the one that failed is still done. */
+function stands({ steps, cursor }: FlowState): boolean {
+  return [...Array(cursor).keys()].every(at => steps[at]?.state === 'succeeded')
+}
+
+/** A flow that is taken up again is due at once, and its deadline begins anew. */
+function reopened(task: Task, flow: FlowState, now: number): Task {
+  const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
+  const { deadlineMs } = flow
+  const limit = deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs }
+  return { ...rest, state: 'open', operation: 'resume', dueAt: now, flow: { ...flow, ...limit } }
+}
+
+function redone(draft: Task, { cursor, steps }: FlowState, now: number): Task {
+  return openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
+}
+
+function continued(draft: Task, { cursor, steps }: FlowState, now: number): Task {
+  const failed = steps[cursor]
+  const { error: _error, ...done } = failed?.do ?? { attempts: 0 }
+  const record: StepRecord = {
+    state: 'succeeded',
+    do: { ...done, startedAt: done.startedAt ?? now, endedAt: now },
+  }
+  return openNext(forward(draft, { ...steps, [cursor]: record }), cursor, now)
+}
+
+function undoneAgain(draft: Task, at: number, now: number): Task {
+  const { flow } = draft
+  if (!flow) return draft
+  const state = at === flow.cursor ? 'failed' : 'succeeded'
+  const { undo: _failed, ...record } = flow.steps[at] ?? { do: { attempts: 0 } }
+  return openStep(withRecords(draft, { ...flow.steps, [at]: { ...record, state } }), at, 'undo', now)
+}
+
+function skipped(draft: Task, at: number, now: number): Task {
+  const record = draft.flow?.steps[at]
+  if (!record) return draft
+  const left = withRecords(draft, { ...draft.flow?.steps, [at]: { ...record, state: 'skipped' } })
+  return undoFrom(left, at - 1, now, failureOf(left.flow))
+}
+
+/** A cancelled flow that goes on is cancelled no more. */
+function forward(task: Task, steps: FlowState['steps']): Task {
+  const draft = withRecords(task, steps)
+  if (!draft.flow) return draft
+  const { cancelling: _cancelling, ...flow } = draft.flow
+  return { ...draft, flow }
+}
+
+function withRecords(task: Task, steps: FlowState['steps']): Task {
+  return task.flow ? { ...task, flow: { ...task.flow, steps } } : task
+}
+
+function withoutStep(steps: FlowState['steps'], at: number): FlowState['steps'] {
+  return Object.fromEntries(Object.entries(steps).filter(([index]) => Number(index) !== at))
+}

@@ -1,0 +1,15 @@
+import { type Body, type EndedRun, successes, type Task } from './task.ts'
+
+/** The success whose result is the task's, of the present piece. */
+export function lastSuccess(task: Task): EndedRun | undefined {
+  return successes(task)
+    .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
+    .at(-1)
+}
+
+/** What the task has come to: the result of its last success, and of a flow that of its last step. */
+export function resultOf(task: Task): Body | undefined {
+  const { flow } = task
+  if (!flow) return lastSuccess(task)?.result
+  return task.state === 'succeeded' ? flow.steps[flow.definition.steps.length - 1]?.result : undefined
+}

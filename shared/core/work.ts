@@ -1,0 +1,42 @@
+import type { StepAction } from './flow/flow.ts'
+import { hash32 } from './hash.ts'
+import type { Ordering, Task, TaskKind } from './task.ts'
+
+/** Who works on a task now: which type's queue or ready place it goes to, and in which order. */
+export type Work = {
+  readonly type: string
+  readonly kind: TaskKind
+  readonly ordering: Ordering
+  readonly shard: number
+}
+
+/** The type that serves the present piece of a task: of a flow that of its step, else its own. */
+export function workOf(task: Task): Work {
+  const action = actionOf(task)
+  if (!action) return task
+  const { type, kind, ordering, shards } = action
+  return { type, kind, ordering, shard: hash32(task.id) % shards }
+}
+
+/** What a flow works on now; undefined for all other tasks. */
+export function actionOf({ flow }: Task): StepAction | undefined {
+  return flow?.definition.steps[flow.at]?.[flow.direction]
+}
+
+/** Names the present piece of a task that has several: its stage, or a flow's step as `reserve` or `undo reserve`. */
+export function pieceOf({ flow, stage }: Task): string | undefined {
+  const step = flow?.definition.steps[flow.at]
+  if (!step) return stage
+  return flow?.direction === 'undo' ? `undo ${step.name}` : step.name
+}
+
+/** Since when the present piece could be worked on: its due time, or the end of the step before it. */
+export function openSince({ dueAt, flow }: Task): number {
+  const ends = Object.values(flow?.steps ?? {}).flatMap(step => [step.do.endedAt ?? 0, step.undo?.endedAt ?? 0])
+  return Math.max(dueAt, ...ends)
+}
+
+/** Whether what was decided on one of them is about the piece that the other is at. */
+export function isSamePiece(one: Task, other: Task): boolean {
+  return one.born === other.born && pieceOf(one) === pieceOf(other)
+}

@@ -1,0 +1,101 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { BatonError } from '../core/errors.ts'
+import type { PartialOptions } from '../core/options.ts'
+import type { Ordering } from '../core/task.ts'
+import type { TypeConfiguration } from '../core/task-type.ts'
+import type { Next, Release } from '../signals.ts'
+import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
+import { runStages, type StagedOutput, type StageHandlers } from './stages.ts'
+import type { TaskContext } from './task-context.ts'
+import { refuseTypeName } from './type-name.ts'
+
+/** A type, its defaults and its handler. `Input` is what publishers give, `Parsed` what the handler gets. */
+export type TaskDefinition<Input = unknown, Output = unknown, Parsed = unknown> = {
+  readonly kind: 'baton-task'
+  readonly type: string
+  readonly config: TypeConfiguration
+  readonly input?: StandardSchemaV1<Input, Parsed>
+  /** Of a task with stages: their names, the first one first. */
+  readonly stages?: readonly string[]
+  run(input: Parsed, context: TaskContext): Returned<Output>
+  /** A task of this type with this input, to be a member of a canvas or to be published as it is. */
+  with(...given: WithArguments<Input>): Signature<Output>
+}
+
+type Returned<Output> = Promise<Output | Release | Next> | Output | Release | Next
+
+type Definition<Schema extends StandardSchemaV1> = PartialOptions & {
+  readonly priority?: number
+  readonly ordering?: Ordering
+  readonly shards?: number
+  /** Any Standard Schema (zod, valibot, arktype …). Input that does not fit fails the task without a retry. */
+  readonly input?: Schema
+}
+
+type RunDefinition<Schema extends StandardSchemaV1, Output> = Definition<Schema> & {
+  run(input: StandardSchemaV1.InferOutput<Schema>, context: TaskContext): Returned<Output>
+  readonly stages?: never
+}
+
+type StagedDefinition<Schema extends StandardSchemaV1, Names extends string, Stages> = Definition<Schema> & {
+  /** A handler for each stage; the first one begins, and each moves the task on by `return ctx.next('…')`. */
+  readonly stages: Stages & StageHandlers<Names, Schema>
+  readonly run?: never
+}
+
+/** Either form, as it comes from callers that no compiler has checked. */
+type AnyForm = Definition<StandardSchemaV1> & {
+  readonly run?: Handler
+  readonly stages?: Readonly<Record<string, Handler>>
+}
+
+type Handler = (input: never, context: TaskContext) => unknown
+
+type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
+  StandardSchemaV1.InferInput<Schema>,
+  Output,
+  StandardSchemaV1.InferOutput<Schema>
+>
+
+/**
+ * Defines a task type: its handler, or one for each of its stages, its typed input and its defaults in one value, which
+ * the client and the infrastructure read too.
+ *
+ * @throws BatonError `invalid` when the type's name is not 1–100 of letters, digits, dot, underscore, hyphen; when there
+ * is not exactly one of `run` and `stages`; when `stages` is empty.
+ */
+export function defineTask<Schema extends StandardSchemaV1, Output>(
+  type: string,
+  definition: RunDefinition<Schema, Output>,
+): Defined<Schema, Output>
+export function defineTask<Schema extends StandardSchemaV1, Names extends string, Stages>(
+  type: string,
+  definition: StagedDefinition<Schema, Names, Stages>,
+): Defined<Schema, StagedOutput<Stages>>
+export function defineTask(type: string, definition: AnyForm): TaskDefinition {
+  refuseTypeName(type)
+  const { input, run, stages, ordering, shards, ...defaults } = definition
+  return {
+    kind: 'baton-task',
+    type,
+    config: {
+      kind: 'handler',
+      defaults,
+      ...(ordering !== undefined && { ordering }),
+      ...(shards !== undefined && { shards }),
+    },
+    ...(input && { input }),
+    ...(stages && { stages: Object.keys(stages) }),
+    run: handlerOf(type, run, stages) as TaskDefinition['run'],
+    with: (given?: unknown, options?: SignatureOptions) => signatureOf(type, given, options),
+  }
+}
+
+function handlerOf(type: string, run: AnyForm['run'], stages: AnyForm['stages']): Handler {
+  if (run && !stages) return run
+  if (stages && !run) return runStages(type, stages)
+  throw new BatonError(
+    'invalid',
+    `${type}: give either 'run' or 'stages', ${run ? 'not both' : 'one of them'}`,
+  )
+}

@@ -1,0 +1,20 @@
+import { BatonError } from '../core/errors.ts'
+import type { Flow } from './define-flow.ts'
+import type { TaskDefinition } from './define-task.ts'
+
+/**
+ * The tasks among `definitions` and those of the flows' steps, each once, however many name it.
+ *
+ * @throws BatonError `invalid` when two different definitions have one type: only one of them could be served.
+ */
+export function distinctTasks(definitions: ReadonlyArray<TaskDefinition | Flow>): TaskDefinition[] {
+  const tasks = new Set(definitions.flatMap(one => (one.kind === 'baton-flow' ? one.tasks : [one])))
+  const byType = new Map<string, TaskDefinition>()
+  for (const task of tasks) {
+    if (byType.has(task.type)) {
+      throw new BatonError('invalid', `two definitions of the type '${task.type}'; give each type once`)
+    }
+    byType.set(task.type, task)
+  }
+  return [...tasks]
+}

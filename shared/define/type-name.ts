@@ -1,0 +1,18 @@
+import { CANVAS_TYPE } from '../core/canvas/canvas.ts'
+import { BatonError } from '../core/errors.ts'
+import { MAX_TYPE_LENGTH } from '../core/limits.ts'
+
+const PATTERN = new RegExp(`^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`)
+
+/** @throws BatonError `invalid` when `type` is not 1–100 of letters, digits, dot, underscore, hyphen, or is reserved. */
+export function refuseTypeName(type: string): void {
+  if (!PATTERN.test(type)) {
+    throw new BatonError(
+      'invalid',
+      `'${type}' is no task type: give 1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`,
+    )
+  }
+  if (type === CANVAS_TYPE) {
+    throw new BatonError('invalid', `'${type}' is no task type: the name belongs to canvases`)
+  }
+}

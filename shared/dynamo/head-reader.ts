@@ -1,0 +1,61 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { BatonError } from '../core/errors.ts'
+import type { FlowDefinition } from '../core/flow/flow.ts'
+import type { Task } from '../core/task.ts'
+import { type AttributeValue, plainItem } from './attribute-values.ts'
+import { getDefinition, putDefinition } from './definition-requests.ts'
+import { definitionNameIn, isHeadImage, taskFromItem } from './items.ts'
+import { answerOf, conditional } from './sending.ts'
+import { bodyFromItem } from './side-items.ts'
+import type { Item } from './stored-form.ts'
+
+/** A process that meets more flows than this forgets them all and reads on. */
+const MOST_KNOWN = 1_000
+
+/** Heads read with what they only name. A definition never changes under its name, so each is read once per process. */
+export type HeadReader = {
+  task(item: Item): Promise<Task>
+  /** The task in a record of the table's stream; undefined when the record is about another kind of item. */
+  taskInImage(image: Readonly<Record<string, AttributeValue>>): Promise<Task | undefined>
+  /** Stores the definition, unless it is there. */
+  keep(definition: FlowDefinition): Promise<void>
+}
+
+/** Every method throws BatonError `newer-schema` for an item that newer code has written. */
+export function createHeadReader(documents: DynamoDBDocumentClient, table: string): HeadReader {
+  const known = new Map<string, Promise<FlowDefinition>>()
+  const remember = (name: string, definition: Promise<FlowDefinition>) => {
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.set(name, definition)
+    definition.catch(() => known.delete(name))
+    return definition
+  }
+  const definitionOf = (name: string) => known.get(name) ?? remember(name, read(documents, table, name))
+  const task = async (item: Item) => {
+    const name = definitionNameIn(item)
+    return taskFromItem(item, name === undefined ? undefined : await definitionOf(name))
+  }
+  return {
+    task,
+    taskInImage: async image => (isHeadImage(image) ? task(plainItem(image)) : undefined),
+    keep: async definition => {
+      const { name } = definition
+      await (known.get(name) ?? remember(name, write(documents, table, definition)))
+    },
+  }
+}
+
+async function read(documents: DynamoDBDocumentClient, table: string, name: string): Promise<FlowDefinition> {
+  const { Item } = await answerOf(documents.send(new GetCommand(getDefinition(table, name))))
+  if (!Item) throw new BatonError('invalid', `the steps ${name} of a flow are not stored in this table`)
+  return bodyFromItem(Item) as unknown as FlowDefinition
+}
+
+async function write(
+  documents: DynamoDBDocumentClient,
+  table: string,
+  definition: FlowDefinition,
+): Promise<FlowDefinition> {
+  await conditional(documents.send(new PutCommand(putDefinition(table, definition))))
+  return definition
+}

@@ -1,0 +1,119 @@
+import type { CanvasState, Member } from '../core/canvas/canvas.ts'
+import type { HandOn, Previous } from '../core/previous.ts'
+import type { Callbacks, Task } from '../core/task.ts'
+import { defined } from './defined.ts'
+import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
+
+/** Where a task comes from and what follows it, in a head: what was handed on, its stage, its canvas, its callbacks. */
+export type OriginValues = {
+  readonly prev?: PreviousValue
+  readonly fixed?: true
+  readonly stage?: string
+  readonly calls?: CallbacksValue
+  readonly owes?: true
+  readonly parent?: string
+  readonly member?: MemberValue
+  readonly canvas?: CanvasValue
+}
+
+export function originOf(task: Task) {
+  const { previous, callbacks, member, canvas } = task
+  return {
+    prev: previous && previousValue(previous),
+    fixed: task.immutable,
+    stage: task.stage,
+    calls: callbacks && callbacksValue(callbacks),
+    owes: task.owes,
+    parent: task.parentId,
+    member: member && memberValue(member),
+    canvas: canvas && canvasValue(canvas),
+  }
+}
+
+export function originFrom(head: OriginValues) {
+  return {
+    previous: head.prev && previousFrom(head.prev),
+    immutable: head.fixed,
+    stage: head.stage,
+    callbacks: head.calls && callbacksFrom(head.calls),
+    owes: head.owes,
+    parentId: head.parent,
+    member: head.member && memberFrom(head.member),
+    canvas: head.canvas && canvasFrom(head.canvas),
+  }
+}
+
+type PreviousValue = {
+  readonly how: HandOn
+  readonly body?: BodyValue
+  readonly of?: string
+  readonly ref?: string
+  readonly bytes?: number
+  readonly born?: string
+  readonly node?: number
+}
+
+function previousValue(previous: Previous): PreviousValue {
+  const how = previous.handOn
+  switch (previous.kind) {
+    case 'body':
+      return { how, body: bodyValue(previous.body) }
+    case 'result':
+      return { how, of: previous.taskId, ref: previous.ref, bytes: previous.bytes }
+    case 'node':
+      return { how, of: previous.canvasId, born: previous.born, node: previous.node }
+  }
+}
+
+function previousFrom(value: PreviousValue): Previous {
+  const { how: handOn, body, of = '', ref, bytes = 0, born = '', node = 0 } = value
+  if (body !== undefined) return { kind: 'body', handOn, body: bodyFrom(body) }
+  if (ref !== undefined) return { kind: 'result', handOn, taskId: of, ref, bytes }
+  return { kind: 'node', handOn, canvasId: of, born, node }
+}
+
+type CallbacksValue = { readonly body: BodyValue; readonly ok?: number; readonly bad?: number }
+
+function callbacksValue({ body, onSuccess, onError }: Callbacks): CallbacksValue {
+  return defined({ body: bodyValue(body), ok: onSuccess || undefined, bad: onError || undefined })
+}
+
+function callbacksFrom({ body, ok = 0, bad = 0 }: CallbacksValue): Callbacks {
+  return { body: bodyFrom(body), onSuccess: ok, onError: bad }
+}
+
+/** A member's birth of the canvas begins its own key, but a restart may not rely on keys. */
+type MemberValue = {
+  readonly of: string
+  readonly born: string
+  readonly leaf: number
+  readonly first?: Member['first']
+}
+
+function memberValue({ canvasId, born, leaf, first }: Member): MemberValue {
+  return defined({ of: canvasId, born, leaf, first })
+}
+
+function memberFrom({ of, born, leaf, first }: MemberValue): Member {
+  return defined({ canvasId: of, born, leaf, first })
+}
+
+type CanvasValue = {
+  readonly tree: BodyValue
+  readonly leaves: number
+  readonly send?: number
+  readonly started?: true
+}
+
+function canvasValue({ tree, leaves, sendConcurrency, started }: CanvasState): CanvasValue {
+  return defined({
+    tree: bodyValue(tree),
+    leaves,
+    send: sendConcurrency,
+    started: started ? (true as const) : undefined,
+  })
+}
+
+function canvasFrom({ tree, leaves, send, started }: CanvasValue): CanvasState {
+  return defined({ tree: bodyFrom(tree), leaves, sendConcurrency: send, started: started ?? false })
+}

@@ -1,0 +1,103 @@
+import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
+import { memberEnd } from '../../core/canvas/member-end.ts'
+import type { End } from '../../core/canvas/standing.ts'
+import { noteStarted } from '../../core/canvas/transitions.ts'
+import { splitTaskId, type Task } from '../../core/task.ts'
+import type { CanvasLook } from '../../ports.ts'
+import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
+import { cancelMembers } from './cancel-members.ts'
+import { settleEnds } from './count-ends.ts'
+import { endCanvasBy } from './end-canvas.ts'
+import { goOn } from './go-on.ts'
+import { allEnds } from './known-ends.ts'
+import { type Canvas, loadCanvas, memberId } from './load-canvas.ts'
+import { startLeaves } from './start-leaves.ts'
+
+const PAGE = 100
+
+/**
+ * Sees to a canvas: publishes who may start and has not, counts who has ended and was not counted, cancels the members of
+ * a cancelled one. What is not done at `stopAt` goes on in a message of its own. A look at a birth that is gone, or at a
+ * canvas that needs nothing, does nothing.
+ */
+export async function driveCanvas(system: System, look: CanvasLook, stopAt: number): Promise<void> {
+  const head = await system.tasks.head(look.id)
+  const canvas = await canvasToDrive(system, look, head)
+  if (!head || !canvas) return
+  if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
+  if (head.canvas?.started && look.from === 0) return
+  const left = await repairLeaves(system, canvas, head, { from: look.from, stopAt })
+  if (left !== undefined) return goOn(system, canvas, left)
+  await transact(system, head, current =>
+    current?.born === look.born ? noteStarted(current, system.clock.now()) : NOTHING,
+  )
+}
+
+const NOTHING = { ok: false, reason: 'nothing-to-note' } as const
+
+async function canvasToDrive(
+  system: System,
+  { id, born }: CanvasLook,
+  head: Task | undefined,
+): Promise<Canvas | undefined> {
+  const key = splitTaskId(id)?.key
+  const isOwed = head?.state === 'open' || head?.owes
+  if (key === undefined || head?.born !== born || !isOwed) return undefined
+  return loadCanvas(system, { canvasId: key, born }, head)
+}
+
+export type Stretch = {
+  readonly from: number
+  readonly stopAt: number
+  /** How many leaves are looked at, at most. */
+  readonly budget?: number
+}
+
+/**
+ * Goes through the leaves that may have started and are not counted as ended, from `from` on: publishes those that are
+ * not there, counts those that have ended. Answers the leaf to go on from when the time or the budget ran out.
+ */
+export async function repairLeaves(
+  system: System,
+  canvas: Canvas,
+  head: Task,
+  { from, stopAt, budget = Number.POSITIVE_INFINITY }: Stretch,
+): Promise<number | undefined> {
+  const known = await allEnds(system, canvas)
+  const evaluation = evaluate(canvas.tree, known.endOf)
+  if (evaluation.status !== 'running') {
+    await endCanvasBy(system, canvas, head, outcomeOf(evaluation))
+    return undefined
+  }
+  const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
+    leaf => leaf >= from && evaluation.reach(leaf) === 'ready' && known.endOf(leaf) === undefined,
+  )
+  for (let done = 0; done < leaves.length; done += PAGE) {
+    if (done >= budget || system.clock.now() >= stopAt) return leaves[done]
+    await repairPage(system, canvas, head, leaves.slice(done, done + PAGE))
+  }
+  return undefined
+}
+
+function outcomeOf({ status, failure = 0 }: Evaluation) {
+  return status === 'failed' ? { end: status, failure } : ({ end: 'succeeded' } as const)
+}
+
+async function repairPage(
+  system: System,
+  canvas: Canvas,
+  head: Task,
+  leaves: readonly number[],
+): Promise<void> {
+  const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
+  const byId = new Map(heads.map(task => [task.id, task]))
+  const missing = leaves.filter(leaf => !byId.has(memberId(canvas, leaf)))
+  const refused = await startLeaves(system, canvas, head, missing)
+  const ends = new Map<number, End>(refused.map(leaf => [leaf, 'failed']))
+  for (const task of heads) {
+    const ended = memberEnd(task)
+    if (ended?.member.born === canvas.born) ends.set(ended.member.leaf, ended.end)
+  }
+  if (ends.size > 0) await settleEnds(system, canvas, ends)
+}

@@ -1,0 +1,63 @@
+import { soleLeaf } from '../../core/canvas/node-value.ts'
+import { type Source, sourceOf } from '../../core/canvas/source.ts'
+import { firstFailure, standingsOf } from '../../core/canvas/standing.ts'
+import { nodeAt } from '../../core/canvas/tree.ts'
+import type { Json } from '../../core/json.ts'
+import type { HandedOn } from '../../core/publish.ts'
+import { resultOf } from '../../core/result.ts'
+import type { System } from '../system.ts'
+import { learnEnds, noEndsKnown } from './known-ends.ts'
+import { type Canvas, memberId } from './load-canvas.ts'
+import { memberError } from './member-error.ts'
+
+/** What is handed on to leaves that start together: read once for all that get the same. */
+export function handingOn(system: System, canvas: Canvas): (leaf: number) => Promise<HandedOn | undefined> {
+  const read = new Map<string, Promise<HandedOn | undefined>>()
+  return leaf => {
+    const source = sourceOf(canvas.tree, leaf)
+    if (source.kind === 'none') return Promise.resolve(undefined)
+    const name = `${source.kind} ${source.node}`
+    const known = read.get(name)
+    if (known) return known
+    const fresh = handedOn(system, canvas, source)
+    read.set(name, fresh)
+    return fresh
+  }
+}
+
+async function handedOn(
+  system: System,
+  canvas: Canvas,
+  source: Exclude<Source, { kind: 'none' }>,
+): Promise<HandedOn> {
+  if (source.kind === 'error') {
+    const value = await firstError(system, canvas, source.node)
+    return { kind: 'value', handOn: 'prepend', value: value as unknown as Json }
+  }
+  const { node, handOn } = source
+  const leaf = soleLeaf(canvas.tree, nodeAt(canvas.tree, node))
+  if (leaf !== undefined) return resultOfLeaf(system, canvas, leaf, handOn)
+  return { kind: 'node', handOn, canvasId: canvas.canvasId, born: canvas.born, node }
+}
+
+async function resultOfLeaf(
+  { tasks }: System,
+  canvas: Canvas,
+  leaf: number,
+  handOn: HandedOn['handOn'],
+): Promise<HandedOn> {
+  const taskId = memberId(canvas, leaf)
+  const head = await tasks.head(taskId)
+  const result = head && head.state !== 'removed' ? resultOf(head) : undefined
+  if (!result) return { kind: 'value', handOn, value: null }
+  if ('inline' in result) return { kind: 'value', handOn, value: result.inline }
+  return { kind: 'result', handOn, taskId, ref: result.ref, bytes: result.bytes }
+}
+
+async function firstError(system: System, canvas: Canvas, number: number) {
+  const node = nodeAt(canvas.tree, number)
+  const known = noEndsKnown(canvas)
+  await learnEnds(system, canvas, known, [node.leaves])
+  const standings = standingsOf(canvas.tree, known.know, node)
+  return memberError(system, canvas, firstFailure(canvas.tree, standings, node))
+}

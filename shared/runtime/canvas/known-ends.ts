@@ -1,0 +1,59 @@
+import { CHUNK_LEAVES, chunksOf } from '../../core/canvas/chunks.ts'
+import type { End, Knowledge } from '../../core/canvas/standing.ts'
+import type { CanvasEnds } from '../../ports.ts'
+import type { System } from '../system.ts'
+import type { Canvas } from './load-canvas.ts'
+
+const NAMES = ['unknown', 'open', 'succeeded', 'failed'] as const
+const OPEN = 1
+const SUCCEEDED = 2
+const FAILED = 3
+
+/** What is known of the ends of a canvas's members, chunk by chunk. */
+export type KnownEnds = {
+  readonly know: Knowledge
+  /** Undefined where a leaf has not ended, or nothing is known of it. */
+  endOf(leaf: number): End | undefined
+  learn(chunk: number, ends: CanvasEnds): void
+  hasChunk(chunk: number): boolean
+}
+
+export function noEndsKnown({ leaves }: Canvas): KnownEnds {
+  const states = new Uint8Array(leaves)
+  const chunks = new Set<number>()
+  const know: Knowledge = leaf => NAMES[states[leaf] ?? 0] ?? 'unknown'
+  return {
+    know,
+    endOf: leaf => {
+      const state = know(leaf)
+      return state === 'succeeded' || state === 'failed' ? state : undefined
+    },
+    learn: (chunk, { ok, bad }) => {
+      chunks.add(chunk)
+      const from = chunk * CHUNK_LEAVES
+      states.fill(OPEN, from, Math.min(leaves, from + CHUNK_LEAVES))
+      for (const leaf of bad) states[leaf] = FAILED
+      for (const leaf of ok) states[leaf] = SUCCEEDED
+    },
+    hasChunk: chunk => chunks.has(chunk),
+  }
+}
+
+/** Reads the ends of the leaves in these ranges, as far as they are not known yet. */
+export async function learnEnds(
+  { canvases }: Pick<System, 'canvases'>,
+  canvas: Canvas,
+  known: KnownEnds,
+  ranges: ReadonlyArray<{ readonly from: number; readonly to: number }>,
+): Promise<void> {
+  const chunks = [...new Set(ranges.flatMap(chunksOf))].filter(chunk => !known.hasChunk(chunk))
+  const read = await canvases.ends(canvas, chunks)
+  for (const [chunk, ends] of read) known.learn(chunk, ends)
+}
+
+/** All ends of a canvas's members. */
+export async function allEnds(system: Pick<System, 'canvases'>, canvas: Canvas): Promise<KnownEnds> {
+  const known = noEndsKnown(canvas)
+  await learnEnds(system, canvas, known, [{ from: 0, to: canvas.leaves }])
+  return known
+}

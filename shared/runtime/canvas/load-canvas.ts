@@ -1,0 +1,83 @@
+import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
+import { type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
+import { canvasRef } from '../../core/canvas/transitions.ts'
+import { BatonError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { type Task, taskId } from '../../core/task.ts'
+import type { CanvasName, TaskStore } from '../../ports.ts'
+import { bodyValue } from '../body-value.ts'
+import type { PublishRequest } from '../publication-of.ts'
+import type { System } from '../system.ts'
+import { createMemo, type Memo } from './memo.ts'
+
+/** What the leaf of a canvas is published as: what makes it a member is added then. */
+export type LeafRequest = Omit<
+  PublishRequest,
+  'key' | 'ifExists' | 'clean' | 'previous' | 'parentId' | 'member'
+>
+
+/** One birth of a canvas, without what changes of it. */
+export type Canvas = CanvasName & Layout & { readonly id: string; readonly leaves: number }
+
+/** Nodes and leaves of all the canvases that a process remembers: some 30 MB. */
+const MOST_NODES = 200_000
+const MOST_PAGES = 16
+
+type Known = { readonly canvases: Memo<Canvas>; readonly pages: Memo<readonly LeafRequest[]> }
+
+/** What never changes is read once a process, by the store that it is from. */
+const known = new WeakMap<TaskStore, Known>()
+
+function knownOf({ tasks }: Pick<System, 'tasks'>): Known {
+  const present = known.get(tasks)
+  if (present) return present
+  const fresh: Known = {
+    canvases: createMemo(MOST_NODES, ({ tree }) => tree.nodes.length),
+    pages: createMemo(MOST_PAGES, () => 1),
+  }
+  known.set(tasks, fresh)
+  return fresh
+}
+
+/** The canvas under this name; undefined when that birth of it is gone. `head` saves reading it. */
+export async function loadCanvas(
+  system: Pick<System, 'tasks'>,
+  { canvasId, born }: CanvasName,
+  head?: Task,
+): Promise<Canvas | undefined> {
+  const id = taskId(CANVAS_TYPE, canvasId)
+  return knownOf(system).canvases(`${id} ${born}`, async () => {
+    const current = head ?? (await system.tasks.head(id))
+    if (!current?.canvas || current.born !== born) return undefined
+    const layout = await bodyValue(system, id, current.canvas.tree)
+    if (layout === undefined) throw new BatonError('unavailable', `the tree of ${id} cannot be read`)
+    return { id, canvasId, born, leaves: current.canvas.leaves, ...layoutFrom(layout) }
+  })
+}
+
+export function memberId({ born, types }: Canvas, leaf: number): string {
+  return taskId(types[leaf] ?? '', memberKey(born, leaf))
+}
+
+export function memberKey(born: string, leaf: number): string {
+  return `${born}.${leaf}`
+}
+
+export async function leafRequest(
+  system: Pick<System, 'tasks'>,
+  canvas: Canvas,
+  leaf: number,
+): Promise<LeafRequest> {
+  const page = pageOf(canvas, leaf)
+  const requests = await pageAt(system, canvas, page)
+  const request = requests?.[leaf - (canvas.pages[page] ?? 0)]
+  if (!request) throw new BatonError('unavailable', `page ${page} of ${canvas.id} cannot be read`)
+  return request
+}
+
+function pageAt(system: Pick<System, 'tasks'>, { id, born }: Canvas, page: number) {
+  return knownOf(system).pages(`${id} ${born} ${page}`, async () => {
+    const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
+    return value as unknown as readonly LeafRequest[] | undefined
+  })
+}

@@ -1,0 +1,30 @@
+import type { Task, TaskError } from '../../core/task.ts'
+import { fullError } from '../settle-debts.ts'
+import type { System } from '../system.ts'
+import { type Canvas, memberId } from './load-canvas.ts'
+
+/** Why a member counts as failed. */
+export async function memberError(
+  system: Pick<System, 'tasks'>,
+  canvas: Canvas,
+  leaf: number,
+): Promise<{ readonly error: TaskError; readonly taskId: string }> {
+  const taskId = memberId(canvas, leaf)
+  const task = await system.tasks.head(taskId)
+  const told = task && toldBy(task)
+  return { taskId, error: task?.error && !told ? await fullError(system, task) : (told ?? gone(taskId)) }
+}
+
+/** Of a member that no run failed of: a reason in words; undefined when the task tells one itself. */
+export function toldBy({ id, state, error, member }: Task): TaskError | undefined {
+  if (state === 'removed') return { name: 'Removed', message: `${id} was removed` }
+  if (state === 'cancelled') return { name: 'Cancelled', message: `${id} was cancelled` }
+  if (error) return undefined
+  return member?.first === 'failed'
+    ? { name: 'StartedOver', message: `${id} had failed or was stopped before it was started over` }
+    : undefined
+}
+
+function gone(taskId: string): TaskError {
+  return { name: 'NotPublished', message: `${taskId} could not be published` }
+}

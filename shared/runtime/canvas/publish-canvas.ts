@@ -1,0 +1,163 @@
+import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
+import { evaluate } from '../../core/canvas/evaluate.ts'
+import { storedLayout } from '../../core/canvas/layout.ts'
+import { type Composition, takeApart } from '../../core/canvas/shape.ts'
+import { createCanvas, noteStarted } from '../../core/canvas/transitions.ts'
+import { growTree, pathOf, type Tree } from '../../core/canvas/tree.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
+import { hash32 } from '../../core/hash.ts'
+import { type Json, jsonBytes } from '../../core/json.ts'
+import { DEFAULT_SHARDS, MAX_BODY_BYTES, MAX_CANVAS_LEAVES, MAX_STARTED_AT_ONCE } from '../../core/limits.ts'
+import { isGone } from '../../core/publish.ts'
+import { type Task, taskId } from '../../core/task.ts'
+import { publicationOf } from '../publication-of.ts'
+import { sideBySide } from '../side-by-side.ts'
+import type { System } from '../system.ts'
+import { newTraceparent } from '../traceparent.ts'
+import { transact } from '../transact.ts'
+import { settleEnds } from './count-ends.ts'
+import { type Canvas, type LeafRequest, loadCanvas, memberId } from './load-canvas.ts'
+import { pagesOf } from './pages.ts'
+import { startLeaves, withTypesReadOnce } from './start-leaves.ts'
+
+export type CanvasRequest = {
+  /** Made up when left out. */
+  readonly key?: string
+  readonly composition: Composition<LeafRequest>
+  /** How many members are published at a time. */
+  readonly sendConcurrency?: number
+  readonly traceparent?: string
+}
+
+export type CanvasPublished =
+  | { readonly ok: true; readonly created: boolean; readonly canvas: Canvas }
+  | {
+      readonly ok: false
+      readonly reason: 'unknown-type'
+      readonly type: string
+      readonly path: string
+      readonly existing: readonly string[]
+    }
+  | {
+      readonly ok: false
+      readonly reason: 'invalid' | 'too-large'
+      readonly problems: readonly FieldProblem[]
+    }
+
+/**
+ * Publishes a canvas: stores it, and publishes the members that need not wait for others, or has the waker do so when
+ * there are many. A key that exists creates nothing, but goes on with what its publishing may have left undone.
+ */
+export async function publishCanvas(system: System, request: CanvasRequest): Promise<CanvasPublished> {
+  const { shape, leaves } = takeApart(request.composition)
+  const tree = growTree(shape)
+  const refusal = await refusalOf(withTypesReadOnce(system), tree, leaves)
+  if (refusal) return refusal
+  const pages = pagesOf(leaves)
+  const types = leaves.map(({ type }) => type)
+  const layout = storedLayout(
+    shape,
+    types,
+    pages.map(({ from }) => from),
+  )
+  if (jsonBytes(layout) > MAX_BODY_BYTES) return tooIrregular()
+  const content = {
+    layout,
+    pages: pages.map(({ requests }) => requests as unknown as Json),
+    leaves: leaves.length,
+  }
+  const { head, created } = await stored(system, request, content)
+  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+  if (!canvas) throw new BatonError('unavailable', `${head.id} vanished while it was published`)
+  await begin(system, canvas, head)
+  return { ok: true, created, canvas }
+}
+
+/** The ids of all its tasks, in the order of the body; undefined when there are too many to tell. */
+export function memberIds(canvas: Canvas): string[] | undefined {
+  if (canvas.leaves > MAX_STARTED_AT_ONCE) return undefined
+  return canvas.types.map((_type, leaf) => memberId(canvas, leaf))
+}
+
+type Refusal = Extract<CanvasPublished, { ok: false }>
+
+async function refusalOf(
+  system: System,
+  tree: Tree,
+  leaves: readonly LeafRequest[],
+): Promise<Refusal | undefined> {
+  if (leaves.length > MAX_CANVAS_LEAVES) {
+    const message = `has ${leaves.length} tasks; a canvas has at most ${MAX_CANVAS_LEAVES}`
+    return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
+  }
+  const typeOf = (name: string) => system.types.get(name)
+  const found = await sideBySide(leaves, 1, async (request, leaf) => {
+    const type = await typeOf(request.type)
+    if (!type) return { leaf, type: request.type }
+    const resolved = await publicationOf({ ...system, typeOf }, type, request)
+    return resolved.ok ? undefined : { leaf, problems: resolved.problems }
+  })
+  const refused = found.filter(one => one !== undefined)
+  const [unknown] = refused.filter(one => 'type' in one)
+  if (unknown?.type !== undefined) {
+    const existing = (await system.types.list()).map(({ type }) => type).sort()
+    const path = `${pathOf(tree, unknown.leaf)}.type`
+    return { ok: false, reason: 'unknown-type', type: unknown.type, path, existing }
+  }
+  const problems = refused.flatMap(({ leaf, problems = [] }) =>
+    problems.map(({ path, message }) => ({ path: `${pathOf(tree, leaf)}.${path}`, message })),
+  )
+  return problems.length > 0 ? { ok: false, reason: 'invalid', problems } : undefined
+}
+
+function tooIrregular(): Refusal {
+  const message =
+    'has too many different parts to be stored: put equal ones side by side, or publish several canvases'
+  return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
+}
+
+type Content = { readonly layout: Json; readonly pages: readonly Json[]; readonly leaves: number }
+
+async function stored(
+  system: System,
+  { key = system.chance.ulid(system.clock.now()), sendConcurrency, traceparent }: CanvasRequest,
+  content: Content,
+): Promise<{ head: Task; created: boolean }> {
+  const { clock, chance } = system
+  const id = taskId(CANVAS_TYPE, key)
+  const named = {
+    key,
+    shard: hash32(id) % DEFAULT_SHARDS,
+    traceparent: traceparent ?? newTraceparent(chance),
+    ...(sendConcurrency !== undefined && { sendConcurrency }),
+  }
+  // Its pages may be long: a look before costs a repetition one read instead of them.
+  const { decision, task } = await transact(system, await system.tasks.head(id), current => {
+    const now = clock.now()
+    if (current && !isGone(current, now)) return { ok: false as const }
+    return {
+      ok: true as const,
+      change: createCanvas({ ...content, ...named, born: chance.ulid(now) }, current, now),
+    }
+  })
+  if (!task) throw new BatonError('unavailable', `${id} vanished while it was published`)
+  return { head: task, created: decision.ok }
+}
+
+/** What fails here the planner's look goes on with: the canvas is there. */
+async function begin(system: System, canvas: Canvas, head: Task): Promise<void> {
+  if (head.state !== 'open' || head.canvas?.started || canvas.leaves > MAX_STARTED_AT_ONCE) return
+  try {
+    const { reach } = evaluate(canvas.tree, () => undefined)
+    const first = canvas.types.map((_type, leaf) => leaf).filter(leaf => reach(leaf) === 'ready')
+    const refused = await startLeaves(system, canvas, head, first)
+    if (refused.length > 0) await settleEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
+    await transact(system, head, current =>
+      current?.born === canvas.born
+        ? noteStarted(current, system.clock.now())
+        : { ok: false as const, reason: 'nothing-to-note' as const },
+    )
+  } catch (error) {
+    system.log.warn('a canvas was not begun with; the waker goes on', { canvasId: canvas.id, error })
+  }
+}

@@ -1,0 +1,61 @@
+import type { Task } from '../../core/task.ts'
+import { type PublishOutcome, publish } from '../publish.ts'
+import { sideBySide } from '../side-by-side.ts'
+import type { System } from '../system.ts'
+import { handingOn } from './handed-on.ts'
+import { type Canvas, leafRequest, memberKey } from './load-canvas.ts'
+
+const SEND_CONCURRENCY = 25
+
+/**
+ * Publishes leaves that may start; those that are published already stay as they are. `head` is the canvas's, read
+ * strongly just before: only an open one starts anything. Answers the leaves that will never run: refused for what they
+ * are, since their type has changed, or somebody else has published a task under their key.
+ *
+ * @throws BatonError when the store does not answer.
+ */
+export async function startLeaves(
+  system: System,
+  canvas: Canvas,
+  head: Task,
+  leaves: readonly number[],
+): Promise<number[]> {
+  const handed = handingOn(system, canvas)
+  const most = head.canvas?.sendConcurrency ?? SEND_CONCURRENCY
+  const reading = withTypesReadOnce(system)
+  const outcomes = await sideBySide(leaves, most, async leaf => {
+    const request = await leafRequest(system, canvas, leaf)
+    const previous = request.immutable ? undefined : await handed(leaf)
+    return publish(reading, {
+      ...(head.traceparent !== undefined && { traceparent: head.traceparent }),
+      ...request,
+      key: memberKey(canvas.born, leaf),
+      member: { canvasId: canvas.canvasId, born: canvas.born, leaf },
+      ...(previous && { previous }),
+    })
+  })
+  return leaves.filter((leaf, index) => isRefused(system, canvas, leaf, outcomes[index]))
+}
+
+/** The system, for one batch: each type is read once, however many members are of it. */
+export function withTypesReadOnce(system: System): System {
+  const read = new Map<string, ReturnType<System['types']['get']>>()
+  const get = (name: string) => {
+    const known = read.get(name) ?? system.types.get(name)
+    read.set(name, known)
+    return known
+  }
+  return { ...system, types: { ...system.types, get } }
+}
+
+function isRefused(
+  system: System,
+  { id, born }: Canvas,
+  leaf: number,
+  outcome: PublishOutcome | undefined,
+): boolean {
+  if (!outcome || (outcome.ok && outcome.task.member?.born === born)) return false
+  if (!outcome.ok && outcome.reason === 'error') throw outcome.error
+  system.log.error('a member of a canvas cannot be published', { canvasId: id, leaf, outcome })
+  return true
+}

@@ -1,0 +1,105 @@
+import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
+import { chunksOf } from '../../core/canvas/chunks.ts'
+import { driveAt } from '../../core/canvas/drive-at.ts'
+import { CANVAS_BODY_MS, canvasRef, noteProgress } from '../../core/canvas/transitions.ts'
+import { DEFAULT_SHARDS } from '../../core/limits.ts'
+import { viewPartition } from '../../core/place.ts'
+import type { Task } from '../../core/task.ts'
+import type { IndexEntry } from '../../ports.ts'
+import { sideBySide } from '../side-by-side.ts'
+import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
+import { repairLeaves, type Stretch } from './drive-canvas.ts'
+import { lookAtRest } from './go-on.ts'
+import { type Canvas, loadCanvas } from './load-canvas.ts'
+
+/** Canvases per shard that one round looks at; members of all of them, shared among them, and of each at least. */
+const CANVASES = 50
+const MEMBERS = 2_000
+const LEAST_MEMBERS = 20
+const CANVASES_AT_ONCE = 4
+/** What nobody has seen to for so long has lost its message. */
+const GRACE_MS = 40_000
+/** A round comes every minute and shares its time with the types. */
+const MOST_MS = 15_000
+const RENEW_AFTER_MS = 10 * 86_400_000
+const CURSOR_LIFE_MS = 7 * 86_400_000
+
+/**
+ * One round of the safety net for canvases: those whose beginning, or whose cancelling, was left undone get their message
+ * anew; of the others some members are looked at, from anywhere on, so that one whose end was not counted, or that was
+ * not published, is found within some rounds however large the canvas is.
+ */
+export async function sweepCanvases(system: System): Promise<{ looked: number; failed: number }> {
+  const shards = Array.from({ length: DEFAULT_SHARDS }, (_, shard) => shard)
+  const pages = await sideBySide(shards, DEFAULT_SHARDS, shard => nextOpen(system, shard))
+  const stopAt = system.clock.now() + MOST_MS
+  const heads = pages.flat()
+  const budget = Math.max(LEAST_MEMBERS, Math.floor(MEMBERS / heads.length))
+  const outcomes = await sideBySide(heads, CANVASES_AT_ONCE, async head => {
+    try {
+      await sweepCanvas(system, head, { stopAt, budget })
+      return 0
+    } catch (error) {
+      system.log.warn('a canvas was not swept', { canvasId: head.id, error })
+      return 1
+    }
+  })
+  return { looked: outcomes.length, failed: outcomes.reduce<number>((sum, one) => sum + one, 0) }
+}
+
+async function sweepCanvas(
+  system: System,
+  seen: Task,
+  limits: Pick<Stretch, 'stopAt' | 'budget'> & { readonly budget: number },
+): Promise<void> {
+  const now = system.clock.now()
+  if (driveAt(seen, now) !== undefined) {
+    if (seen.updatedAt <= now - GRACE_MS) await lookAtRest(system, seen, 0)
+    return
+  }
+  const head = await system.tasks.head(seen.id)
+  if (head?.state !== 'open' || head.born !== seen.born) return
+  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+  if (!canvas) return
+  if (head.updatedAt <= now - RENEW_AFTER_MS) await renew(system, canvas, head)
+  const isSmall = canvas.leaves <= limits.budget
+  const from = isSmall ? 0 : Math.floor(system.chance.fraction() * canvas.leaves)
+  const left = await repairLeaves(system, canvas, head, { from, ...limits })
+  const hasRoom = left === undefined && from > 0
+  if (hasRoom) await repairLeaves(system, canvas, head, { from: 0, ...limits })
+}
+
+/** A page of the open canvases of a shard, from where the last round stopped. */
+async function nextOpen(system: System, shard: number): Promise<Task[]> {
+  const name = `sweep#canvas#${shard}`
+  const after = (await system.records.get(name)) as IndexEntry | null | undefined
+  const partition = viewPartition(CANVAS_TYPE, 'open', shard)
+  const page = await system.tasks.page({ index: 'view', partition, limit: CANVASES, ...(after && { after }) })
+  const last = page.more ? page.entries.at(-1) : undefined
+  if (last?.id !== after?.id) {
+    const position = last ? { id: last.id, sort: last.sort } : null
+    await system.records.put(name, position, system.clock.now() + CURSOR_LIFE_MS)
+  }
+  const heads = await system.tasks.heads(page.entries.map(({ id }) => id))
+  return heads.filter(({ state, owes }) => state === 'open' || owes)
+}
+
+/** What an open canvas is kept in must outlive it. */
+async function renew(system: System, canvas: Canvas, head: Task): Promise<void> {
+  const expiresAt = system.clock.now() + CANVAS_BODY_MS
+  const refs = [
+    canvasRef.layout(canvas.born),
+    ...canvas.pages.map((_from, page) => canvasRef.page(canvas.born, page)),
+  ]
+  await sideBySide(refs, CANVASES_AT_ONCE, ref => system.tasks.renewBody(canvas.id, ref, expiresAt))
+  const chunks = chunksOf({ from: 0, to: canvas.leaves })
+  await sideBySide(chunks, CANVASES_AT_ONCE, chunk =>
+    system.canvases.addEnds(canvas, chunk, { ok: [], bad: [] }, expiresAt),
+  )
+  await transact(system, head, current =>
+    current?.born === canvas.born
+      ? noteProgress(current, system.clock.now())
+      : { ok: false as const, reason: 'nothing-to-note' as const },
+  )
+}

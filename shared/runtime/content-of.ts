@@ -1,0 +1,64 @@
+import type { StepAction } from '../core/flow/flow.ts'
+import { effectiveInput } from '../core/hand-on.ts'
+import type { Json } from '../core/json.ts'
+import type { Task } from '../core/task.ts'
+import { actionOf } from '../core/work.ts'
+import { bodyValue } from './body-value.ts'
+import { previousOf } from './canvas/previous-of.ts'
+import type { System } from './system.ts'
+
+/** What a worker is given to work on. */
+export type Content = {
+  /** With what was handed on; of a flow what its step is given. */
+  readonly input?: Json
+  /** Of a flow: its input, and the result of each step that was done, under the step's name. */
+  readonly params?: Readonly<Record<string, Json>>
+  /** What the task before handed on. */
+  readonly previous?: Json
+}
+
+/** @throws BodyGone when something of it is no longer stored. */
+export async function contentOf(system: Pick<System, 'tasks'>, task: Task): Promise<Content> {
+  const [stored, previous] = await Promise.all([
+    task.input && present(await bodyValue(system, task.id, task.input), `the input of ${task.id}`),
+    task.previous && present(await previousOf(system, task), `what was handed on to ${task.id}`),
+  ])
+  const action = actionOf(task)
+  if (action) return stepContent(system, task, action, stored, previous)
+  const input =
+    task.previous && previous !== undefined ? effectiveInput(stored, previous, task.previous.handOn) : stored
+  return { ...(input !== undefined && { input }), ...(previous !== undefined && { previous }) }
+}
+
+/** Something that a task cannot be worked on without has expired. */
+export class BodyGone extends Error {
+  override readonly name = 'InputExpired'
+}
+
+function present(value: Json | undefined, what: string): Json {
+  if (value === undefined) throw new BodyGone(`${what} is no longer stored`)
+  return value
+}
+
+async function stepContent(
+  system: Pick<System, 'tasks'>,
+  task: Task,
+  action: StepAction,
+  stored: Json | undefined,
+  previous: Json | undefined,
+): Promise<Content> {
+  const params = { ...(stored as Record<string, Json> | undefined), ...(await resultsOf(system, task)) }
+  return { input: action.input ?? params, params, ...(previous !== undefined && { previous }) }
+}
+
+async function resultsOf(system: Pick<System, 'tasks'>, { id, flow }: Task): Promise<Record<string, Json>> {
+  const results = await Promise.all(
+    (flow?.definition.steps ?? []).map(async ({ name }, index) => {
+      const result = flow?.steps[index]?.result
+      return result
+        ? [[name, present(await bodyValue(system, id, result), `the result of ${name} of ${id}`)] as const]
+        : []
+    }),
+  )
+  return Object.fromEntries(results.flat())
+}

@@ -1,0 +1,46 @@
+import type { CallbackBody } from '../client/api-types.ts'
+import type { PartialOptions } from '../core/options.ts'
+import type { PublishRequest } from './publication-of.ts'
+
+/** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
+export function requestOfBody(body: CallbackBody): PublishRequest {
+  const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent } = body
+  return {
+    type,
+    options: optionsIn(body),
+    ...given({ key, input, userId, tags, delayMs, priority, stage, traceparent }),
+    ...given({ dueAt: timeOf(body.dueAt) }),
+    ...(immutable && { immutable }),
+    ...given({ onSuccess: body.onSuccess?.map(requestOfBody), onError: body.onError?.map(requestOfBody) }),
+  }
+}
+
+/** The options among the fields of a body. */
+export function optionsIn(body: PartialOptions): PartialOptions {
+  const { concurrency, workerIds, minWorkerVersion, heartbeatMs, leaseMs } = body
+  const { timeoutMs, deadlineMs, retentionMs, retry } = body
+  return given({
+    concurrency,
+    workerIds,
+    minWorkerVersion,
+    heartbeatMs,
+    leaseMs,
+    timeoutMs,
+    deadlineMs,
+    retentionMs,
+    retry,
+  })
+}
+
+type Given<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
+
+/** Those that are not undefined. */
+export function given<Members extends object>(members: Members): Given<Members> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, member]) => member !== undefined),
+  ) as Given<Members>
+}
+
+export function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text)
+}

@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../../shared/client/client.ts'
+import { chain, chord, group } from '../../shared/define/canvases.ts'
+import { defineFlow } from '../../shared/define/define-flow.ts'
+import { defineTask } from '../../shared/define/define-task.ts'
+import { anApi } from '../support/an-api.ts'
+
+const resize = defineTask('resize', {
+  input: z.object({ url: z.string() }),
+  run: async ({ url }) => ({ bytes: url.length }),
+})
+const montage = defineTask('montage', { run: () => 'montage' })
+const order = defineFlow('order', {
+  input: z.object({ url: z.string() }),
+  steps: [{ name: 'resize', do: resize }],
+})
+
+let requests: Array<{ readonly call: string; readonly body: unknown }>
+let answers: unknown[]
+const client = createClient({
+  url: 'http://baton.test',
+  fetch: async request => {
+    const body = request.body ? await request.json() : undefined
+    requests.push({ call: `${request.method} ${request.url.slice('http://baton.test'.length)}`, body })
+    return Response.json(answers.shift() ?? {})
+  },
+})
+beforeEach(() => {
+  requests = []
+  answers = []
+})
+
+describe('a flow', () => {
+  test('is published as a task of its type', async () => {
+    await client.publish(order, { url: 'a' }, { key: 'o1' })
+    await client.publish<typeof order>('order', { url: 'b' })
+
+    expect(requests).toEqual([
+      { call: 'POST /v1/tasks', body: { type: 'order', input: { url: 'a' }, key: 'o1' } },
+      { call: 'POST /v1/tasks', body: { type: 'order', input: { url: 'b' } } },
+    ])
+  })
+
+  test('has the result of its last step, waited for while it undoes its steps, too', async () => {
+    answers.push(
+      { id: 'order:o1', status: 'compensating' },
+      { id: 'order:o1', status: 'succeeded', result: 1 },
+    )
+
+    const result = await client.result(order, 'order:o1')
+
+    expectTypeOf(result).toEqualTypeOf<{ bytes: number }>()
+    expect(result).toBe(1)
+  })
+})
+
+describe('a canvas', () => {
+  test('is published as the data it is', async () => {
+    const images = [resize.with({ url: 'a' }), resize.with({ url: 'b' })]
+    answers.push({ id: 'c1', created: true, taskIds: ['resize:1', 'resize:2', 'montage:3'] })
+
+    const published = await client.publish(chord(images, montage), { key: 'c1', sendConcurrency: 5 })
+
+    expect(published).toMatchObject({ id: 'c1', created: true })
+    expect(published.taskIds).toHaveLength(3)
+    expect(requests).toEqual([
+      {
+        call: 'POST /v1/canvases',
+        body: {
+          key: 'c1',
+          sendConcurrency: 5,
+          chord: { group: images, then: { type: 'montage' } },
+        },
+      },
+    ])
+  })
+
+  test.each([
+    ['chain', chain(montage)],
+    ['group', group([montage])],
+  ])('that is a %s needs no options', async (name, canvas) => {
+    await client.publish(canvas)
+
+    expect(requests).toEqual([{ call: 'POST /v1/canvases', body: { [name]: [{ type: 'montage' }] } }])
+  })
+
+  test('has a result, typed by the canvas', async () => {
+    const canvas = group([montage, order.with({ url: 'b' })])
+    answers.push({ id: 'c/1', status: 'running' }, { id: 'c/1', status: 'succeeded', result: [1, 2] })
+
+    const result = await client.canvasResult(canvas, 'c/1')
+
+    expectTypeOf(result).toEqualTypeOf<[string, { bytes: number }]>()
+    expect(result).toEqual([1, 2])
+    expect(requests[1]?.call).toBe('GET /v1/canvases/c%2F1?limit=1')
+  })
+
+  test('that nobody has at hand has one, too', async () => {
+    answers.push({ id: 'c1', status: 'succeeded', result: 7 })
+
+    const result = await client.canvasResult(undefined, 'c1')
+
+    expectTypeOf(result).toEqualTypeOf<unknown>()
+    expect(result).toBe(7)
+  })
+
+  test.each([
+    ['failed', { name: 'Odd', message: 'no' }, 'c1 has failed: Odd: no'],
+    ['cancelled', undefined, 'c1 has cancelled'],
+  ])('that has %s has none', async (status, error, detail) => {
+    answers.push({ id: 'c1', status, error })
+
+    await expect(client.canvasResult(undefined, 'c1')).rejects.toMatchObject({ problem: { detail } })
+  })
+})
+
+test('The API takes canvases as they are made', async () => {
+  const api = await anApi()
+  const real = createClient({ url: 'http://baton.test', fetch: async request => api.app.request(request) })
+  const resizing = group([resize.with({ url: 'a' }, { immutable: true }), resize.with({ url: 'b' })])
+  const canvas = chain(resizing, chord([resize.with({ url: 'c' })], resize.with({ url: 'd' })))
+
+  const { id, created, taskIds } = await real.publish(canvas, { key: 'album', userId: 'u1' })
+
+  expect({ id, created }).toEqual({ id: 'canvas:album', created: true })
+  expect(taskIds).toHaveLength(4)
+  expect((await real.canvas(id)).status).toBe('running')
+  expect((await real.cancelCanvas(id)).status).toBe('cancelled')
+})
+
+test('A signature is published as a task', async () => {
+  await client.publish(resize.with({ url: 'a' }, { priority: 1 }))
+
+  expect(requests).toEqual([
+    { call: 'POST /v1/tasks', body: { type: 'resize', input: { url: 'a' }, priority: 1 } },
+  ])
+})
+
+test('What fits neither does not compile', () => {
+  const wrong = () => {
+    // @ts-expect-error `url` is missing
+    void client.publish(order, {})
+    // @ts-expect-error canvases have no priority
+    void client.publish(group([montage]), { priority: 1 })
+    // @ts-expect-error the result is a list of texts
+    void client.canvasResult(group([montage]), 'c1').then(result => result[0] satisfies number)
+  }
+
+  expect(wrong).toBeTypeOf('function')
+})

@@ -1,0 +1,72 @@
+import type { End } from '../../../shared/core/canvas/standing.ts'
+import type { Canvas } from './a-canvas.ts'
+
+/** What the specification says of canvases, word by word and slowly: the model that the tree is held against. */
+
+export type Model =
+  | { kind: 'leaf'; leaf: number }
+  | { kind: 'chain' | 'group'; members: Model[] }
+  | { kind: 'chord'; group: Model; callback: Model; onError?: Model }
+
+export function modelOf(canvas: Canvas, next = { leaf: 0 }): Model {
+  if ('leaf' in canvas) return { kind: 'leaf', leaf: next.leaf++ }
+  if ('chain' in canvas) return { kind: 'chain', members: canvas.chain.map(one => modelOf(one, next)) }
+  if ('group' in canvas) return { kind: 'group', members: canvas.group.map(one => modelOf(one, next)) }
+  const { group, then, onError } = canvas.chord
+  return {
+    kind: 'chord',
+    group: modelOf({ group }, next),
+    callback: modelOf(then, next),
+    ...(onError && { onError: modelOf(onError, next) }),
+  }
+}
+
+type Ends = (leaf: number) => End | undefined
+type Stand = { status: 'running' | End; failure?: number; started: number[] }
+
+const RUNNING: Stand = { status: 'running', started: [] }
+
+/** How a part of a canvas that has been started stands. */
+export function stand(model: Model, ends: Ends): Stand {
+  switch (model.kind) {
+    case 'leaf': {
+      const end = ends(model.leaf)
+      const failure = end === 'failed' ? { failure: model.leaf } : {}
+      return { status: end ?? 'running', started: [model.leaf], ...failure }
+    }
+    case 'chain':
+      return standOfChain(model.members, ends)
+    case 'group': {
+      const members = model.members.map(member => stand(member, ends))
+      const started = members.flatMap(member => member.started)
+      if (members.some(({ status }) => status === 'running')) return { status: 'running', started }
+      const failed = members.find(({ status }) => status === 'failed')
+      return failed ? { ...failed, started } : { status: 'succeeded', started }
+    }
+    case 'chord':
+      return standOfChord(model, ends)
+  }
+}
+
+function standOfChain(members: readonly Model[], ends: Ends): Stand {
+  const started: number[] = []
+  for (const member of members) {
+    const one = stand(member, ends)
+    started.push(...one.started)
+    if (one.status !== 'succeeded') return { ...one, started }
+  }
+  return { status: 'succeeded', started }
+}
+
+function standOfChord({ group, callback, onError }: Extract<Model, { kind: 'chord' }>, ends: Ends): Stand {
+  const members = stand(group, ends)
+  if (members.status === 'running') return members
+  if (members.status === 'succeeded') {
+    const after = stand(callback, ends)
+    return { ...after, started: [...members.started, ...after.started] }
+  }
+  if (!onError) return members
+  const after = stand(onError, ends)
+  const started = [...members.started, ...after.started]
+  return after.status === 'running' ? { ...RUNNING, started } : { ...members, started }
+}

@@ -1,0 +1,102 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { chain, chord, group, type ResultOf } from '../../shared/define/canvases.ts'
+import { defineFlow } from '../../shared/define/define-flow.ts'
+import { defineTask } from '../../shared/define/define-task.ts'
+
+const resize = defineTask('resize', {
+  input: z.object({ url: z.string() }),
+  run: async ({ url }) => ({ bytes: url.length }),
+})
+const add = defineTask('add', { input: z.tuple([z.number(), z.number()]), run: ([a, b]) => a + b })
+const montage = defineTask('montage', { run: () => 'montage' })
+const order = defineFlow('order', {
+  input: z.object({ sku: z.string() }),
+  steps: [{ name: 'add', do: add, input: [1, 2] }],
+})
+
+describe('a signature', () => {
+  test('is a publish body: a type, its input and options', () => {
+    expect(resize.with({ url: 'a' }, { priority: 2, tags: { of: 'album' } })).toEqual({
+      type: 'resize',
+      input: { url: 'a' },
+      priority: 2,
+      tags: { of: 'album' },
+    })
+    expect(montage.with()).toEqual({ type: 'montage' })
+    expect(order.with({ sku: 'a' })).toEqual({ type: 'order', input: { sku: 'a' } })
+  })
+})
+
+describe('a canvas', () => {
+  test('is data, as the API takes it', () => {
+    const canvas = chain(
+      resize.with({ url: 'a' }),
+      group([add.with([1]), chord([add.with([1, 2])], montage, { onError: montage.with() })]),
+    )
+
+    expect(JSON.parse(JSON.stringify(canvas))).toEqual({
+      chain: [
+        { type: 'resize', input: { url: 'a' } },
+        {
+          group: [
+            { type: 'add', input: [1] },
+            {
+              chord: {
+                group: [{ type: 'add', input: [1, 2] }],
+                then: { type: 'montage' },
+                onError: { type: 'montage' },
+              },
+            },
+          ],
+        },
+      ],
+    })
+  })
+
+  test('of one list is that of the same members', () => {
+    expect(chain([montage, montage])).toEqual(chain(montage, montage))
+  })
+
+  test.each([
+    ['chain', () => chain()],
+    ['chain', () => chain([])],
+    ['group', () => group([])],
+    ["chord's group", () => chord([], montage)],
+  ])('that is an empty %s is refused', (what, make) => {
+    expect(make).toThrow(`a ${what} is empty; give at least one member`)
+  })
+})
+
+test('A canvas is typed by what it comes to', () => {
+  const added = chain(montage, add.with([4]))
+  const both = group([resize.with({ url: '' }), added, order.with({ sku: 'a' })])
+  const many = group([1, 2].map(n => add.with([n, n])))
+  const joined = chord([both, many], montage)
+
+  expectTypeOf<ResultOf<typeof added>>().toEqualTypeOf<number>()
+  expectTypeOf<ResultOf<typeof both>>().toEqualTypeOf<[{ bytes: number }, number, number]>()
+  expectTypeOf<ResultOf<typeof many>>().toEqualTypeOf<number[]>()
+  expectTypeOf<ResultOf<typeof joined>>().toEqualTypeOf<string>()
+})
+
+test('Arguments that are handed on may be left out, and no others', () => {
+  const inputs = [add.with([]), add.with([1]), add.with([1, 2])].map(({ input }) => input)
+  const wrong = () => {
+    // @ts-expect-error one too many
+    add.with([1, 2, 3])
+    // @ts-expect-error no number
+    add.with(['1'])
+    // @ts-expect-error `resize` needs its input
+    resize.with()
+    // @ts-expect-error `resize` needs its input
+    chain(montage, resize)
+    // @ts-expect-error `resize` needs its input
+    chord([montage], resize)
+    // @ts-expect-error members of a canvas have no keys of their own
+    resize.with({ url: 'a' }, { key: 'k' })
+  }
+
+  expect(inputs).toEqual([[], [1], [1, 2]])
+  expect(wrong).toBeTypeOf('function')
+})

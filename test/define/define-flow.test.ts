@@ -1,0 +1,160 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { InputOf, OutputOf } from '../../shared/define/any-definition.ts'
+import { defineFlow, type Flow } from '../../shared/define/define-flow.ts'
+import { defineTask } from '../../shared/define/define-task.ts'
+
+const reserve = defineTask('reserve', {
+  input: z.object({ sku: z.string() }),
+  run: () => ({ id: 'r1', at: new Date(0) }),
+})
+const free = defineTask('free', {
+  input: z.object({ reserve: z.object({ id: z.string() }).optional() }),
+  run: () => undefined,
+})
+const cancel = defineTask('cancel', { input: z.object({ charge: z.number() }), run: () => undefined })
+const charge = defineTask('charge', {
+  input: z.object({ cents: z.int(), reserve: z.object({ id: z.string(), at: z.string() }) }),
+  run: () => 5,
+})
+const ship = defineTask('ship', {
+  input: z.object({ ids: z.array(z.string()) }),
+  run: () => ({ parcel: 'p' }),
+})
+const notify = defineTask('notify', { run: () => 'told' })
+const paged = defineTask('paged', { stages: { one: (_input, ctx) => ctx.next('two'), two: () => 1 } })
+
+const input = z.object({ sku: z.string(), cents: z.int() })
+
+const order = defineFlow('order', {
+  input,
+  onCancel: 'leave',
+  deadlineMs: 60_000,
+  priority: 3,
+  steps: [
+    { name: 'reserve', do: reserve, undo: free, timeoutMs: 300_000 },
+    { name: 'charge', do: charge, undo: { task: free, retry: { maxRetries: 9 } }, retry: { maxRetries: 3 } },
+    { name: 'tell', do: 'mailer', undo: { task: 'mailer', input: { text: 'never mind' } } },
+    { name: 'ship', do: { task: ship, input: { ids: ['a'] }, deadlineMs: 1_000 } },
+  ],
+})
+
+describe('a flow', () => {
+  test('is a type with its steps, as the API takes it', () => {
+    expect(order).toMatchObject({ kind: 'baton-flow', type: 'order', input })
+    expect(order.config).toEqual({
+      kind: 'flow',
+      defaults: { deadlineMs: 60_000, priority: 3 },
+      onCancel: 'leave',
+      steps: [
+        { name: 'reserve', do: { type: 'reserve', timeoutMs: 300_000 }, undo: { type: 'free' } },
+        {
+          name: 'charge',
+          do: { type: 'charge', retry: { maxRetries: 3 } },
+          undo: { type: 'free', retry: { maxRetries: 9 } },
+        },
+        {
+          name: 'tell',
+          do: { type: 'mailer' },
+          undo: { type: 'mailer', input: { text: 'never mind' } },
+        },
+        { name: 'ship', do: { type: 'ship', input: { ids: ['a'] }, deadlineMs: 1_000 } },
+      ],
+    })
+  })
+
+  test('knows the definitions of its steps, each once', () => {
+    expect(order.tasks).toEqual([reserve, free, charge, ship])
+  })
+
+  test('takes what its schema takes, and comes to what its last step does', () => {
+    expectTypeOf<InputOf<typeof order>>().toEqualTypeOf<{ sku: string; cents: number }>()
+    expectTypeOf<OutputOf<typeof order>>().toEqualTypeOf<{ parcel: string }>()
+    expectTypeOf(order).toExtend<Flow>()
+  })
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked
+const define = (steps: any) => () => defineFlow('order', { steps })
+
+describe('a flow is refused', () => {
+  const step = { name: 'a', do: notify }
+  const twin = defineTask('notify', { run: () => 2 })
+
+  test.each<[string, unknown, string]>([
+    ['without steps', [], 'steps are 0; give 1–100'],
+    ['with 101 steps', Array.from({ length: 101 }, (_, n) => ({ ...step, name: `${n}` })), 'steps are 101'],
+    ['with two steps of one name', [step, step], "steps.1.name is 'a', as another step's"],
+    ['with a step without a name', [{ ...step, name: '' }], 'steps.0.name must have 1–100 characters'],
+    ['with a step of a long name', [{ ...step, name: 'x'.repeat(101) }], 'steps.0.name must have 1–100'],
+    ['with a step named __proto__', [{ ...step, name: '__proto__' }], 'steps.0.name'],
+    ['with a step that does nothing', [{ name: 'a' }], 'steps.0.do must be a task definition'],
+    ['with a step that does a flow', [{ name: 'a', do: order }], "steps.0.do is the flow 'order'"],
+    ['with an undo that is a flow', [{ ...step, undo: { task: order } }], 'steps.0.undo.task is the flow'],
+    ['with a step that does several stages', [{ name: 'a', do: paged }], "'paged', which has stages"],
+    [
+      'with an input that is no JSON',
+      [{ ...step, input: { at: new Date() } }],
+      'steps.0.input.at is a class instance',
+    ],
+    [
+      'with a setting in two places',
+      [{ name: 'a', timeoutMs: 1, do: { task: notify, timeoutMs: 2 } }],
+      "steps.0.timeoutMs is given beside 'do' and within it",
+    ],
+    [
+      'with two definitions of one type',
+      [{ ...step, undo: twin }],
+      "two definitions of the type 'notify'; give each type once",
+    ],
+  ])('%s', (_why, steps, message) => {
+    expect(define(steps)).toThrow(BatonError)
+    expect(define(steps)).toThrow(message)
+  })
+
+  test('with a problem for each field that is wrong', () => {
+    let problems: unknown
+    try {
+      define([{ name: '' }])()
+    } catch (error) {
+      problems = error instanceof BatonError && error.problems
+    }
+
+    expect(problems).toMatchObject([{ path: 'steps.0.name' }, { path: 'steps.0.do' }])
+  })
+})
+
+test('What fits no step does not compile', () => {
+  const wrong = () => {
+    // @ts-expect-error a flow's input is an object
+    defineFlow('x', { input: z.string(), steps: [{ name: 'a', do: notify }] })
+    // @ts-expect-error `charge` needs the result of a step `reserve`
+    defineFlow('x', { input, steps: [{ name: 'charge', do: charge }] })
+    // @ts-expect-error `ids` are texts
+    defineFlow('x', { input, steps: [{ name: 'ship', do: ship, input: { ids: [1] } }] })
+    // @ts-expect-error `ids` are texts
+    defineFlow('x', { input, steps: [{ name: 'ship', do: { task: ship, input: { ids: [1] } } }] })
+    // @ts-expect-error the flow has no `ids`
+    defineFlow('x', { input, steps: [{ name: 'ship', do: { task: ship, timeoutMs: 1 } }] })
+    // @ts-expect-error the flow has no `ids`, for undoing neither
+    defineFlow('x', { input, steps: [{ name: 'a', do: notify, undo: ship }] })
+    // @ts-expect-error a step that failed is undone, too, and has no result
+    defineFlow('x', { input, steps: [{ name: 'charge', do: notify, undo: cancel }] })
+    // @ts-expect-error there is no such setting
+    defineFlow('x', { input, steps: [{ name: 'a', do: notify, retires: 3 }] })
+    // @ts-expect-error there is no such setting of what is done
+    defineFlow('x', { input, steps: [{ name: 'a', do: { task: notify, retires: 3 } }] })
+    // @ts-expect-error a step does no flow
+    defineFlow('x', { input, steps: [{ name: 'a', do: order }] })
+  }
+
+  expect(wrong).toBeTypeOf('function')
+})
+
+test('Of a flow without a schema nothing is asked', () => {
+  const loose = defineFlow('loose', { steps: [{ name: 'charge', do: charge }] })
+
+  expectTypeOf<OutputOf<typeof loose>>().toEqualTypeOf<number>()
+  expect(loose).not.toHaveProperty('input')
+})

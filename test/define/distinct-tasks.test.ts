@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { defineFlow } from '../../shared/define/define-flow.ts'
+import { defineTask } from '../../shared/define/define-task.ts'
+import { distinctTasks } from '../../shared/define/distinct-tasks.ts'
+
+const one = defineTask('one', { run: () => 1 })
+const two = defineTask('two', { run: () => 2 })
+const flow = (type: string) => defineFlow(type, { steps: [{ name: 'a', do: one, undo: two }] })
+
+test('The tasks of two flows and of none are each there once', () => {
+  expect(distinctTasks([flow('f'), one, flow('g'), one])).toEqual([one, two])
+})
+
+test('Two definitions of one type are refused, wherever they come from', () => {
+  const other = defineTask('two', { run: () => 3 })
+
+  expect(() => distinctTasks([flow('f'), other])).toThrow("two definitions of the type 'two'")
+})

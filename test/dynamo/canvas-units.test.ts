@@ -1,0 +1,101 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCanvas } from '../../shared/core/canvas/transitions.ts'
+import { create } from '../../shared/core/publish.ts'
+import { aCanvasWorld, published, runAll, shown, tell } from '../support/a-canvas-world.ts'
+import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../support/a-task.ts'
+import { dynamoStores } from '../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
+import { meterUnits, totalOf } from '../support/unit-meter.ts'
+
+let dynamo: DynamoDbLocal
+let client: DynamoDBClient
+let meter: ReturnType<typeof meterUnits>
+
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+  client = dynamo.client()
+  meter = meterUnits(client)
+})
+afterAll(async () => {
+  client?.destroy()
+  await dynamo?.stop()
+})
+
+async function stores() {
+  return dynamoStores(client, await dynamo.createTable())
+}
+
+const CANVAS = { canvasId: 'a-canvas-with-a-rather-long-name-of-its-own', born: BORN }
+
+describe('a canvas in DynamoDB', () => {
+  it.each([
+    ['one more', 0, [7]],
+    ['all of the last chunk', 499, Array.from({ length: 200 }, (_, n) => 99_800 + n)],
+  ])('counts %s for one unit, and once more for one', async (_name, chunk, leaves) => {
+    const { canvases } = await stores()
+    meter.take()
+
+    await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
+    const first = meter.take()
+    await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
+    const second = meter.take()
+    await canvases.ends(CANVAS, [chunk])
+    const read = meter.take()
+
+    expect([first, second, read].map(totalOf)).toEqual([1, 1, 1])
+  })
+
+  it('keeps a member within the unit of a plain task, and itself within one', async () => {
+    const { tasks } = await stores()
+    const member = { canvasId: CANVAS.canvasId, born: BORN, leaf: 99_999 }
+    const previous = {
+      kind: 'node',
+      handOn: 'spread',
+      canvasId: CANVAS.canvasId,
+      born: BORN,
+      node: 1,
+    } as const
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const publication = aPublication({
+      key: `${BORN}.99999`,
+      member,
+      previous,
+      traceparent,
+      input: 'x'.repeat(198),
+    })
+    const layout = {
+      shape: { chord: [[10_000], 1] },
+      names: ['resize'],
+      types: 'a10001',
+      pages: [0, 5_000],
+    }
+    const head = { key: 'c', born: LATER_BORN, shard: 0, layout, pages: [], leaves: 10_001 }
+    meter.take()
+
+    await tasks.apply(create(publication, undefined, NOW))
+    const ofMember = meter.take()
+    await tasks.apply(createCanvas(head, undefined, NOW))
+    const ofCanvas = meter.take()
+
+    expect(ofMember).toEqual({ table: 1, view: 1 })
+    expect(ofCanvas).toEqual({ table: 1, view: 1 })
+  })
+
+  it('comes to its end as in memory, long results and errors included', async () => {
+    const { tasks, types, canvases, records } = await stores()
+    const system = await aCanvasWorld({ tasks, types, canvases, records })
+    const long = 'ü'.repeat(1_000)
+    const canvas = await published(system, {
+      chain: [tell(long), { chord: { group: [tell(1), tell(2), tell()], then: tell('end') } }],
+    })
+
+    await runAll(system, canvas, 3)
+
+    expect(await shown(system, canvas)).toMatchObject({
+      status: 'succeeded',
+      result: ['end', [1, [long]], [2, [long]], [[long]]],
+      counts: { succeeded: 5 },
+    })
+  })
+})

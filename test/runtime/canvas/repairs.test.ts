@@ -1,0 +1,403 @@
+import { describe, expect, it } from 'vitest'
+import { driveAt } from '../../../shared/core/canvas/drive-at.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
+import { cancel } from '../../../shared/core/operate.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { TaskStore } from '../../../shared/ports.ts'
+import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-canvas.ts'
+import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
+import { startLeaves } from '../../../shared/runtime/canvas/start-leaves.ts'
+import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
+import { removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
+import { serveWakes } from '../../../shared/runtime/serve-wakes.ts'
+import {
+  aCanvasWorld,
+  add,
+  boom,
+  member,
+  plan,
+  published,
+  run,
+  runAll,
+  shown,
+  startedLeaves,
+  tell,
+  type Written,
+} from '../../support/a-canvas-world.ts'
+import { changeOf, MINUTE, SECOND } from '../../support/a-task.ts'
+import { type MemorySystem, stored } from '../../support/memory-system.ts'
+
+const chordOf = (count: number): Written => ({
+  chord: { group: Array.from({ length: count }, (_, n) => add(n)), then: add() },
+})
+
+/** The system with a store that does not answer some writes of heads: those that `fails` says. */
+function failing(system: MemorySystem, fails: (task: Task) => boolean): MemorySystem {
+  const apply: TaskStore['apply'] = async change => {
+    if (fails(change.after)) throw new BatonError('unavailable', 'not now')
+    return system.tasks.apply(change)
+  }
+  return { ...system, tasks: { ...system.tasks, apply } }
+}
+
+async function headOf(system: MemorySystem, id: string): Promise<Task> {
+  const head = await system.tasks.head(id)
+  if (!head) throw new Error(`no ${id}`)
+  return head
+}
+
+function lookAt({ id, born }: { id: string; born: string }, from = 0) {
+  return { id, born, from, delaySeconds: 0 }
+}
+
+describe('counting', () => {
+  it('a batch that comes twice starts the callback once', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(2))
+    const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
+
+    await plan(system, ...ended)
+    const first = await member(system, canvas, 2)
+    await plan(system, ...ended)
+
+    expect(first).toMatchObject({ state: 'open', revision: 1 })
+    expect(await member(system, canvas, 2)).toEqual(first)
+  })
+
+  it('a batch that comes again long after the end changes nothing', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(2))
+    const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
+    await plan(system, ...ended)
+    await runAll(system, canvas)
+    const head = await headOf(system, canvas.id)
+
+    await plan(system, ...ended)
+
+    expect(head.state).toBe('succeeded')
+    expect(await headOf(system, canvas.id)).toEqual(head)
+  })
+
+  it('that dies between count and start goes on when the batch comes again', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(2))
+    const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
+
+    const again = await plan(
+      failing(system, task => task.member?.leaf === 2),
+      ...ended,
+    )
+    const before = await startedLeaves(system, canvas)
+    await plan(system, ...ended)
+
+    expect(again).toEqual(['0', '1'])
+    expect(before).toEqual([0, 1])
+    expect(await startedLeaves(system, canvas)).toEqual([0, 1, 2])
+  })
+
+  it('by two planners at once starts the callback once', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(300))
+    for (let leaf = 0; leaf < 298; leaf++) await plan(system, await run(system, canvas, leaf))
+    const [one, other] = [await run(system, canvas, 298), await run(system, canvas, 299)]
+
+    await Promise.all([plan(system, one), plan(system, other)])
+
+    expect(await member(system, canvas, 300)).toMatchObject({ state: 'open', revision: 1 })
+  })
+
+  it('reads other chunks only once a chunk is complete', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(600))
+    let reads = 0
+    const ends: typeof system.canvases.ends = (...args) => {
+      reads += 1
+      return system.canvases.ends(...args)
+    }
+    const counted = { ...system, canvases: { ...system.canvases, ends } }
+
+    for (let leaf = 0; leaf < 600; leaf++) await plan(counted, await run(system, canvas, leaf))
+
+    expect(reads).toBe(3)
+    expect(await member(system, canvas, 600)).toBeDefined()
+  })
+
+  it('takes a member by its first end, though it was started over before it was counted', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { group: [boom, add(1)] })
+    const failed = await run(system, canvas, 0)
+
+    await restartTask(system, failed.id)
+    await plan(system, await member(system, canvas, 0), await run(system, canvas, 1))
+
+    expect(await shown(system, canvas)).toMatchObject({ status: 'failed', items: [{ status: 'ready' }, {}] })
+  })
+
+  it('a member that was started over later does not reopen the canvas', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [boom, add(1)] })
+    await plan(system, await run(system, canvas, 0))
+
+    await restartTask(system, (await headOf(system, canvas.id)) && `boom:${canvas.born}.0`)
+    await plan(system, await member(system, canvas, 0))
+
+    expect((await shown(system, canvas)).status).toBe('failed')
+    expect(await startedLeaves(system, canvas)).toEqual([0])
+  })
+
+  it('takes a member that was removed after its success as the success it was', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { group: [add(1), add(2)] })
+    const ended = await run(system, canvas, 0)
+
+    await removeTask(system, ended.id)
+    await plan(system, await system.tasks.head(ended.id))
+    await plan(system, ended, await run(system, canvas, 1))
+
+    expect((await shown(system, canvas)).status).toBe('succeeded')
+  })
+})
+
+describe('a beginning', () => {
+  it('that was left undone is finished by the waker, whom the planner tells', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(
+      failing(system, task => (task.member?.leaf ?? 0) > 1),
+      { group: [add(0), add(1), add(2), add(3)] },
+    )
+    const before = await startedLeaves(system, canvas)
+
+    await plan(system, await headOf(system, canvas.id))
+    const [look] = system.messages.canvasLooks
+    await system.clock.advance(20 * SECOND)
+    if (look)
+      await serveWakes(
+        system,
+        [{ messageId: 'm', wake: { kind: 'canvas', look } }],
+        system.clock.now() + MINUTE,
+      )
+
+    expect(before).toEqual([0, 1])
+    expect(look).toMatchObject({ id: canvas.id, delaySeconds: 20 })
+    expect(await startedLeaves(system, canvas)).toEqual([0, 1, 2, 3])
+    expect((await headOf(system, canvas.id)).canvas?.started).toBe(true)
+  })
+
+  it('that was finished is looked at no more', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { group: [add(0)] })
+
+    expect(driveAt(await headOf(system, canvas.id), system.clock.now())).toBeUndefined()
+  })
+
+  it('of many members is the waker’s, message by message', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(1_500))
+    await plan(system, await headOf(system, canvas.id))
+    const [first] = system.messages.canvasLooks
+    let reads = 0
+    const slow = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        heads: (ids: readonly string[]) => {
+          reads += 1
+          return system.clock.advance(10 * SECOND).then(() => system.tasks.heads(ids))
+        },
+      },
+    }
+
+    for (let look = first; look; look = system.messages.canvasLooks.shift()) {
+      if (look === first) system.messages.canvasLooks.shift()
+      await driveCanvas(slow, look, system.clock.now() + 25 * SECOND)
+    }
+
+    expect(first).toMatchObject({ delaySeconds: 0 })
+    expect(reads).toBe(15)
+    expect(await startedLeaves(system, canvas)).toHaveLength(1_500)
+    expect((await headOf(system, canvas.id)).canvas?.started).toBe(true)
+  })
+
+  it('of a birth that is gone dies', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { group: [add(0)] })
+
+    await driveCanvas(system, { ...lookAt(canvas), born: '01KDX3A0000000000000000009' }, system.clock.now())
+
+    expect(await startedLeaves(system, canvas)).toEqual([0])
+  })
+})
+
+describe('the sweeper', () => {
+  it('counts an end that no stream brought', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [add(1), add(2)] })
+    await run(system, canvas, 0)
+
+    await sweepCanvases(system)
+    await run(system, canvas, 1)
+    await sweepCanvases(system)
+
+    expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result: 3 })
+  })
+
+  it('publishes a member that somebody had counted for and not started', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [add(1), add(2)] })
+    await plan(
+      failing(system, task => task.member?.leaf === 1),
+      await run(system, canvas, 0),
+    )
+
+    await sweepCanvases(system)
+
+    expect(await startedLeaves(system, canvas)).toEqual([0, 1])
+  })
+
+  it('ends a canvas whose members have all been counted', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { group: [boom] })
+    await plan(
+      failing(system, task => task.canvas !== undefined),
+      await run(system, canvas, 0),
+    )
+
+    await sweepCanvases(system)
+
+    expect(await headOf(system, canvas.id)).toMatchObject({ state: 'failed', error: { name: 'Boom' } })
+  })
+
+  it('sends the message of a beginning that was lost, and leaves a fresh one alone', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(1_001))
+
+    await sweepCanvases(system)
+    const early = system.messages.canvasLooks.length
+    await system.clock.advance(MINUTE)
+    await sweepCanvases(system)
+
+    expect(early).toBe(0)
+    expect(system.messages.canvasLooks).toEqual([lookAt(canvas)])
+  })
+
+  it('keeps what an open canvas is stored in alive for months', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(3))
+    const renewed: string[] = []
+    const renewBody: TaskStore['renewBody'] = async (_id, ref) => void renewed.push(ref.split('#')[0] ?? '')
+
+    await system.clock.advance(11 * 24 * 60 * MINUTE)
+    await sweepCanvases({ ...system, tasks: { ...system.tasks, renewBody } })
+    await sweepCanvases({ ...system, tasks: { ...system.tasks, renewBody } })
+
+    expect(renewed).toEqual(['tree', 'leaves'])
+    expect((await headOf(system, canvas.id)).state).toBe('open')
+  })
+})
+
+describe('cancelling', () => {
+  it('wins over a start that is under way', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [add(1), add(2)] })
+    await plan(system, await run(system, canvas, 0).then(() => undefined))
+    const head = await headOf(system, canvas.id)
+
+    await cancelCanvas(system, canvas.id)
+    await startLeaves(system, canvas, head, [1])
+
+    expect(await member(system, canvas, 1)).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('leaves members that have ended as they are, and those that never come skipped', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, {
+      group: [{ chain: [boom, add(1)] }, add(2), { chain: [add(3), add(4)] }],
+    })
+    await plan(system, await run(system, canvas, 0))
+
+    await cancelCanvas(system, canvas.id)
+
+    const { status, items } = await shown(system, canvas)
+    expect(status).toBe('cancelled')
+    expect(items.map(item => item.status)).toEqual([
+      'failed',
+      'skipped',
+      'cancelled',
+      'cancelled',
+      'cancelled',
+    ])
+    expect((await headOf(system, canvas.id)).owes).toBeUndefined()
+  })
+
+  it('that dies on the way is owed, and finished by the waker', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, chordOf(3))
+
+    await cancelCanvas(
+      failing(system, task => task.member?.leaf === 1),
+      canvas.id,
+    )
+    const owing = await headOf(system, canvas.id)
+    await system.clock.advance(MINUTE)
+    await sweepCanvases(system)
+    const [look] = system.messages.canvasLooks
+    if (look) await driveCanvas(system, look, system.clock.now() + MINUTE)
+
+    expect(owing).toMatchObject({ state: 'cancelled', owes: true, view: { bucket: 'open' } })
+    expect(await headOf(system, canvas.id)).toMatchObject({ view: { bucket: 'cancelled' } })
+    const states = await Promise.all([0, 1, 2, 3].map(leaf => member(system, canvas, leaf)))
+    expect(states.map(task => task?.state)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled'])
+  })
+
+  it('between the end of one and the start of the next starts nothing', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [add(1), add(2)] })
+    const ended = await run(system, canvas, 0)
+    const head = await headOf(system, canvas.id)
+    await system.tasks.apply(changeOf(cancel(head, system.clock.now())))
+
+    await plan(system, ended)
+
+    expect(await startedLeaves(system, canvas)).toEqual([0])
+  })
+})
+
+describe('a member', () => {
+  it('is kept for a day at least, so that its result can be handed on', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, {
+      chain: [{ leaf: { type: 'add', input: [1], options: { retentionMs: 1_000 } } }, tell()],
+    })
+
+    await plan(system, await run(system, canvas, 0))
+    await system.clock.advance(60 * MINUTE)
+    await runAll(system, canvas)
+
+    expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result: [1] })
+  })
+
+  it('whose type refuses it by now counts as failed, and does not hold up the canvas', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [add(1), tell()] })
+    const types = {
+      ...system.types,
+      get: async (name: string) => (name === 'tell' ? undefined : system.types.get(name)),
+    }
+
+    await plan({ ...system, types }, await run(system, canvas, 0))
+
+    expect(await shown(system, canvas)).toMatchObject({ status: 'failed', error: { name: 'NotPublished' } })
+  })
+})
+
+describe('a key of a member', () => {
+  it('that somebody else has taken makes the member fail, and does not hold up the canvas', async () => {
+    const system = await aCanvasWorld()
+    const canvas = await published(system, { chain: [add(1), add(2)] })
+    await stored(system, { type: 'add', key: `${canvas.born}.1` })
+
+    await plan(system, await run(system, canvas, 0))
+
+    expect((await shown(system, canvas)).status).toBe('failed')
+  })
+})

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { defineFlow } from '../../shared/define/define-flow.ts'
+import { definitionsIn } from '../../shared/worker/definitions-in.ts'
+import { SECOND } from '../support/a-task.ts'
+import { aDefinition, aWorker, ended } from './a-worker.ts'
+
+describe('a worker that is given flows', () => {
+  it('serves what their steps do and undo, each type once', async () => {
+    const resize = aDefinition(() => 'done')
+    const undo = aDefinition(() => 'undone', 'shrink')
+    const steps = [{ name: 'resize', do: resize, undo }]
+    const test = aWorker({ tasks: [defineFlow('one', { steps }), defineFlow('two', { steps }), resize] })
+    const [task] = await test.dispatched(1)
+
+    await test.system.clock.advance(1 * SECOND)
+
+    const [presence] = await test.system.workers.list()
+    expect(presence?.types).toEqual(['resize', 'shrink'])
+    expect((await test.head(task!)).state).toBe('succeeded')
+    await ended(test)
+  })
+
+  it('refuses two definitions of one type', () => {
+    const flow = defineFlow('one', { steps: [{ name: 'resize', do: aDefinition(() => 1) }] })
+
+    expect(() => aWorker({ tasks: [flow, aDefinition(() => 2)] })).toThrow(
+      "two definitions of the type 'resize'",
+    )
+  })
+
+  it('needs something to serve', () => {
+    const flow = defineFlow('one', { steps: [{ name: 'resize', do: 'resize' }] })
+
+    expect(() => aWorker({ tasks: [flow] })).toThrow('at least one task')
+  })
+})
+
+describe('a file that exports flows', () => {
+  it('defines the tasks of their steps beside its own, each once', async () => {
+    const types = async (file: string) => (await definitionsIn(file)).map(({ type }) => type)
+
+    expect(await types('test/infra/fixtures/shop.ts')).toEqual(['reserve', 'charge'])
+    expect(await types('test/infra/fixtures/order.ts')).toEqual(['resize'])
+  })
+
+  it('that exports neither flow nor task is refused', async () => {
+    await expect(definitionsIn('test/infra/fixtures/no-task.ts')).rejects.toThrow('exports no task')
+  })
+})
