@@ -241,7 +241,7 @@ export type ListFilter = {
 }
 
 /** A member's own status; `pending` waits for others, `skipped` never runs. */
-export type MemberStatus = Status | 'pending' | 'skipped'
+type MemberStatus = Status | 'pending' | 'skipped'
 
 /** Above 1,000 tasks their ids are left out. */
 export type CanvasAnswer = {

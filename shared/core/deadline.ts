@@ -13,8 +13,8 @@ export function expire(task: Task, now: number): Change {
   const error = deadlineExceeded(task)
   const live = Object.keys(task.live)
   const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)
-  const failures = task.failures + live.length
-  return revise(task, pieceFailed({ ...task, ...runs, failures, operation: 'expire' }, now, error), now).change
+  const draft: Task = { ...task, ...runs, operation: 'expire' }
+  return revise(task, pieceFailed(draft, now, error, live.length), now).change
 }
 
 /** Why a task fails, and each run with it, whose deadline has passed. */

@@ -24,8 +24,13 @@ export const MAX_CALLBACKS = 100
 export const MAX_CANVAS_LEAVES = 100_000
 /** How deep canvases nest: each level is two of JSON. */
 export const MAX_CANVAS_DEPTH = 90
-/** Members of a canvas that whoever publishes it, or ends the one before, publishes at once; more are the waker's. */
-export const MAX_STARTED_AT_ONCE = 1_000
+/** Members of a canvas whose publishing is answered with all their ids. */
+export const MAX_TOLD_MEMBERS = 1_000
+/**
+ * Tasks of a canvas that whoever publishes it, or ends the one before, publishes at once; more are the waker's. A chord's
+ * callbacks come on top of its members.
+ */
+export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2
 export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100
 /** Inputs handed out with one answer to a claim; Lambda answers end at 6 MB. */

@@ -2,7 +2,7 @@ import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import type { Member } from './canvas/canvas.ts'
 import { type BodyWrite, type Change, type Decision, refuse, revise } from './change.ts'
 import type { FlowDefinition } from './flow/flow.ts'
-import { openStage, startFlow } from './flow/open-piece.ts'
+import { openStage, startFlow, withPastSuccesses } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
 import { indexed } from './place.ts'
@@ -141,9 +141,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
   const draft: Task = {
     ...fresh,
     createdAt: task.createdAt,
-    ended: task.ended,
-    failures: task.failures,
-    failuresBy: task.failuresBy,
+    ...workDone(task, publication),
     ...(task.userId !== undefined && { userId: task.userId }),
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
     ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
@@ -152,6 +150,13 @@ export function update(task: Task, publication: Publication, now: number): Decis
   }
   const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
   return revise(task, settled(staged, now), now, { bodies })
+}
+
+/** What its runs did before its type became a flow is none of the flow's steps. */
+function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
+  if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
+  const { ended, failures, failuresBy } = task
+  return { ended, failures, failuresBy }
 }
 
 /** A flow between two of its steps is at work. */

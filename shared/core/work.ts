@@ -32,7 +32,10 @@ export function pieceOf({ flow, stage }: Task): string | undefined {
 
 /** Since when the present piece could be worked on: its due time, or the end of the step before it. */
 export function openSince({ dueAt, flow }: Task): number {
-  const ends = Object.values(flow?.steps ?? {}).flatMap(step => [step.do.endedAt ?? 0, step.undo?.endedAt ?? 0])
+  const ends = Object.values(flow?.steps ?? {}).flatMap(step => [
+    step.do.endedAt ?? 0,
+    step.undo?.endedAt ?? 0,
+  ])
   return Math.max(dueAt, ...ends)
 }
 

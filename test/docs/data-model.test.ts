@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import * as bodyRequests from '../../shared/dynamo/body-requests.ts'
 import * as canvasRequests from '../../shared/dynamo/canvas-requests.ts'
+import * as definitionRequests from '../../shared/dynamo/definition-requests.ts'
 import * as headRequests from '../../shared/dynamo/head-requests.ts'
 import * as indexRequests from '../../shared/dynamo/index-requests.ts'
 import { headItem } from '../../shared/dynamo/items.ts'
@@ -10,7 +11,7 @@ import * as recordRequests from '../../shared/dynamo/record-requests.ts'
 import * as targetRequests from '../../shared/dynamo/target-requests.ts'
 import * as typeRequests from '../../shared/dynamo/type-requests.ts'
 import * as workerRequests from '../../shared/dynamo/worker-requests.ts'
-import { anEndedRun, aRun, aTask, DAY, NOW } from '../support/a-task.ts'
+import { aFlow, anEndedRun, aRun, aTask, DAY, NOW } from '../support/a-task.ts'
 
 const text = await readFile(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
 const REQUEST = /^(add|get|put|update|delete|renew|query|count|list|batchGet)[A-Z]/
@@ -37,6 +38,15 @@ it('docs/data-model.md explains every attribute of a head', () => {
     finishedAt: NOW,
     expiresAt: NOW + DAY,
     shard: 1,
+    stage: 'store',
+    flow: { definition: aFlow(), cursor: 1, at: 0, direction: 'undo', steps: {} },
+    previous: { kind: 'body', handOn: 'append', body: { inline: 1 } },
+    immutable: true,
+    callbacks: { body: { inline: 1 }, onSuccess: 1, onError: 0 },
+    owes: true,
+    parentId: 'resize:k0',
+    member: { canvasId: 'c', born: NOW.toString(), leaf: 0 },
+    canvas: { tree: { inline: 1 }, leaves: 1, started: true },
   })
   const attributes = Object.keys(headItem({ ...full, place: { name: 'ready#resize#1', order: '1' } }))
 
@@ -46,6 +56,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
 it('docs/data-model.md names every request and every index', () => {
   const modules = [
     bodyRequests,
+    definitionRequests,
     canvasRequests,
     headRequests,
     indexRequests,

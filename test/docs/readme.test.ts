@@ -8,7 +8,7 @@ import { readmeSnippets } from '../support/snippets.ts'
 /** Below the repository, so that `baton` is this package, as its users' `node_modules` would have it. */
 const FOLDER = resolve('.baton/readme')
 
-const [definition = '', client = '', app = ''] = readmeSnippets('ts')
+const [definition = '', client = '', flows = '', app = ''] = readmeSnippets('ts')
 
 beforeAll(() => {
   rmSync(FOLDER, { recursive: true, force: true })
@@ -17,12 +17,13 @@ beforeAll(() => {
   write('tasks/resize.ts', definition)
   write('tasks/video.ts', definition.replaceAll('resize', 'video'))
   write('client.ts', `${SURROUNDINGS_OF_CLIENT}${client}${CLAIMS_OF_CLIENT}`)
+  write('flows.ts', `${SURROUNDINGS_OF_FLOWS}${flows}${CLAIMS_OF_FLOWS}`)
   write('app.ts', inAStack(app))
 })
 
 describe('the TypeScript of the README', () => {
-  test('is a definition, its use by a client, and an app', () => {
-    expect(readmeSnippets('ts')).toHaveLength(3)
+  test('is a definition, its use by a client, flows, and an app', () => {
+    expect(readmeSnippets('ts')).toHaveLength(4)
   })
 
   test('compiles, and refuses input that does not fit the schema', () => {
@@ -58,6 +59,29 @@ const CLAIMS_OF_CLIENT = `
 export const typed: { bytes: number; width: number } = done
 // @ts-expect-error
 await baton.publish(resize, { url: 'https://example.com/cat.png', width: 'wide' })
+`
+
+const SURROUNDINGS_OF_FLOWS = `
+import { createClient, defineTask } from 'baton'
+import { z } from 'zod'
+import { resize } from './tasks/resize.ts'
+const baton = createClient({ url: 'http://127.0.0.1:7070' })
+const item = z.object({ sku: z.string() })
+const reserveStock = defineTask('reserve-stock', { input: item, run: () => ({ shelf: 4 }) })
+const freeStock = defineTask('free-stock', { input: item, run: () => null })
+const charge = defineTask('charge', { input: z.object({ cents: z.int() }), run: () => ({ payment: 'p-1' }) })
+const refund = defineTask('refund', { run: () => null })
+const ship = defineTask('ship', { input: item, run: () => ({ parcel: 'x' }) })
+const montage = defineTask('montage', { run: (_input, { previous }) => previous })
+const [small, large] = [80, 800].map(width => ({ url: 'https://example.com/cat.png', width })) as [
+  { url: string; width: number },
+  { url: string; width: number },
+]
+`
+
+const CLAIMS_OF_FLOWS = `
+// @ts-expect-error
+await baton.publish(order, { sku: 'cat-7' })
 `
 
 /** The snippet in the constructor it belongs to, with a function to give the URL to; prints the template. */

@@ -95,6 +95,19 @@ describe('POST /v1/canvases', () => {
     expect(await read(api, body.id)).toMatchObject({ status: 'running', items: expect.any(Array) })
   })
 
+  it('names 1,000 members, and the callbacks of a chord of so many', async () => {
+    const api = await arithmetic()
+    const group = Array.from({ length: 1_000 }, (_, n) => add(n))
+
+    const { status, body } = await api.call('POST', '/v1/canvases', {
+      chord: { group, then: add(), onError: add() },
+    })
+
+    expect(status).toBe(201)
+    expect(body.taskIds).toHaveLength(1_002)
+    expect((await api.call('GET', pathOf(body.taskIds[999]))).body.status).toBe('ready')
+  })
+
   it('gives tasks that name no user its own, and all of them its trace', async () => {
     const api = await arithmetic()
     const trace = '0af7651916cd43dd8448eb211c80319c'

@@ -39,6 +39,7 @@ export async function createDrivenWorld({
     calmAt,
     afterwardsMs: 0,
     types: [],
+    flows: [],
     workers: [],
     steps: [],
   }

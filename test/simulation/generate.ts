@@ -1,6 +1,8 @@
 import type { PartialOptions } from '../../shared/core/options.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
+import { FIRST_JOB_NONCE } from './generate/cast.ts'
 import { createDice, type Dice } from './generate/dice.ts'
+import { flowSetups } from './generate/flows.ts'
 import { generateSteps } from './generate/steps.ts'
 import {
   CALM,
@@ -20,6 +22,7 @@ export function generate(seed: number): Scenario {
   const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
   const workers = types.flatMap(setup => workerSetups(dice, setup))
+  const flows = dice.odds(0.3) ? flowSetups(dice, types) : []
   const spanMs = dice.between(5_000, 40_000)
   const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
   const isFar = mayBeLong && dice.odds(0.04)
@@ -33,15 +36,27 @@ export function generate(seed: number): Scenario {
     weather,
     calmAt: spanMs + stormMs,
     types,
+    flows,
     workers,
     afterwardsMs: mayBeLong && dice.odds(0.04) ? AFTERWARDS_MS : 0,
     steps: generateSteps(dice, {
       types,
+      flows,
       workers,
       spanMs,
       isCalm: drawn === CALM,
       isFar,
+      has: { stages: dice.odds(0.2), callbacks: dice.odds(0.25), canvases: dice.odds(0.25) },
+      nextNonce: counting(FIRST_JOB_NONCE),
     }),
+  }
+}
+
+function counting(from: number): () => number {
+  let next = from
+  return () => {
+    next += 1
+    return next
   }
 }
 

@@ -1,6 +1,9 @@
+import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type { ResumeAction } from '../../shared/core/flow/resume.ts'
 import type { PartialOptions } from '../../shared/core/options.ts'
 import type { Clean } from '../../shared/core/restart.ts'
 import type { Status } from '../../shared/core/status.ts'
+import type { StepConfiguration } from '../../shared/core/task-type.ts'
 import type { PatchRequest } from '../../shared/runtime/operate-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publication-of.ts'
 
@@ -15,6 +18,8 @@ export type Scenario = {
   /** From here on nothing goes wrong by chance any more, and everything must settle. */
   readonly calmAt: number
   readonly types: readonly TypeSetup[]
+  /** Served by the types of their steps. */
+  readonly flows: readonly FlowSetup[]
   readonly workers: readonly WorkerSetup[]
   readonly steps: readonly Step[]
   /** How long to go on after everything has settled, to see that nothing goes round in circles. */
@@ -77,6 +82,14 @@ export type TypeSetup = {
   readonly shards: number
 }
 
+export type FlowSetup = {
+  readonly type: string
+  readonly steps: readonly StepConfiguration[]
+  readonly onCancel: 'undo' | 'leave'
+  readonly defaults: PartialOptions
+  readonly shards: number
+}
+
 export type WorkerSetup = {
   readonly kind: 'standalone' | 'http'
   readonly workerId: string
@@ -87,24 +100,61 @@ export type WorkerSetup = {
   readonly startsAt: number
 }
 
-/** What a handler does in one run. */
+/** What a handler does in one run; `next` moves the task to another stage. */
 export type Act = {
   readonly ms: number
-  readonly end: 'succeed' | 'fail' | 'fatal' | 'later' | 'release' | 'crash' | 'hang' | 'deaf' | 'child'
+  readonly end: 'succeed' | 'fail' | 'fatal' | 'later' | 'release' | 'crash' | 'hang' | 'deaf' | 'child' | 'next'
 }
+
+/** What the runs of a task do. */
+export type Script = {
+  /** Tells one publish from another. */
+  readonly nonce: number
+  /** Of a task that is in no stage and no flow. */
+  readonly acts: readonly Act[]
+  /** Of each stage, and of each step as `one` or `undo one`. */
+  readonly pieces?: Readonly<Record<string, readonly Act[]>>
+  /** Characters that make input and result large enough to be kept apart from the head. */
+  readonly padding: number
+}
+
+/** A task that another's end, or a canvas, publishes. */
+export type Job = Script &
+  Callbacks & {
+    readonly type: string
+    readonly options?: PartialOptions
+    readonly delayMs?: number
+    readonly stage?: string
+    readonly immutable?: true
+    /** Its input is an array, which takes what is handed on. */
+    readonly isList?: true
+  }
+
+export type Callbacks = { readonly onSuccess?: readonly Job[]; readonly onError?: readonly Job[] }
 
 /** What somebody does from outside at a time. */
 export type Step = { readonly at: number } & (
-  | {
+  | ({
       readonly do: 'publish'
-      /** Its input is `nonce`, `acts` and `padding`. */
-      readonly request: Omit<PublishRequest, 'input'> & { readonly key: string }
-      /** Tells the input of one step from that of another. */
-      readonly nonce: number
-      readonly acts: readonly Act[]
-      /** Characters that make input and result large enough to be kept apart from the head. */
-      readonly padding: number
+      readonly request: Omit<PublishRequest, 'input' | keyof Callbacks> & { readonly key: string }
+    } & Script &
+      Callbacks)
+  /** The same key always means the same composition. */
+  | {
+      readonly do: 'publish-canvas'
+      readonly canvas: string
+      readonly composition: Composition<Job>
+      readonly sendConcurrency?: number
     }
+  | { readonly do: 'cancel-canvas' | 'read-canvas'; readonly canvas: string }
+  | {
+      readonly do: 'operate-member'
+      readonly canvas: string
+      readonly leaf: number
+      readonly operation: 'cancel' | 'remove' | 'restart'
+    }
+  | { readonly do: 'resume'; readonly id: string; readonly action: ResumeAction }
+  | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
   | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }

@@ -27,6 +27,7 @@ const LARGE: Scenario = {
     { type: 'a', servedBy: 'lambda', defaults: {}, shards: 2 },
     { type: 'b', servedBy: 'workers', defaults: {}, shards: 2 },
   ],
+  flows: [],
   workers: ['w1', 'w2', 'w3'].map(workerId => ({
     kind: 'standalone' as const,
     workerId,
@@ -69,6 +70,7 @@ describe('a shrunk scenario', () => {
       calmAt: expect.closeTo(20_500, -3),
       afterwardsMs: 0,
       types: [LARGE.types[1]],
+      flows: [],
       workers: [LARGE.workers[1]],
       steps: [{ ...publishing('k4'), acts: [] }, LARGE.steps.at(-1)],
     })

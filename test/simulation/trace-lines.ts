@@ -1,3 +1,4 @@
+import type { Task } from '../../shared/core/task.ts'
 import type { Happening } from './world/history.ts'
 import { START } from './world/world.ts'
 
@@ -23,7 +24,7 @@ function textOf(happening: Happening): string {
     case 'write': {
       const { after } = happening
       const runs = Object.values(after.live).map(({ fence, workerId }) => `${fence} by ${workerId}`)
-      return `WRITES ${after.operation} ${after.id} r${after.revision} ${after.state} due ${after.dueAt - START} fence ${after.fence} live [${runs.join(', ')}] failures ${after.failures}`
+      return `WRITES ${after.operation} ${after.id} r${after.revision} ${after.state}${pieceOf(after)} due ${after.dueAt - START} fence ${after.fence} live [${runs.join(', ')}] failures ${after.failures}`
     }
     case 'answer': {
       const { task: _task, ...rest } = { task: undefined, ...happening.answer }
@@ -31,7 +32,18 @@ function textOf(happening: Happening): string {
     }
     case 'accepted':
       return `IS TOLD that '${happening.word}' of ${happening.id} (fence ${happening.fence}) counts`
-    case 'began':
-      return `BEGINS ${happening.id} (fence ${happening.fence}) as ${happening.workerId}`
+    case 'began': {
+      const { id, fence, piece, workerId } = happening
+      return `BEGINS ${id}${piece === undefined ? '' : ` at ${piece}`} (fence ${fence}) as ${workerId}`
+    }
+    case 'delivered':
+      return `TAKES a dispatch of ${happening.task.id} r${happening.task.revision}${pieceOf(happening.task)}`
   }
+}
+
+/** Where in its flow or stages a task is, and whether it owes anything. */
+function pieceOf({ flow, stage, owes }: Task): string {
+  const states = Object.entries(flow?.steps ?? {}).map(([at, { state }]) => `${at} ${state}`)
+  const piece = flow ? ` at ${flow.direction} ${flow.at} (${states.join(', ')})` : stage && ` at ${stage}`
+  return `${piece ?? ''}${owes ? ' owing' : ''}`
 }

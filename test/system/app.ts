@@ -8,6 +8,11 @@ const tasks = new TaskSystem(stack, 'Tasks', { removalPolicy: RemovalPolicy.DEST
 tasks.addHandler('WordCount', { entry: 'functions/tasks/word-count.ts' })
 tasks.addHandler('Probe', { entry: 'test/system/tasks/probe.ts' })
 
+/** Members of canvases and callbacks. */
+for (const task of ['add', 'multiply', 'fail', 'note']) {
+  tasks.addHandler(task, { entry: 'test/system/tasks/arithmetic.ts', task })
+}
+
 /** Steps of a saga: one type by a handler with its undo, one by workers, and one that a test claims over HTTP. */
 tasks.addHandler('Check', { entry: 'test/system/tasks/saga.ts', task: 'check' })
 tasks.addHandler('Report', { entry: 'test/system/tasks/saga.ts', task: 'report' })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { error, whole } from './answers.ts'
 import { publishBody } from './requests.ts'
 import { json, key, optional, strict, userId } from './scalars.ts'
@@ -48,17 +49,7 @@ export const canvasPublished = z.object({
   taskIds: optional(z.array(z.string())),
 })
 
-const memberStatus = z.enum([
-  'pending',
-  'delayed',
-  'ready',
-  'running',
-  'compensating',
-  'succeeded',
-  'failed',
-  'cancelled',
-  'skipped',
-])
+const memberStatus = z.enum(MEMBER_STATUSES)
 
 export const canvasAnswer = z
   .object({

@@ -21,7 +21,7 @@ export type Evaluation = {
   reach(leaf: number): Reach
 }
 
-export type Reach = 'waiting' | 'ready' | 'skipped'
+type Reach = 'waiting' | 'ready' | 'skipped'
 
 const REACHES: readonly Reach[] = ['waiting', 'ready', 'skipped']
 const WAITING = 0

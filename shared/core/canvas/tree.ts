@@ -110,6 +110,16 @@ export function parentOf(tree: Tree, node: TreeNode): TreeNode | undefined {
   return node.parent < 0 ? undefined : nodeAt(tree, node.parent)
 }
 
+/** How many leaves are members of chains and groups alone, and in no callback of a chord. */
+export function countMembers(tree: Tree): number {
+  const isCalledBack = (node: TreeNode): boolean => {
+    if (node.role === 'then' || node.role === 'onError') return true
+    const parent = parentOf(tree, node)
+    return parent !== undefined && isCalledBack(parent)
+  }
+  return tree.leafNodes.filter(number => !isCalledBack(nodeAt(tree, number))).length
+}
+
 /** Where in the body a leaf stands: `chain.0`, `chord.group.3`, `chain.1.chord.then`. */
 export function pathOf(tree: Tree, leaf: number): string {
   const parts: string[] = []

@@ -15,16 +15,17 @@ export function pieceSucceeded(task: Task, now: number): Task {
 
 /**
  * The draft of a task whose present piece cannot succeed any more: a flow undoes what has begun, beginning with the step
- * that failed; an undo that fails for good halts the undoing, and needs a person.
+ * that failed; an undo that fails for good halts the undoing, and needs a person. `cutOff`: runs that a deadline ended,
+ * which no budget counts.
  */
-export function pieceFailed(task: Task, now: number, error?: TaskError): Task {
+export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
   const { flow } = task
   if (!flow) return finished(task, 'failed', now, error)
   const { at, direction } = flow
   const record = flow.steps[at] ?? NOT_BEGUN
   const ended = {
     ...record[direction],
-    attempts: attempts(task).used,
+    attempts: attempts(task).used + cutOff,
     endedAt: now,
     ...(error && { error: shortError(error) }),
   }

@@ -81,7 +81,8 @@ function withoutSuccesses(task: Task): Task['ended'] {
   )
 }
 
-function withPastSuccesses(task: Task): Task['ended'] {
+/** What has succeeded so far stays on record, and counts no more. */
+export function withPastSuccesses(task: Task): Task['ended'] {
   const past = successes(task).map(({ result: _result, ...run }) => [
     run.fence,
     { ...run, past: true as const },

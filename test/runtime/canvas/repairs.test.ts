@@ -269,7 +269,7 @@ describe('the sweeper', () => {
 
   it('sends the message of a beginning that was lost, and leaves a fresh one alone', async () => {
     const system = await aCanvasWorld()
-    const canvas = await published(system, chordOf(1_001))
+    const canvas = await published(system, chordOf(1_100))
 
     await sweepCanvases(system)
     const early = system.messages.canvasLooks.length

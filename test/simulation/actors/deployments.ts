@@ -1,7 +1,7 @@
-import { handlerDeployed } from '../../../shared/runtime/register-type.ts'
+import { flowDeployed, handlerDeployed } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import { putType } from '../../../shared/runtime/types.ts'
-import type { TypeSetup } from '../scenario.ts'
+import type { FlowSetup, TypeSetup } from '../scenario.ts'
 import { createProcess } from '../world/process.ts'
 import type { Sandboxes } from '../world/sandboxes.ts'
 import type { Services } from '../world/services.ts'
@@ -24,13 +24,14 @@ export function deployTypes(
   world: World,
   { services, executors, script }: { services: Services; executors: Sandboxes; script: Script },
 ): Deployments {
-  const { types } = world.scenario
+  const { types, flows } = world.scenario
   const deploy = ({ type, servedBy }: TypeSetup) => {
     if (servedBy === 'http') return
     const queue = services.addQueue(type, servedBy)
     if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
   }
-  void register(services.systemFor(createProcess(world, 'deployment')), types)
+  const system = services.systemFor(createProcess(world, 'deployment'))
+  void register(system, types).then(() => registerFlows(system, flows))
   types.forEach(deploy)
   return {
     withdraw: (name, forMs, onBack) => {
@@ -50,13 +51,23 @@ export function deployTypes(
 /** A deployment is repeated until it succeeds. */
 async function register(system: PlanningSystem, setups: readonly TypeSetup[]): Promise<void> {
   for (const { servedBy, ...setup } of setups) {
-    for (let isDone = false; !isDone; ) {
-      try {
-        await deployType(system, { ...setup, kind: servedBy === 'http' ? 'http' : 'handler' })
-        isDone = true
-      } catch {
-        await system.clock.sleep(PAUSE_MS)
-      }
+    await untilDone(system, () =>
+      deployType(system, { ...setup, kind: servedBy === 'http' ? 'http' : 'handler' }),
+    )
+  }
+}
+
+async function registerFlows(system: PlanningSystem, flows: readonly FlowSetup[]): Promise<void> {
+  for (const flow of flows) await untilDone(system, () => deployFlow(system, flow))
+}
+
+async function untilDone(system: PlanningSystem, deploy: () => Promise<void>): Promise<void> {
+  for (let isDone = false; !isDone; ) {
+    try {
+      await deploy()
+      isDone = true
+    } catch {
+      await system.clock.sleep(PAUSE_MS)
     }
   }
 }
@@ -68,4 +79,8 @@ export async function deployType(
 ): Promise<void> {
   if (kind === 'http') await putType(system, type, { kind, defaults, shards })
   else await handlerDeployed(system, type, { kind, defaults, shards })
+}
+
+export function deployFlow(system: PlanningSystem, { type, ...configuration }: FlowSetup): Promise<void> {
+  return flowDeployed(system, type, { kind: 'flow', ...configuration })
 }

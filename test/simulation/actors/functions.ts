@@ -86,6 +86,9 @@ function execute(
   batch: readonly Received<Dispatched>[],
   { process, system, endsAt, requestId }: Sandbox,
 ): Promise<string[]> {
+  const at = world.timeline.now()
+  for (const { body } of batch)
+    world.history.tell({ at, by: process.name, what: 'delivered', task: body.task })
   return serveDispatches(
     system,
     batch.map(({ messageId, body }) => ({ messageId, seen: body.task })),

@@ -2,23 +2,29 @@ import * as z from 'zod'
 import { defineTask, type TaskDefinition } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
-import type { Act } from '../scenario.ts'
+import type { Act, Script as Scripted } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 
-/** What the runs of each birth of a task do, one act after the other; when the acts are used up they succeed. */
+/** What the runs of each piece of work do, one act after the other; when the acts are used up they succeed. */
 export type Script = {
   /** The act of a run that begins now. */
-  next(input: unknown, idempotencyKey: string): Act
+  next(run: Pick<Begun, 'input' | 'idempotencyKey' | 'piece'>): Act
 }
 
+const ACTS = z.array(z.object({ ms: z.number(), end: z.string() }))
+
 /** Input of a simulated task: what its runs do, and a number that tells one publish from another. */
-const INPUT = z.object({
+const SCRIPT = z.object({
   nonce: z.number(),
-  acts: z.array(z.object({ ms: z.number(), end: z.string() })),
+  acts: ACTS,
+  pieces: z.record(z.string(), ACTS).optional(),
   padding: z.string().optional(),
 })
+
+/** An array has what was handed on beside it. */
+const INPUT = z.union([SCRIPT, z.array(z.unknown())])
 
 type Begun = Omit<Extract<Happening, { readonly what: 'began' }>, 'at' | 'by' | 'what'>
 
@@ -30,13 +36,23 @@ const SUCCEED: Act = { ms: 20, end: 'succeed' }
 export function createScript(): Script {
   const begun = new Map<string, number>()
   return {
-    next: (input, idempotencyKey) => {
+    next: ({ input, idempotencyKey, piece }) => {
       const count = begun.get(idempotencyKey) ?? 0
       begun.set(idempotencyKey, count + 1)
-      const parsed = INPUT.safeParse(input)
-      return (parsed.success ? (parsed.data.acts[count] as Act | undefined) : undefined) ?? SUCCEED
+      const script = scriptIn(input)
+      const acts = piece === undefined ? script?.acts : script?.pieces?.[piece]
+      return acts?.[count] ?? SUCCEED
     },
   }
+}
+
+/** What the scenario has its runs do; undefined for an input of another kind. */
+export function scriptIn(input: unknown): Scripted | undefined {
+  const scripts = [input].flat().flatMap(one => {
+    const parsed = SCRIPT.safeParse(one)
+    return parsed.success ? [parsed.data as unknown as Scripted] : []
+  })
+  return scripts[0]
 }
 
 /** The handler of a type as it runs in a process: it tells that it began, and does what the script says. */
@@ -50,12 +66,23 @@ export function handlerIn(
   return defineTask(type, {
     input: INPUT,
     run: async (input, context) => {
-      const { taskId: id, fence, idempotencyKey } = context
-      const run = { id, fence, workerId: workerId(), input, idempotencyKey }
+      const { taskId: id, fence, idempotencyKey, previous, params } = context
+      const piece = pieceIn(context)
+      const run = { id, fence, workerId: workerId(), input, idempotencyKey, piece, previous, params }
       const act = beginAct(world, process, script, run)
-      return perform(process, act, context, input.padding)
+      const padding = 'padding' in input ? input.padding : undefined
+      return perform(process, act, context, padding)
     },
   }) as TaskDefinition
+}
+
+function pieceIn({ step, direction, stage }: TaskContext): string | undefined {
+  return direction === 'undo' ? `undo ${step}` : (step ?? stage)
+}
+
+/** The stage after this one: `s1`, `s2`, and so on. */
+export function stageAfter(stage: string | undefined): string {
+  return `s${Number(stage?.slice(1) ?? 0) + 1}`
 }
 
 /** A run begins: the history is told, and the script says what it does. */
@@ -63,7 +90,7 @@ export function beginAct(world: World, process: Process, script: Script, run: Be
   const { history, timeline } = world
   const at = timeline.now()
   history.tell({ at, by: process.name, what: 'began', ...run })
-  const act = script.next(run.input, run.idempotencyKey)
+  const act = script.next(run)
   history.note(at, process.name, () => `runs ${run.id} (fence ${run.fence}): ${act.end} after ${act.ms} ms`)
   return act
 }
@@ -71,17 +98,21 @@ export function beginAct(world: World, process: Process, script: Script, run: Be
 async function perform(
   process: Process,
   { ms, end }: Act,
-  { signal, fence, type, key, publish }: TaskContext,
+  { signal, fence, type, key, taskId, stage, publish, next }: TaskContext,
   padding: string | undefined,
 ): Promise<unknown> {
   if (end === 'hang') return new Promise(() => undefined)
   await process.clock.sleep(ms, end === 'deaf' ? undefined : signal)
+  const result = { by: fence, of: taskId, ...(padding !== undefined && { padding }) }
   switch (end) {
     case 'succeed':
     case 'deaf':
-      return { by: fence, ...(padding !== undefined && { padding }) }
+      return result
+    case 'next':
+      return next(stageAfter(stage), { result })
     case 'child':
-      return publish({ type, key: `${key}-child`, input: { nonce: CHILD_NONCE, acts: [] } })
+      await publish({ type, key: `${key}-child`, input: { nonce: CHILD_NONCE, acts: [] } })
+      return result
     case 'release':
       return new Release()
     case 'fail':

@@ -1,6 +1,7 @@
 import type { Outcome } from '../../../shared/core/finish.ts'
 import { idempotencyKey } from '../../../shared/core/idempotency-key.ts'
 import type { Task } from '../../../shared/core/task.ts'
+import { pieceOf } from '../../../shared/core/work.ts'
 import type { HeldTask } from '../../../shared/runtime/held-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
 import { beatOverHttp, finishOverHttp } from '../../../shared/runtime/http-runs.ts'
@@ -8,7 +9,7 @@ import type { Act, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, type Script } from './handlers.ts'
+import { beginAct, type Script, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
@@ -74,13 +75,16 @@ function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, 
   }
 }
 
-async function runHeld(client: Client, { task, run, input }: HeldTask): Promise<void> {
+async function runHeld(client: Client, { task, run, ...content }: HeldTask): Promise<void> {
   const { process, world, script, setup } = client
   const act = beginAct(world, process, script, {
     id: task.id,
     fence: run.fence,
     workerId: setup.workerId,
-    input,
+    input: content.input,
+    previous: content.previous,
+    params: content.params,
+    piece: pieceOf(task),
     idempotencyKey: idempotencyKey(task),
   })
   const over = new AbortController()
@@ -90,7 +94,7 @@ async function runHeld(client: Client, { task, run, input }: HeldTask): Promise<
     act.end === 'deaf' ? undefined : over.signal,
   )
   if (act.end === 'crash') return process.kill('its program crashed')
-  await sayUntilHeard(client, task, run.fence, outcomeOf(act, run.fence))
+  await sayUntilHeard(client, task, run.fence, outcomeOf(act, task, run.fence))
   over.abort()
 }
 
@@ -112,7 +116,8 @@ async function beat(
   }
 }
 
-function outcomeOf({ end }: Act, fence: number): Outcome {
+function outcomeOf({ end }: Act, { id, stage }: Task, fence: number): Outcome {
+  const result = { by: fence, of: id }
   const error = { name: 'Error', message: 'it did not work' }
   switch (end) {
     case 'fail':
@@ -123,8 +128,10 @@ function outcomeOf({ end }: Act, fence: number): Outcome {
       return { outcome: 'fail', error, fatal: true }
     case 'release':
       return { outcome: 'release' }
+    case 'next':
+      return { outcome: 'succeed', result, next: { stage: stageAfter(stage) } }
     default:
-      return { outcome: 'succeed', result: { by: fence } }
+      return { outcome: 'succeed', result }
   }
 }
 

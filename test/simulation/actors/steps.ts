@@ -1,9 +1,14 @@
-import type { Json } from '../../../shared/core/json.ts'
 import { statusOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { listTasks } from '../../../shared/runtime/list-tasks.ts'
-import { cancelTask, patchTask, removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
+import {
+  cancelTask,
+  patchTask,
+  removeTask,
+  restartTask,
+  resumeTask,
+} from '../../../shared/runtime/operate-task.ts'
 import { publish } from '../../../shared/runtime/publish.ts'
 import { readTask } from '../../../shared/runtime/read-task.ts'
 import { handlerGone } from '../../../shared/runtime/register-type.ts'
@@ -14,8 +19,10 @@ import { liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { deployType } from './deployments.ts'
+import { operateCanvas } from './canvas-steps.ts'
+import { deployFlow, deployType } from './deployments.ts'
 import type { Host } from './host.ts'
+import { requestOfStep } from './requests.ts'
 
 /** Whom steps are about. */
 export type Stage = {
@@ -82,15 +89,18 @@ async function untilAnswered(world: World, stage: Stage, step: Request, client: 
 }
 
 async function operate(system: PlanningSystem, stage: Stage, step: Request): Promise<Answer> {
+  if ('canvas' in step) return operateCanvas(system, step)
   switch (step.do) {
     case 'publish':
-      return publish(system, { ...step.request, input: inputOf(step) })
+      return publish(system, requestOfStep(step))
     case 'cancel':
       return cancelTask(system, step.id)
     case 'remove':
       return removeTask(system, step.id)
     case 'restart':
       return restartTask(system, step.id, step.clean)
+    case 'resume':
+      return resumeTask(system, step.id, step.action)
     case 'patch':
       return patchTask(system, step.id, step.changes)
     case 'read':
@@ -99,6 +109,9 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
       return list(system, step)
     case 'deploy':
       await deployType(system, step)
+      return { ok: true }
+    case 'deploy-flow':
+      await deployFlow(system, step.flow)
       return { ok: true }
     case 'withdraw':
       await handlerGone(system, step.type)
@@ -132,9 +145,4 @@ async function list(
   if (stranger) throw new Error(`${stranger.id} is listed as ${status} of ${name}`)
   await countTasks(system, type)
   return { ok: true }
-}
-
-function inputOf({ nonce, acts, padding }: Extract<Step, { readonly do: 'publish' }>): Json {
-  const plain = { nonce, acts: acts.map(({ ms, end }) => ({ ms, end })) }
-  return padding > 0 ? { ...plain, padding: 'x'.repeat(padding) } : plain
 }

@@ -1,19 +1,12 @@
 import type { PartialOptions, Retry } from '../../../shared/core/options.ts'
 import type { Status } from '../../../shared/core/status.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate-task.ts'
-import type { Act, Step, TypeSetup, WorkerSetup } from '../scenario.ts'
+import type { Act, FlowSetup, Step, TypeSetup, WorkerSetup } from '../scenario.ts'
+import { canvasSteps } from './canvases.ts'
+import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'
-
-/** What a scenario has that steps can be about. */
-export type Cast = {
-  readonly types: readonly TypeSetup[]
-  readonly workers: readonly WorkerSetup[]
-  readonly spanMs: number
-  /** Some tasks are due farther ahead than a queue can delay. */
-  readonly isFar: boolean
-  /** Nobody disturbs anything from outside. */
-  readonly isCalm: boolean
-}
+import { ofFlow } from './flows.ts'
+import { callbacks, flowScript, staged } from './jobs.ts'
 
 /** Inputs that a patch brings have this one. */
 export const PATCHED_NONCE = -1
@@ -27,21 +20,24 @@ export function generateSteps(dice: Dice, cast: Cast): Step[] {
   const keys = KEYS.slice(0, dice.between(2, KEYS.length))
   const publishes = dice.many(3, 12, nonce => publish(dice, cast, keys, nonce))
   const ids = [...new Set(publishes.map(({ request }) => `${request.type}:${request.key}`))]
-  const kinds = cast.isCalm ? [] : dice.some([operation, ofWorker, deployment], 0.6)
+  const kinds = cast.isCalm ? [] : dice.some([operation, ofWorker, deployment, ofFlow], 0.6)
   const others = kinds.flatMap(kind => dice.many(1, 6, () => kind(dice, cast, ids)).flat())
-  return [...publishes, ...others].sort((a, b) => a.at - b.at)
+  const ofCanvases = cast.has.canvases ? canvasSteps(dice, cast) : []
+  return [...publishes, ...others, ...ofCanvases].sort((a, b) => a.at - b.at)
 }
 
 function publish(dice: Dice, cast: Cast, keys: readonly string[], nonce: number): Publish {
-  const setup = dice.pick(cast.types)
-  const given = options(dice, cast, setup)
+  const flow = cast.flows.length > 0 && dice.odds(0.4) ? dice.pick(cast.flows) : undefined
+  const { type, ...content } = flow ? flowContent(dice, flow) : plainContent(dice, cast)
+  const { stage, options: given, ...script } = content
   return {
     do: 'publish',
     at: dice.between(100, cast.spanMs),
     nonce,
     request: {
-      type: setup.type,
+      type,
       key: dice.pick(keys),
+      ...(stage !== undefined && { stage }),
       ...(dice.odds(0.4) && { delayMs: delay(dice, cast.isFar) }),
       ...(dice.odds(0.3) && { priority: dice.between(-5, 5) }),
       ...(dice.odds(0.2) && { userId: 'u1' }),
@@ -51,8 +47,38 @@ function publish(dice: Dice, cast: Cast, keys: readonly string[], nonce: number)
       }),
       options: given,
     },
-    acts: dice.many(0, 4, () => act(dice, given)),
+    ...script,
+    ...(cast.has.callbacks && dice.odds(0.5) && callbacks(dice, cast)),
+  }
+}
+
+type Content = Pick<Publish, 'acts' | 'pieces' | 'padding'> & {
+  readonly type: string
+  readonly stage?: string
+  readonly options: PartialOptions
+}
+
+function plainContent(dice: Dice, cast: Cast): Content {
+  const setup = dice.pick(cast.types)
+  const given = options(dice, cast, setup)
+  const stages = cast.has.stages && dice.odds(0.4) ? dice.between(1, 3) : 0
+  return {
+    type: setup.type,
+    options: given,
+    ...staged(dice, stages, () => dice.many(0, stages > 0 ? 2 : 4, () => act(dice, given))),
     padding: dice.odds(0.4) ? dice.between(100, 1_000) : 0,
+  }
+}
+
+/** A flow's options are for the flow as a whole. */
+function flowContent(dice: Dice, flow: FlowSetup): Content {
+  return {
+    type: flow.type,
+    options: {
+      ...(dice.odds(0.1) && { deadlineMs: dice.between(3_000, 40_000) }),
+      ...(dice.odds(0.05) && { retentionMs: dice.between(2_000, 20_000) }),
+    },
+    ...flowScript(dice, flow),
   }
 }
 
@@ -149,6 +175,7 @@ function operation(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
 }
 
 function changes(dice: Dice, cast: Cast, id: string): PatchRequest {
+  if (cast.flows.some(({ type }) => id.startsWith(`${type}:`))) return flowChanges(dice)
   const workers = cast.workers.filter(({ types }) => types.some(type => id.startsWith(`${type}:`)))
   const leaseMs = dice.between(1_500, 12_000)
   const given: PartialOptions = {
@@ -165,7 +192,16 @@ function changes(dice: Dice, cast: Cast, id: string): PatchRequest {
     ...(dice.odds(0.2) && {
       input: { nonce: PATCHED_NONCE, acts: [], padding: 'y'.repeat(dice.between(0, 400)) },
     }),
+    ...(cast.has.stages && dice.odds(0.4) && { stage: dice.pick(['s1', 's2', 's3']) }),
     options: given,
+  }
+}
+
+function flowChanges(dice: Dice): PatchRequest {
+  return {
+    ...(dice.odds(0.4) && { delayMs: dice.between(0, 8_000) }),
+    ...(dice.odds(0.3) && { priority: dice.between(-5, 5) }),
+    ...(dice.odds(0.3) && { options: { deadlineMs: dice.between(3_000, 40_000) } }),
   }
 }
 

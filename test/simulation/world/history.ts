@@ -29,8 +29,15 @@ export type Happening = {
       readonly fence: number
       readonly workerId: string
       readonly input: unknown
+      /** What else it was given. */
+      readonly previous?: unknown
+      readonly params?: unknown
+      /** The stage it is for, or the step as `one` or `undo one`. */
+      readonly piece?: string | undefined
       readonly idempotencyKey: string
     }
+  /** A process took a dispatch off a queue; `task` is what that carries. */
+  | { readonly what: 'delivered'; readonly task: Task }
   /** An invocation failed by an error that is no outage. */
   | { readonly what: 'surprise'; readonly error: unknown }
   /** A message was sent to a queue. */

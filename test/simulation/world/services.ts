@@ -1,3 +1,4 @@
+import { workOf } from '../../../shared/core/work.ts'
 import { createMemoryCanvasStore } from '../../../shared/memory/canvas-store.ts'
 import { createMemoryRecordStore } from '../../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../../shared/memory/targets.ts'
@@ -129,7 +130,7 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
   return {
     dispatch: dispatches =>
       sendAll<Dispatch>(`send ${dispatches.length} dispatches`, dispatches, ({ task, delaySeconds }) =>
-        queueOf(task.type)?.send({ task, passedOn: 0 }, delaySeconds),
+        queueOf(workOf(task).type)?.send({ task, passedOn: 0 }, delaySeconds),
       ),
     look: looks =>
       sendAll<Look>(`send ${looks.length} looks`, looks, look =>
@@ -153,7 +154,7 @@ async function missing(process: Process, waitMs: number, signal: AbortSignal | u
 
 /** Long polling: answers as soon as something is visible, after `waitMs`, or when the signal aborts. */
 async function receive(
-  { timeline }: World,
+  { timeline, history }: World,
   process: Process,
   queue: Queue<Dispatched>,
   { max, waitMs }: { readonly max: number; readonly waitMs: number },
@@ -175,6 +176,8 @@ async function receive(
         if (queue.visible() > 0 || signal?.aborted) end()
       }),
   )
+  for (const { body } of received)
+    history.tell({ at: timeline.now(), by: process.name, what: 'delivered', task: body.task })
   return received.map(one => ({
     ...one.body,
     done: () => process.call('delete a message', () => queue.delete(one)),

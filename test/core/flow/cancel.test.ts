@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { finish } from '../../../shared/core/finish.ts'
+import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { cancel, remove } from '../../../shared/core/operate.ts'
+import { statusOf } from '../../../shared/core/status.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { pieceOf } from '../../../shared/core/work.ts'
+import { aFlow, afterOf, BORN, HOUR, NOW, SECOND } from '../../support/a-task.ts'
+import {
+  aFlowTask,
+  claimedBy,
+  DONE,
+  done,
+  doneTimes,
+  ended,
+  failedFor,
+  failingFor,
+  statesOf,
+  undoneInTurn,
+} from '../../support/flow-life.ts'
+
+const cancelled = (task: Task) => afterOf(cancel(task, NOW))
+const LEFT = aFlow({ onCancel: 'leave', steps: ['a', 'b', 'c'].map(name => ({ name, undo: {} })) })
+
+describe('cancelling a flow that undoes', () => {
+  test.each([
+    ['before anything began', aFlowTask(), [], ['pending', 'pending', 'pending']],
+    ['while its first step runs', claimedBy(aFlowTask()), ['undo a'], ['undone', 'pending', 'pending']],
+    ['between two steps', done(aFlowTask()), ['undo a'], ['undone', 'pending', 'pending']],
+    [
+      'while a later step runs',
+      claimedBy(done(aFlowTask())),
+      ['undo b', 'undo a'],
+      ['undone', 'undone', 'pending'],
+    ],
+    [
+      'while a step waits for its retry',
+      ended(claimedBy(doneTimes(aFlowTask(), 2)), failingFor('no', false)),
+      ['undo c', 'undo b', 'undo a'],
+      ['undone', 'undone', 'undone'],
+    ],
+  ])('%s', (_name, task, undos, states) => {
+    const { pieces, task: after } = undoneInTurn(cancelled(task))
+
+    expect(pieces).toEqual(undos)
+    expect(statesOf(after)).toEqual(states)
+    expect(after).toMatchObject({ state: 'cancelled', live: {}, flow: { cursor: task.flow?.at } })
+    expect(after.error).toBeUndefined()
+  })
+
+  test('stops the run, says so at its step, and is compensating meanwhile', () => {
+    const after = cancelled(claimedBy(done(aFlowTask())))
+
+    expect(statusOf(after, NOW)).toBe('compensating')
+    expect(after.ended[2]).toMatchObject({ state: 'cancelled', piece: 'b' })
+    expect(after.flow?.steps[1]).toMatchObject({
+      state: 'failed',
+      do: { attempts: 1, endedAt: NOW, error: { name: 'Cancelled' } },
+    })
+    expect(finish(after, { born: BORN, fence: 2, ...DONE }, NOW, 0)).toMatchObject({ reason: 'cancelled' })
+  })
+
+  test('undoes at once, though the step was to be retried in an hour', () => {
+    const retried = ended(claimedBy(aFlowTask()), {
+      outcome: 'fail',
+      error: { name: 'Error', message: 'no' },
+      retryInMs: HOUR,
+    })
+
+    expect(retried.dueAt).toBe(NOW + HOUR)
+    expect(cancelled(retried)).toMatchObject({ dueAt: NOW, retrying: false, flow: { direction: 'undo' } })
+  })
+
+  test('fails, and needs attention, when an undo fails', () => {
+    const after = failedFor(cancelled(done(aFlowTask())), 'bank closed')
+
+    expect(after).toMatchObject({ state: 'failed', error: { message: 'bank closed' } })
+    expect(needsAttention(after)).toBe(true)
+  })
+
+  test('may be repeated, but what failed by itself is undone to its end', () => {
+    expect(cancel(cancelled(done(aFlowTask())), NOW)).toEqual({ ok: false, reason: 'already-cancelled' })
+    expect(cancel(failedFor(aFlowTask(), 'no'), NOW)).toEqual({ ok: false, reason: 'undoing' })
+    expect(cancel(doneTimes(aFlowTask(), 3), NOW)).toEqual({ ok: false, reason: 'finished' })
+  })
+})
+
+describe('cancelling a flow that leaves what was done', () => {
+  test.each([
+    ['before anything began', aFlowTask(LEFT), ['pending', 'pending', 'pending']],
+    ['while a step runs', claimedBy(done(aFlowTask(LEFT))), ['succeeded', 'failed', 'pending']],
+    ['between two steps', done(aFlowTask(LEFT)), ['succeeded', 'pending', 'pending']],
+  ])('%s', (_name, task, states) => {
+    const after = cancelled(task)
+
+    expect(after).toMatchObject({ state: 'cancelled', live: {}, view: { bucket: 'cancelled' } })
+    expect(statesOf(after)).toEqual(states)
+  })
+})
+
+describe('cancelling a flow of which nothing can be undone', () => {
+  test('ends it, and no step of it is left running', () => {
+    const flow = aFlow({ steps: [{ name: 'a' }, { name: 'b' }] })
+
+    const after = cancelled(claimedBy(aFlowTask(flow)))
+
+    expect(after.state).toBe('cancelled')
+    expect(after.flow?.steps[0]).toMatchObject({ state: 'failed', do: { error: { name: 'Cancelled' } } })
+  })
+})
+
+describe('removing a flow', () => {
+  test.each([
+    ['at work', claimedBy(done(aFlowTask()))],
+    ['undoing', claimedBy(failedFor(done(aFlowTask()), 'no'))],
+    ['halted', failedFor(failedFor(aFlowTask(), 'no'), 'no')],
+  ])('%s leaves a tombstone without steps, and refuses its run', (_name, task) => {
+    const { after } = remove(task, NOW + SECOND)
+
+    expect(after).toMatchObject({ state: 'removed', live: {}, fence: task.fence })
+    expect(after.flow).toBeUndefined()
+    expect(pieceOf(after)).toBeUndefined()
+    expect(after.view).toBeUndefined()
+    expect(finish(after, { born: BORN, fence: task.fence, ...DONE }, NOW, 0)).toMatchObject({
+      reason: 'removed',
+    })
+  })
+})

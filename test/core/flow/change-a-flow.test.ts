@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import { patch } from '../../../shared/core/patch.ts'
+import { update } from '../../../shared/core/publish.ts'
+import { restart } from '../../../shared/core/restart.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { pieceOf } from '../../../shared/core/work.ts'
+import {
+  afterOf,
+  anEndedRun,
+  aPublication,
+  aTask,
+  DAY,
+  HOUR,
+  LATER_BORN,
+  MINUTE,
+  NOW,
+} from '../../support/a-task.ts'
+import {
+  aFlowTask,
+  claimedBy,
+  done,
+  doneTimes,
+  failedFor,
+  statesOf,
+  THREE_STEPS,
+  undoneInTurn,
+} from '../../support/flow-life.ts'
+
+const again = aPublication({
+  type: 'order',
+  kind: 'flow',
+  flow: THREE_STEPS,
+  input: { sku: 'y' },
+  born: LATER_BORN,
+  priority: 4,
+})
+const restarted = (task: Task) =>
+  restart(task, { publication: again, clean: [], keepInput: false, evenWaiting: true }, NOW)
+const AT_WORK: Array<[string, Task]> = [
+  ['while a step runs', claimedBy(aFlowTask())],
+  ['between two steps', done(aFlowTask())],
+  ['while it undoes', failedFor(done(aFlowTask()), 'no')],
+]
+
+describe('publishing a flow again', () => {
+  test.each(AT_WORK)('neither restarts nor updates it %s', (_name, task) => {
+    expect(restarted(task)).toEqual({ ok: false, reason: 'running' })
+    expect(update(task, again, NOW)).toEqual({ ok: false, reason: 'running' })
+  })
+
+  test('updates one that nobody has begun, and restarts it', () => {
+    const updated = afterOf(update(aFlowTask(), again, NOW))
+
+    expect(updated).toMatchObject({ input: { inline: { sku: 'y' } }, priority: 4, born: aFlowTask().born })
+    expect(pieceOf(updated)).toBe('a')
+    expect(afterOf(restarted(aFlowTask()))).toMatchObject({ born: LATER_BORN, flow: { at: 0 } })
+  })
+
+  test.each([
+    ['succeeded', doneTimes(aFlowTask(), 3)],
+    ['failed', undoneInTurn(failedFor(done(aFlowTask()), 'no')).task],
+    ['halted', failedFor(failedFor(aFlowTask(), 'no'), 'no')],
+  ])('starts one that has %s over from its first step, whatever clean keeps', (_name, task) => {
+    const fresh = afterOf(restarted(task))
+
+    expect(fresh).toMatchObject({
+      state: 'open',
+      ended: {},
+      failures: 0,
+      fence: task.fence,
+      flow: { cursor: 0 },
+    })
+    expect(statesOf(fresh)).toEqual(['pending', 'pending', 'pending'])
+    expect(fresh.error).toBeUndefined()
+  })
+
+  test('whose type has become a flow counts nothing that was done before', () => {
+    const halfDone = aTask({
+      type: 'order',
+      kind: 'http',
+      options: { concurrency: 2 },
+      ended: [
+        anEndedRun({ result: { inline: 1 } }),
+        anEndedRun({ fence: 2, workerId: 'w2', state: 'failed' }),
+      ],
+    })
+
+    const task = afterOf(update(halfDone, again, NOW))
+
+    expect(task).toMatchObject({ failures: 0, flow: { at: 0, steps: {} }, ended: { 1: { past: true } } })
+    expect(pieceOf(claimedBy(task))).toBe('a')
+  })
+})
+
+describe('patching a flow', () => {
+  const patched = (task: Task, changes: Parameters<typeof patch>[1]) => afterOf(patch(task, changes, NOW))
+
+  test('changes what belongs to the whole, and leaves its step be', () => {
+    const task = claimedBy(done(aFlowTask()))
+
+    const after = patched(task, {
+      priority: 3,
+      input: { sku: 'z' },
+      tags: { a: 'b' },
+      options: { retentionMs: DAY },
+    })
+
+    expect(after).toMatchObject({
+      priority: 3,
+      input: { inline: { sku: 'z' } },
+      tags: { a: 'b' },
+      live: task.live,
+    })
+    expect(after.options).toEqual({ ...task.options, retentionMs: DAY })
+    expect(done({ ...after, live: {} }).options.retentionMs).toBe(DAY)
+    expect(statesOf(after)).toEqual(['succeeded', 'running', 'pending'])
+  })
+
+  test.each([
+    [
+      'that had none, from its due time',
+      aFlowTask(undefined, { dueAt: NOW + HOUR }),
+      {},
+      NOW + HOUR + MINUTE,
+    ],
+    ['that had none, from its first run', claimedBy(aFlowTask(), 'w1', NOW + 5), {}, NOW + 5 + MINUTE],
+    ['that had another', aFlowTask(undefined, { options: { deadlineMs: HOUR } }), {}, NOW + MINUTE],
+    [
+      'with a new due time',
+      aFlowTask(undefined, { options: { deadlineMs: HOUR } }),
+      { dueAt: NOW + DAY },
+      NOW + DAY + MINUTE,
+    ],
+  ])('gives a deadline to one %s', (_name, task, changes, deadlineAt) => {
+    const after = patched(task, { ...changes, options: { deadlineMs: MINUTE } })
+
+    expect(after).toMatchObject({ deadlineAt, flow: { deadlineMs: MINUTE, deadlineAt } })
+    expect(after.options.deadlineMs).toBeUndefined()
+  })
+
+  test('moves its deadline with its due time', () => {
+    const task = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
+
+    expect(patched(task, { dueAt: NOW + HOUR }).deadlineAt).toBe(NOW + HOUR + MINUTE)
+  })
+
+  test('that undoes changes its deadline for nobody', () => {
+    const undoing = failedFor(aFlowTask(), 'no')
+
+    expect(patched(undoing, { options: { deadlineMs: 1 } }).deadlineAt).toBeUndefined()
+  })
+
+  test('has no stage, and is refused once it has ended', () => {
+    expect(patch(aFlowTask(), { stage: 'x' }, NOW)).toEqual({ ok: false, reason: 'a-flow' })
+    expect(patch(doneTimes(aFlowTask(), 3), { priority: 1 }, NOW)).toEqual({ ok: false, reason: 'finished' })
+  })
+})

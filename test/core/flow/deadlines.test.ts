@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { claim } from '../../../shared/core/claim.ts'
+import { resolveOptions } from '../../../shared/core/options.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { look, nextWake } from '../../../shared/core/wake.ts'
+import { pieceOf } from '../../../shared/core/work.ts'
+import { aFlow, afterOf, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
+import {
+  aFlowTask,
+  claimedBy,
+  done,
+  ended,
+  failedFor,
+  failingFor,
+  statesOf,
+} from '../../support/flow-life.ts'
+
+const limited = {
+  options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 1, delayMs: HOUR, maxDelayMs: HOUR } }),
+}
+/** Each step, and each undo, has a minute from its first claim. */
+const LIMITED = aFlow({ steps: ['a', 'b'].map(name => ({ name, do: limited, undo: limited })) })
+
+const looked = (task: Task, now: number) => afterOf(look(task, now, 0))
+
+describe('the deadline of a step', () => {
+  test('counts from its first claim, however long it waited for that', () => {
+    const waiting = done(aFlowTask(LIMITED))
+    const begun = claimedBy(waiting, 'w1', NOW + HOUR)
+
+    expect(waiting.deadlineAt).toBeUndefined()
+    expect(begun.deadlineAt).toBe(NOW + HOUR + MINUTE)
+    expect(statesOf(begun)).toEqual(['succeeded', 'running'])
+  })
+
+  test('stops its run, and the flow undoes', () => {
+    const after = looked(claimedBy(done(aFlowTask(LIMITED))), NOW + MINUTE)
+
+    expect(after).toMatchObject({ operation: 'expire', live: {}, error: { name: 'DeadlineExceeded' } })
+    expect(after.ended[2]).toMatchObject({ state: 'failed', cause: 'timed-out', piece: 'b' })
+    expect(after.flow?.steps[1]).toMatchObject({
+      state: 'failed',
+      do: { attempts: 1, error: { message: 'not done within 60000 ms of its first claim' } },
+    })
+    expect(pieceOf(after)).toBe('undo b')
+    expect(after.deadlineAt).toBeUndefined()
+  })
+
+  test('includes its retries: what would be tried again in an hour is undone at once', () => {
+    const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
+
+    const after = looked(retried, NOW + MINUTE)
+
+    expect(retried).toMatchObject({ dueAt: NOW + HOUR, deadlineAt: NOW + MINUTE })
+    expect(nextWake(retried, NOW)).toBe(NOW + MINUTE)
+    expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false, flow: { direction: 'undo' } })
+  })
+
+  test('is found by the claim that comes too late, and by a failure that does', () => {
+    const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
+    const late = claim(retried, { workerId: 'w1' }, NOW + MINUTE)
+    const failing = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false), NOW + MINUTE)
+
+    expect(late).toMatchObject({ ok: false, reason: 'finished' })
+    expect(late.change?.after.flow).toMatchObject({ direction: 'undo', at: 0 })
+    expect(failing).toMatchObject({
+      dueAt: NOW,
+      flow: { direction: 'undo' },
+      error: { name: 'DeadlineExceeded' },
+    })
+  })
+
+  test('does not undo a success that comes late', () => {
+    const after = ended(claimedBy(aFlowTask(LIMITED)), { outcome: 'succeed' }, NOW + HOUR)
+
+    expect(after).toMatchObject({ state: 'open', flow: { at: 1, direction: 'do' } })
+  })
+
+  test('of an undo halts the undoing', () => {
+    const undoing = claimedBy(failedFor(done(aFlowTask(LIMITED)), 'no'))
+
+    const after = looked(undoing, NOW + MINUTE)
+
+    expect(after).toMatchObject({ state: 'failed', error: { message: 'no' } })
+    expect(after.flow?.steps[1]).toMatchObject({
+      state: 'undo-failed',
+      undo: { attempts: 1, error: { name: 'DeadlineExceeded' } },
+    })
+  })
+})
+
+describe('the deadline of the flow', () => {
+  const within = (deadlineMs: number, flow = aFlow()) => aFlowTask(flow, { options: { deadlineMs } })
+
+  test('counts from its due time and holds for all steps together', () => {
+    const task = within(HOUR)
+    const late = done(task, undefined, NOW + HOUR - SECOND)
+
+    expect(task).toMatchObject({ deadlineAt: NOW + HOUR, flow: { deadlineMs: HOUR } })
+    expect(late).toMatchObject({ flow: { at: 1 }, deadlineAt: NOW + HOUR })
+    expect(nextWake(late, NOW + HOUR - SECOND)).toBe(NOW + HOUR)
+  })
+
+  test('ends a flow that nobody has begun, with nothing to undo', () => {
+    const after = looked(within(HOUR), NOW + HOUR)
+
+    expect(after).toMatchObject({
+      state: 'failed',
+      error: { name: 'DeadlineExceeded', message: 'the flow was not done within 3600000 ms of its due time' },
+    })
+    expect(statesOf(after)).toEqual(['failed', 'pending', 'pending'])
+    expect(after.flow?.steps[0]?.do).toMatchObject({ attempts: 0 })
+  })
+
+  test.each([
+    ['between two steps', (task: Task) => done(task), 'undo reserve', ['succeeded', 'failed', 'pending'], 0],
+    [
+      'while a step runs',
+      (task: Task) => claimedBy(done(task)),
+      'undo charge',
+      ['succeeded', 'failed', 'pending'],
+      1,
+    ],
+  ])('undoes %s', (_name, led, piece, states, attempts) => {
+    const after = looked(led(within(10 * SECOND)), NOW + 10 * SECOND)
+
+    expect(pieceOf(after)).toBe(piece)
+    expect(statesOf(after)).toEqual(states)
+    expect(after.flow).toMatchObject({ cursor: 1, steps: { 1: { do: { attempts } } } })
+  })
+
+  test('is no matter for the undoing, which takes the time it takes', () => {
+    const undoing = failedFor(within(MINUTE), 'no')
+
+    expect(undoing.deadlineAt).toBeUndefined()
+    expect(done(undoing, undefined, NOW + HOUR)).toMatchObject({ state: 'failed', error: { message: 'no' } })
+  })
+
+  test('gives way to a step’s that is earlier', () => {
+    const begun = claimedBy(within(HOUR, LIMITED))
+
+    expect(begun.deadlineAt).toBe(NOW + MINUTE)
+    expect(done(within(HOUR, LIMITED)).deadlineAt).toBe(NOW + HOUR)
+  })
+})

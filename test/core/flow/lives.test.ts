@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Change } from '../../../shared/core/change.ts'
+import { claim } from '../../../shared/core/claim.ts'
+import { finish } from '../../../shared/core/finish.ts'
+import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import type { FlowState, StepRecord } from '../../../shared/core/flow/flow.ts'
+import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
+import { cancel } from '../../../shared/core/operate.ts'
+import { statusOf } from '../../../shared/core/status.ts'
+import { liveRuns, type Task } from '../../../shared/core/task.ts'
+import { look, nextWake } from '../../../shared/core/wake.ts'
+import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
+import { aFlowTask, DONE, failingFor, statesOf } from '../../support/flow-life.ts'
+
+/** Whatever happens to a flow, one thing at a time. */
+type Happening =
+  | 'claim'
+  | 'succeed'
+  | 'fail'
+  | 'fail for good'
+  | 'release'
+  | 'look'
+  | 'cancel'
+  | 'wait'
+  | ResumeAction
+
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 10, arbitrary: fc.constantFrom<Happening>('claim', 'succeed') },
+  { weight: 4, arbitrary: fc.constantFrom<Happening>('fail', 'fail for good', 'release') },
+  { weight: 3, arbitrary: fc.constantFrom<Happening>('look', 'wait') },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<Happening>('cancel', 'retry-do', 'continue', 'retry-undo', 'skip-undo'),
+  },
+)
+
+const flow = fc.record({
+  steps: fc
+    .array(fc.boolean(), { minLength: 1, maxLength: 4 })
+    .map(undoable => undoable.map((can, at) => ({ name: `s${at}`, ...(can && { undo: {} }) }))),
+  onCancel: fc.constantFrom('undo' as const, 'leave' as const),
+})
+
+const life = fc.record({
+  flow: flow.map(aFlow),
+  options: fc.constantFrom({}, {}, { deadlineMs: MINUTE }),
+  happenings: fc.array(happening, { minLength: 20, maxLength: 80, size: 'max' }),
+})
+
+type Seen = {
+  readonly change: Change
+  readonly before: FlowState
+  readonly after: FlowState
+  readonly now: number
+}
+
+function decided(task: Task, what: Happening, now: number): Change | undefined {
+  const word = { born: BORN, fence: task.fence }
+  switch (what) {
+    case 'claim':
+      return changeIn(claim(task, { workerId: 'w1' }, now))
+    case 'succeed':
+      return changeIn(finish(task, { ...word, ...DONE }, now, 0))
+    case 'fail':
+    case 'fail for good':
+      return changeIn(finish(task, { ...word, ...failingFor('no', what === 'fail for good') }, now, 0))
+    case 'release':
+      return changeIn(finish(task, { ...word, outcome: 'release' }, now, 0))
+    case 'look':
+      return changeIn(look(task, now, 0))
+    case 'cancel':
+      return changeIn(cancel(task, now))
+    case 'wait':
+      return undefined
+    default:
+      return changeIn(resume(task, what, now))
+  }
+}
+
+/** Holds a claim against every change of many random lives of random flows. */
+function forEveryChange(claimAbout: () => (seen: Seen) => void): void {
+  const property = fc.property(life, ({ flow, options, happenings }) => {
+    const hold = claimAbout()
+    let now = NOW
+    let task = aFlowTask(flow, { options })
+    for (const what of happenings) {
+      const waited = what === 'wait' ? Math.max(now + 20 * SECOND, nextWake(task, now) ?? 0) : now
+      now = Math.min(waited, NOW + 24 * HOUR)
+      const change = decided(task, what, now)
+      const [before, after] = [task.flow, change?.after.flow]
+      if (change && before && after) hold({ change, before, after, now })
+      task = change?.after ?? task
+    }
+  })
+  fc.assert(property, { numRuns: 150 })
+}
+
+const isUndoing = ({ direction }: FlowState) => direction === 'undo'
+
+test('steps are undone strictly backwards, each at most once until a person takes the flow up again', () => {
+  forEveryChange(() => {
+    let last = Number.POSITIVE_INFINITY
+    return ({ change: { after: task }, before, after }) => {
+      const isTakenUp = task.operation === 'resume'
+      if (isTakenUp || !isUndoing(after)) last = Number.POSITIVE_INFINITY
+      if (task.state !== 'open' || !isUndoing(after)) return
+      const isOpened = isTakenUp || !isUndoing(before) || after.at !== before.at
+      if (isOpened) expect(after.at).toBeLessThan(last)
+      last = after.at
+    }
+  })
+})
+
+test('only steps that began are undone, and none twice', () => {
+  forEveryChange(() => ({ change, before, after }) => {
+    if (change.after.state !== 'open' || !isUndoing(after)) return
+    const record = after.steps[after.at]
+    expect(record?.do.startedAt).toBeTypeOf('number')
+    expect(['undone', 'skipped']).not.toContain(record?.state)
+    for (const [at, { state }] of Object.entries(before.steps)) {
+      if (state === 'undone' || state === 'skipped') expect(after.steps[at]?.state).toBe(state)
+    }
+  })
+})
+
+test('the cursor goes on by one step at a time, and stays at the one that failed', () => {
+  forEveryChange(() => ({ before, after }) => {
+    if (isUndoing(after)) expect(after.cursor).toBe(before.cursor)
+    else expect([before.cursor, before.cursor + 1]).toContain(after.cursor)
+    if (!isUndoing(after)) expect(after.at).toBe(after.cursor)
+  })
+})
+
+test('while steps are done, all before the present one have been, and none after it has begun', () => {
+  forEveryChange(() => ({ change, after }) => {
+    if (change.after.state !== 'open' || isUndoing(after)) return
+    for (let at = 0; at < after.cursor; at++) expect(after.steps[at]?.state).toBe('succeeded')
+    const later = Object.keys(after.steps).filter(at => Number(at) > after.cursor)
+    expect(later).toEqual([])
+  })
+})
+
+test('the view tells the status, and the options are those of the present piece', () => {
+  forEveryChange(() => ({ change: { after: task }, after, now }) => {
+    const status = statusOf(task, now)
+    const bucket = ['delayed', 'ready', 'running'].includes(status) ? 'open' : status
+    expect(task.view?.bucket).toBe(bucket)
+    const action = after.definition.steps[after.at]?.[after.direction]
+    expect(task.options).toEqual({ ...action?.options, retentionMs: task.options.retentionMs })
+  })
+})
+
+test('an end says the truth about the steps', () => {
+  forEveryChange(() => ({ change: { after: task }, after }) => {
+    if (task.state === 'open') return
+    const states = statesOf(task)
+    for (const unfinished of ['running', 'undoing']) expect(states).not.toContain(unfinished)
+    expect(liveRuns(task)).toEqual([])
+    if (task.state === 'succeeded') expect(new Set(states)).toEqual(new Set(['succeeded']))
+    else if (!isLeftAsItIs(task, after)) expect(standing(after)).toEqual([])
+  })
+})
+
+function isLeftAsItIs(task: Task, { definition }: FlowState): boolean {
+  return needsAttention(task) || (task.state === 'cancelled' && definition.onCancel === 'leave')
+}
+
+/** Steps that began, can be undone, and are not. */
+function standing({ definition, steps }: FlowState): string[] {
+  const isStanding = (record: StepRecord | undefined) =>
+    record?.do.startedAt !== undefined && record.state !== 'undone' && record.state !== 'skipped'
+  return definition.steps.filter(({ undo }, at) => undo && isStanding(steps[at])).map(({ name }) => name)
+}
+
+test('a piece begins with no failure, no success and a budget of its own', () => {
+  forEveryChange(() => ({ change: { before, after }, before: from, after: to }) => {
+    const isNewPiece = from.at !== to.at || from.direction !== to.direction
+    if (!before || after.state !== 'open' || !isNewPiece) return
+    expect(after).toMatchObject({ failures: 0, failuresBy: {}, live: {}, retrying: false })
+    expect(Object.values(after.ended).filter(run => run.state === 'succeeded')).toEqual([])
+  })
+})

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest'
+import { attempts } from '../../../shared/core/attempts.ts'
+import { finish } from '../../../shared/core/finish.ts'
+import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
+import { idempotencyKey } from '../../../shared/core/idempotency-key.ts'
+import { cancel, settle } from '../../../shared/core/operate.ts'
+import { resultOf } from '../../../shared/core/result.ts'
+import { statusOf } from '../../../shared/core/status.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { look } from '../../../shared/core/wake.ts'
+import { pieceOf } from '../../../shared/core/work.ts'
+import { aFlow, afterOf, aTask, BORN, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+import {
+  aFlowTask,
+  claimedBy,
+  DONE,
+  done,
+  doneTimes,
+  failedFor,
+  statesOf,
+  undoneInTurn,
+} from '../../support/flow-life.ts'
+
+const LATER = NOW + HOUR
+const resumed = (task: Task, action: ResumeAction) => afterOf(resume(task, action, LATER))
+
+/** Two steps done, the third failed, and so did its own undo. */
+const HALTED = failedFor(failedFor(doneTimes(aFlowTask(), 2), 'no courier'), 'bank closed')
+/** The third step undone, then the undo of the second failed. */
+const HALTED_EARLIER = failedFor(done(failedFor(doneTimes(aFlowTask(), 2), 'no courier')), 'bank closed')
+const UNDONE = undoneInTurn(failedFor(done(aFlowTask()), 'no')).task
+const NOT_UNDOABLE = failedFor(done(aFlowTask(aFlow({ steps: [{ name: 'a' }, { name: 'b' }] }))), 'no')
+
+describe('retry-do', () => {
+  test('does the failed step again, due at once, with a fresh budget, under the same birth and key', () => {
+    const task = resumed(HALTED, 'retry-do')
+
+    expect(task).toMatchObject({ state: 'open', operation: 'resume', dueAt: LATER, born: BORN, failures: 0 })
+    expect(statesOf(task)).toEqual(['succeeded', 'succeeded', 'pending'])
+    expect(pieceOf(task)).toBe('c')
+    expect(attempts(task)).toEqual({ used: 0, left: 2 })
+    expect(idempotencyKey(task)).toBe(`order:k1/${BORN}/c`)
+    for (const gone of ['error', 'finishedAt', 'expiresAt'] as const) expect(task[gone]).toBeUndefined()
+    expect(done(task, 'sent', LATER)).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('may fail again, and everything is undone then', () => {
+    const again = failedFor(resumed(HALTED, 'retry-do'), 'still none', LATER)
+
+    const { pieces, task } = undoneInTurn(again, LATER)
+
+    expect(pieces).toEqual(['undo c', 'undo b', 'undo a'])
+    expect(task).toMatchObject({ state: 'failed', error: { message: 'still none' } })
+    expect(needsAttention(task)).toBe(false)
+  })
+
+  test('refuses what runs of the first attempt say', () => {
+    const task = claimedBy(resumed(HALTED, 'retry-do'), 'w1', LATER)
+
+    expect(finish(task, { born: BORN, fence: 3, ...DONE }, LATER, 0).ok).toBe(false)
+    expect(task.fence).toBe(5)
+  })
+
+  test('takes up a flow of which nothing could be undone, or whose first step was', () => {
+    const first = undoneInTurn(failedFor(aFlowTask(), 'no')).task
+
+    expect(pieceOf(resumed(NOT_UNDOABLE, 'retry-do'))).toBe('b')
+    expect(statesOf(resumed(first, 'retry-do'))).toEqual(['pending', 'pending', 'pending'])
+  })
+})
+
+describe('continue', () => {
+  test('counts the failed step as done by a person, and opens the next', () => {
+    const failed = failedFor(failedFor(done(aFlowTask()), 'no'), 'no')
+
+    const task = resumed(failed, 'continue')
+
+    expect(statesOf(task)).toEqual(['succeeded', 'succeeded', 'pending'])
+    expect(task).toMatchObject({ state: 'open', dueAt: LATER, flow: { cursor: 2, at: 2, direction: 'do' } })
+    expect(task.flow?.steps[1]).toMatchObject({ do: { endedAt: LATER } })
+    expect(task.flow?.steps[1]?.do.error).toBeUndefined()
+    expect(task.flow?.steps[1]?.undo).toBeUndefined()
+  })
+
+  test('undoes the repaired step, too, when a later one fails', () => {
+    const task = resumed(failedFor(failedFor(done(aFlowTask()), 'no'), 'no'), 'continue')
+
+    expect(undoneInTurn(failedFor(task, 'no', LATER), LATER).pieces).toEqual(['undo c', 'undo b', 'undo a'])
+  })
+
+  test('ends the flow after its last step, without a result', () => {
+    const task = resumed(HALTED, 'continue')
+
+    expect(task).toMatchObject({ state: 'succeeded', finishedAt: LATER, view: { bucket: 'succeeded' } })
+    expect(resultOf(task)).toBeUndefined()
+    expect(task.error).toBeUndefined()
+  })
+
+  test('counts a step that nobody had claimed before the deadline as begun', () => {
+    const limited = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
+    const expired = afterOf(look(limited, NOW + MINUTE, 0))
+
+    const task = resumed(expired, 'continue')
+
+    expect(task.flow?.steps[0]).toMatchObject({ state: 'succeeded', do: { startedAt: LATER } })
+    expect(task).toMatchObject({ deadlineAt: LATER + MINUTE })
+  })
+})
+
+describe('retry-undo', () => {
+  test.each([
+    ['of the failed step', HALTED, ['undo c', 'undo b', 'undo a']],
+    ['of an earlier one', HALTED_EARLIER, ['undo b', 'undo a']],
+  ])('goes on with the undo %s', (_name, halted, undos) => {
+    const open = resumed(halted, 'retry-undo')
+    const { pieces, task } = undoneInTurn(open, LATER)
+
+    expect(statusOf(open, LATER)).toBe('compensating')
+    expect(attempts(open)).toEqual({ used: 0, left: 2 })
+    expect(pieces).toEqual(undos)
+    expect(statesOf(task)).toEqual(['undone', 'undone', 'undone'])
+    expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' } })
+  })
+
+  test('that fails again halts again', () => {
+    const task = failedFor(resumed(HALTED_EARLIER, 'retry-undo'), 'still closed', LATER)
+
+    expect(statesOf(task)).toEqual(['succeeded', 'undo-failed', 'undone'])
+    expect(needsAttention(task)).toBe(true)
+  })
+
+  test('of a cancelled flow ends it cancelled', () => {
+    const halted = failedFor(afterOf(cancel(doneTimes(aFlowTask(), 2), NOW)), 'no')
+
+    const { pieces, task } = undoneInTurn(resumed(halted, 'retry-undo'), LATER)
+
+    expect(pieces).toEqual(['undo b', 'undo a'])
+    expect(task.state).toBe('cancelled')
+  })
+})
+
+describe('skip-undo', () => {
+  test.each([
+    ['of the failed step', HALTED, ['undo b', 'undo a'], ['undone', 'undone', 'skipped']],
+    ['of an earlier one', HALTED_EARLIER, ['undo a'], ['undone', 'skipped', 'undone']],
+  ])('counts the undo %s as done by a person', (_name, halted, undos, states) => {
+    const { pieces, task } = undoneInTurn(resumed(halted, 'skip-undo'), LATER)
+
+    expect(pieces).toEqual(undos)
+    expect(statesOf(task)).toEqual(states)
+    expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' } })
+    expect(needsAttention(task)).toBe(false)
+  })
+
+  test('of the last that was left ends the flow', () => {
+    const halted = failedFor(failedFor(aFlowTask(), 'no'), 'bank closed')
+
+    expect(resumed(halted, 'skip-undo')).toMatchObject({ state: 'failed', finishedAt: LATER })
+    expect(statesOf(resumed(halted, 'skip-undo'))).toEqual(['skipped', 'pending', 'pending'])
+  })
+})
+
+describe('taking a flow up again is refused', () => {
+  const all: ResumeAction[] = ['retry-do', 'continue', 'retry-undo', 'skip-undo']
+  const owing = failedFor(
+    aFlowTask(aFlow({ steps: [{ name: 'a' }] }), {
+      callbacks: { onSuccess: [], onError: [{ type: 'alert' }] },
+    }),
+    'no',
+  )
+
+  test.each<[string, Task, ResumeAction[], string]>([
+    ['a task that is none', aTask({ state: 'failed' }), all, 'not-a-flow'],
+    ['one that is open', aFlowTask(), all, 'not-failed'],
+    ['one that undoes', failedFor(aFlowTask(), 'no'), all, 'not-failed'],
+    ['one that has succeeded', doneTimes(aFlowTask(), 3), all, 'not-failed'],
+    ['one that was cancelled', afterOf(cancel(aFlowTask(), NOW)), all, 'not-failed'],
+    ['one whose earlier steps are undone', UNDONE, ['retry-do', 'continue'], 'undone'],
+    [
+      'one whose earlier steps are skipped',
+      failedFor(resumed(HALTED_EARLIER, 'skip-undo'), 'x', LATER),
+      ['retry-do', 'continue'],
+      'undone',
+    ],
+    ['one that is undone to its end', UNDONE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
+    ['one without any undo', NOT_UNDOABLE, ['retry-undo', 'skip-undo'], 'no-failed-undo'],
+    ['one whose callbacks are not published yet', owing, all, 'owes'],
+  ])('for %s', (_name, task, actions, reason) => {
+    for (const action of actions) expect(resume(task, action, LATER)).toEqual({ ok: false, reason })
+  })
+
+  test('only until its callbacks are published', () => {
+    expect(pieceOf(resumed(afterOf(settle(owing, NOW)), 'retry-do'))).toBe('a')
+  })
+})

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest'
+import { attempts } from '../../../shared/core/attempts.ts'
+import { claim } from '../../../shared/core/claim.ts'
+import { finish, type NextStage } from '../../../shared/core/finish.ts'
+import { idempotencyKey } from '../../../shared/core/idempotency-key.ts'
+import { patch } from '../../../shared/core/patch.ts'
+import { create, update } from '../../../shared/core/publish.ts'
+import { restart } from '../../../shared/core/restart.ts'
+import { lastSuccess, resultOf } from '../../../shared/core/result.ts'
+import { successes, type Task } from '../../../shared/core/task.ts'
+import { plan } from '../../../shared/core/wake.ts'
+import {
+  afterOf,
+  aPublication,
+  BORN,
+  changeOf,
+  HOUR,
+  LATER_BORN,
+  MINUTE,
+  NOW,
+  SECOND,
+} from '../../support/a-task.ts'
+import { claimedBy, DONE, ended, failingFor } from '../../support/flow-life.ts'
+
+type Parts = Parameters<typeof aPublication>[0]
+
+const staged = (parts: Parts = {}): Task =>
+  create(aPublication({ stage: 'fetch', input: 'url', ...parts }), undefined, NOW).after
+const moved = (task: Task, next: Partial<NextStage> = {}, now = NOW): Task =>
+  ended(claimedBy(task, 'w1', now), { ...DONE, result: 'bytes', next: { stage: 'store', ...next } }, now)
+
+describe('a run that moves its task on', () => {
+  test('opens the next stage, due at once, and is dispatched anew', () => {
+    const task = moved(staged({ dueAt: NOW - HOUR, priority: 3 }))
+
+    expect(task).toMatchObject({
+      state: 'open',
+      operation: 'succeed',
+      stage: 'store',
+      dueAt: NOW,
+      priority: 3,
+    })
+    expect(task.input).toEqual({ inline: 'url' })
+    expect(plan(task, NOW).dispatchAt).toBe(NOW)
+    expect(task.finishedAt).toBeUndefined()
+  })
+
+  test('replaces input, priority and due time when it says so', () => {
+    const task = moved(staged(), { input: { from: 'fetch' }, priority: 9, delayMs: MINUTE })
+
+    expect(task).toMatchObject({ input: { inline: { from: 'fetch' } }, priority: 9, dueAt: NOW + MINUTE })
+  })
+
+  test('keeps a long input apart, under a name of its own', () => {
+    const first = claimedBy(staged({ input: 'x'.repeat(300) }))
+    const word = { born: BORN, fence: 1, ...DONE, next: { stage: 'store', input: 'y'.repeat(300) } }
+
+    const { after, bodies } = changeOf(finish(first, word, NOW, 0))
+
+    expect(bodies).toMatchObject([{ value: 'y'.repeat(300) }])
+    expect(after.input).toMatchObject({ ref: bodies[0]?.ref })
+    expect(after.input).not.toEqual(first.input)
+  })
+
+  test('gives the next stage attempts of its own, and its success counts for it no more', () => {
+    const once = ended(claimedBy(staged()), failingFor('no', false))
+    const task = moved(once, {}, NOW + SECOND)
+
+    expect(task).toMatchObject({ failures: 0, retrying: false })
+    expect(task.error).toBeUndefined()
+    expect(attempts(task)).toEqual({ used: 0, left: 4 })
+    expect(successes(task)).toEqual([])
+    expect(lastSuccess(task)).toBeUndefined()
+    expect(task.ended[2]).toMatchObject({ state: 'succeeded', piece: 'fetch', past: true })
+    expect(claim(task, { workerId: 'w1' }, NOW + SECOND).ok).toBe(true)
+  })
+
+  test('has another key for each stage', () => {
+    const task = moved(staged())
+
+    expect(idempotencyKey(staged())).toBe(`resize:k1/${BORN}/fetch`)
+    expect(idempotencyKey(task)).toBe(`resize:k1/${BORN}/store`)
+  })
+
+  test('may say so again after its answer was lost, and a zombie of the stage may say nothing', () => {
+    const task = claimedBy(moved(staged()), 'w2')
+    const again = { born: BORN, fence: 1, ...DONE, next: { stage: 'store' } }
+
+    expect(finish(task, again, NOW, 0)).toEqual({ ok: true })
+    expect(finish(task, { ...again, ...failingFor('no') }, NOW, 0).ok).toBe(false)
+  })
+
+  test('comes to the result of the last stage', () => {
+    const task = ended(claimedBy(moved(staged())), { ...DONE, result: 'stored' })
+
+    expect(task).toMatchObject({ state: 'succeeded', stage: 'store' })
+    expect(resultOf(task)).toEqual({ inline: 'stored' })
+  })
+
+  test('leaves the deadline of the whole where it is', () => {
+    const task = moved(staged({ options: { deadlineMs: MINUTE } }), { delayMs: HOUR })
+
+    expect(task.deadlineAt).toBe(NOW + MINUTE)
+  })
+
+  test('fails for good by the budget of its own stage', () => {
+    const options = { retry: { maxRetries: 1, delayMs: 0 } }
+    const first = ended(claimedBy(staged({ options })), failingFor('no', false))
+    const second = ended(claimedBy(moved(first)), failingFor('no', false))
+
+    expect(second.state).toBe('open')
+    expect(ended(claimedBy(second), failingFor('no', false))).toMatchObject({
+      state: 'failed',
+      stage: 'store',
+    })
+  })
+})
+
+describe('a stage of several workers', () => {
+  const two = staged({ options: { concurrency: 2 } })
+  const success = (task: Task, fence: number, next?: NextStage): Task =>
+    afterOf(finish(task, { born: BORN, fence, ...DONE, ...(next && { next }) }, NOW, 0))
+
+  test.each([
+    ['moves on when the last says so', { stage: 'left' }, { stage: 'store' }, 'open', 'store'],
+    ['ends when the last does not', { stage: 'left' }, undefined, 'succeeded', 'fetch'],
+    ['moves on though the first did not', undefined, { stage: 'store' }, 'open', 'store'],
+  ])('%s', (_name, first, last, state, stage) => {
+    const both = claimedBy(claimedBy(two, 'w1'), 'w2')
+
+    const after = success(success(both, 1, first), 2, last)
+
+    expect(after).toMatchObject({ state, stage })
+  })
+
+  test('asks for as many successes again in the next one, of the same workers if they like', () => {
+    const both = claimedBy(claimedBy(two, 'w1'), 'w2')
+    const next = success(success(both, 1), 2, { stage: 'store' })
+
+    expect(attempts(next).used).toBe(0)
+    expect(success(claimedBy(next, 'w1'), 3)).toMatchObject({ state: 'open', stage: 'store' })
+  })
+})
+
+describe('a patch to another stage', () => {
+  const patched = (task: Task, changes: Parameters<typeof patch>[1]) => changeOf(patch(task, changes, NOW))
+
+  test('stops whoever works on the former one, without a retry', () => {
+    const { after, bodies } = patched(claimedBy(staged()), { stage: 'store' })
+
+    expect(after).toMatchObject({ stage: 'store', live: {}, failures: 0 })
+    expect(after.ended[1]).toMatchObject({ state: 'cancelled', piece: 'fetch' })
+    expect(bodies).toMatchObject([{ run: { state: 'cancelled' } }])
+    expect(finish(after, { born: BORN, fence: 1, ...DONE }, NOW, 0)).toMatchObject({ reason: 'cancelled' })
+  })
+
+  test('waits for no retry of the former one, but for the time it was given', () => {
+    const retrying = ended(claimedBy(staged()), failingFor('no', false))
+    const delayed = staged({ dueAt: NOW + HOUR })
+
+    expect(patched(retrying, { stage: 'store' }).after).toMatchObject({
+      dueAt: NOW,
+      retrying: false,
+      failures: 0,
+    })
+    expect(patched(delayed, { stage: 'store' }).after.dueAt).toBe(NOW + HOUR)
+    expect(patched(retrying, { stage: 'store', dueAt: NOW + MINUTE }).after.dueAt).toBe(NOW + MINUTE)
+  })
+
+  test('to the one it is in stops nobody', () => {
+    const { after } = patched(claimedBy(staged()), { stage: 'fetch', input: 'other' })
+
+    expect(Object.keys(after.live)).toEqual(['1'])
+    expect(after.input).toEqual({ inline: 'other' })
+  })
+
+  test('takes successes of the former one out of the reckoning', () => {
+    const one = ended(claimedBy(staged({ options: { concurrency: 2 } })), DONE)
+
+    expect(attempts(patched(one, { stage: 'store' }).after).used).toBe(0)
+    expect(patched(one, { stage: 'store', options: { concurrency: 1 } }).after.state).toBe('open')
+  })
+})
+
+describe('publishing a staged task again', () => {
+  const restarting = (task: Task, keepInput: boolean, stage?: string) =>
+    afterOf(
+      restart(
+        task,
+        {
+          publication: aPublication({ born: LATER_BORN, input: 'new', ...(stage && { stage }) }),
+          clean: ['failed', 'succeeded'],
+          keepInput,
+        },
+        NOW,
+      ),
+    )
+  const over = ended(claimedBy(moved(staged())), failingFor('no'))
+
+  test('starts over in the stage it was in, unless the new body names one', () => {
+    expect(restarting(over, true)).toMatchObject({ stage: 'store', input: { inline: 'url' } })
+    expect(restarting(over, false, 'fetch')).toMatchObject({ stage: 'fetch', input: { inline: 'new' } })
+    expect(restarting(over, false).stage).toBeUndefined()
+  })
+
+  test('updates it where it is, or in another stage afresh', () => {
+    const failing = ended(claimedBy(staged()), failingFor('no', false))
+
+    const same = afterOf(update(failing, aPublication({ input: 'new' }), NOW))
+    const other = afterOf(update(failing, aPublication({ input: 'new', stage: 'store' }), NOW))
+
+    expect(same).toMatchObject({ stage: 'fetch', failures: 1, input: { inline: 'new' } })
+    expect(other).toMatchObject({ stage: 'store', failures: 0, dueAt: NOW })
+  })
+
+  test('forgets successes of stages that are over with the failures', () => {
+    const task = ended(claimedBy(moved(staged())), DONE)
+    const again = restart(
+      task,
+      {
+        publication: aPublication({ born: LATER_BORN, options: { concurrency: 2 } }),
+        clean: ['failed'],
+        keepInput: true,
+      },
+      NOW,
+    )
+
+    expect(Object.keys(afterOf(again).ended)).toEqual(['2'])
+  })
+})

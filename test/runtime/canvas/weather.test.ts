@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { End } from '../../../shared/core/canvas/standing.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
+import type { Canvas } from '../../../shared/runtime/canvas/load-canvas.ts'
+import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
+import { canvases, type Canvas as Form } from '../../core/canvas/a-canvas.ts'
+import { modelOf, stand } from '../../core/canvas/naive-model.ts'
+import {
+  aCanvasWorld,
+  leaf,
+  member,
+  plan,
+  published,
+  run,
+  shown,
+  startedLeaves,
+  type Written,
+} from '../../support/a-canvas-world.ts'
+import { MINUTE } from '../../support/a-task.ts'
+import type { MemorySystem } from '../../support/memory-system.ts'
+
+/** What becomes of a record of the stream: it comes, comes twice, is lost, or its planner dies on the way. */
+const FATES = ['comes', 'twice', 'late', 'lost', 'dies'] as const
+type Fate = (typeof FATES)[number]
+
+const lives = fc.record({
+  form: canvases.filter(form => !('leaf' in form)),
+  failing: fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
+  fates: fc.array(fc.constantFrom<Fate>(...FATES), { minLength: 1, maxLength: 10 }),
+})
+
+/** The tasks of the form: leaf n fails as `failing` says. */
+function written(form: Form, failing: readonly boolean[], next = { leaf: 0 }): Written {
+  if ('leaf' in form) return failing[next.leaf++ % failing.length] ? leaf('boom') : leaf('list', [])
+  const all = (members: readonly Form[]) => members.map(one => written(one, failing, next))
+  if ('chain' in form) return { chain: all(form.chain) }
+  if ('group' in form) return { group: all(form.group) }
+  const group = all(form.chord.group)
+  const callback = written(form.chord.then, failing, next)
+  const onError = form.chord.onError && written(form.chord.onError, failing, next)
+  return { chord: { group, then: callback, ...(onError && { onError }) } }
+}
+
+/** A planner that dies after so many writes of heads. */
+function dyingAfter(system: MemorySystem, writes: number): MemorySystem {
+  let left = writes
+  const apply: MemorySystem['tasks']['apply'] = async change => {
+    left -= 1
+    if (left < 0) throw new BatonError('unavailable', 'died')
+    return system.tasks.apply(change)
+  }
+  return { ...system, tasks: { ...system.tasks, apply } }
+}
+
+async function deliver(system: MemorySystem, task: Task, fate: Fate, late: Task[]): Promise<void> {
+  if (fate === 'late') late.push(task)
+  if (fate === 'comes' || fate === 'twice') await plan(system, task)
+  if (fate === 'twice') await plan(system, task)
+  if (fate === 'dies') await plan(dyingAfter(system, 0), task)
+}
+
+async function openLeaves(system: MemorySystem, canvas: Canvas): Promise<number[]> {
+  const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))
+  return heads.flatMap((head, number) => (head?.state === 'open' ? [number] : []))
+}
+
+/** Runs what there is, each end with its fate; the sweeper and late records repair, until nothing happens any more. */
+async function live(system: MemorySystem, canvas: Canvas, fates: readonly Fate[]): Promise<void> {
+  const late: Task[] = []
+  let ended = 0
+  for (;;) {
+    const open = await openLeaves(system, canvas)
+    for (const number of open) {
+      const fate = fates[ended++ % fates.length] ?? 'comes'
+      await deliver(system, await run(system, canvas, number), fate, late)
+    }
+    if (open.length > 0) continue
+    const before = (await startedLeaves(system, canvas)).length
+    await system.clock.advance(MINUTE)
+    await sweepCanvases(system)
+    for (const look of system.messages.canvasLooks.splice(0))
+      await driveCanvas(system, look, system.clock.now() + MINUTE)
+    await plan(system, ...late.splice(0))
+    const after = (await startedLeaves(system, canvas)).length
+    if (after === before && (await openLeaves(system, canvas)).length === 0) return
+  }
+}
+
+it('a canvas ends as the specification says, whatever becomes of the stream', async () => {
+  await fc.assert(
+    fc.asyncProperty(lives, async ({ form, failing, fates }) => {
+      const system = await aCanvasWorld()
+      const ends = (number: number): End => (failing[number % failing.length] ? 'failed' : 'succeeded')
+      const expected = stand(modelOf(form), ends)
+
+      const canvas = await published(
+        fates[0] === 'dies' ? dyingAfter(system, 2) : system,
+        written(form, failing),
+      )
+      await live(system, canvas, fates)
+
+      expect((await shown(system, canvas)).status).toBe(expected.status)
+      expect(await startedLeaves(system, canvas)).toEqual(expected.started.toSorted((a, b) => a - b))
+    }),
+    { numRuns: 150 },
+  )
+})

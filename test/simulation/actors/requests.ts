@@ -1,0 +1,48 @@
+import type { Json } from '../../../shared/core/json.ts'
+import type { PublishRequest } from '../../../shared/runtime/publication-of.ts'
+import type { Callbacks, Job, Script, Step } from '../scenario.ts'
+
+/** What a publish of the scenario asks for. */
+export function requestOfStep(step: Extract<Step, { readonly do: 'publish' }>): PublishRequest {
+  return { ...step.request, ...contentOf(step), ...callbacksOf(step) }
+}
+
+/** What is published for a job, but for its key. */
+export function requestOfJob(job: Job): PublishRequest {
+  const { type, options, delayMs, stage, immutable, isList } = job
+  const { input, tags } = contentOf(job)
+  return {
+    type,
+    tags,
+    input: isList ? [input] : input,
+    ...(options && { options }),
+    ...(delayMs !== undefined && { delayMs }),
+    ...(stage !== undefined && { stage }),
+    ...(immutable && { immutable }),
+    ...callbacksOf(job),
+  }
+}
+
+/** The tag is for those who watch: inputs are not always in the head. */
+function contentOf({ nonce, acts, pieces, padding }: Script): {
+  readonly input: Json
+  readonly tags: Readonly<Record<string, string>>
+} {
+  const plain = acts.map(({ ms, end }) => ({ ms, end }))
+  return {
+    input: {
+      nonce,
+      acts: plain,
+      ...(pieces && { pieces: pieces as unknown as Json }),
+      ...(padding > 0 && { padding: 'x'.repeat(padding) }),
+    },
+    tags: { nonce: String(nonce) },
+  }
+}
+
+function callbacksOf({ onSuccess, onError }: Callbacks): Pick<PublishRequest, 'onSuccess' | 'onError'> {
+  return {
+    ...(onSuccess && { onSuccess: onSuccess.map(requestOfJob) }),
+    ...(onError && { onError: onError.map(requestOfJob) }),
+  }
+}

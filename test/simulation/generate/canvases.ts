@@ -1,0 +1,67 @@
+import type { Composition } from '../../../shared/core/canvas/shape.ts'
+import type { Job, Step } from '../scenario.ts'
+import type { Cast } from './cast.ts'
+import type { Dice } from './dice.ts'
+import { job } from './jobs.ts'
+
+const MOST_LEAVES = 10
+
+/** Small canvases, some published twice, and in most scenarios operators who interfere with them. */
+export function canvasSteps(dice: Dice, cast: Cast): Step[] {
+  return dice.many(1, 2, index => stepsOf(dice, cast, `c${index + 1}`)).flat()
+}
+
+function stepsOf(dice: Dice, cast: Cast, canvas: string): Step[] {
+  const room = { leaves: dice.between(2, MOST_LEAVES) }
+  const composition = part(dice, cast, room, 2)
+  const leaves = countOf(composition)
+  const at = dice.between(100, cast.spanMs)
+  const publish = {
+    do: 'publish-canvas' as const,
+    canvas,
+    composition,
+    ...(dice.odds(0.2) && { sendConcurrency: dice.between(1, 3) }),
+  }
+  const again = dice.odds(0.2) ? [{ ...publish, at: at + dice.between(1, 10_000) }] : []
+  const operations = cast.isCalm ? [] : dice.many(0, 3, () => operation(dice, cast, canvas, leaves))
+  return [{ ...publish, at }, ...again, ...operations]
+}
+
+function operation(dice: Dice, cast: Cast, canvas: string, leaves: number): Step {
+  const at = dice.between(100, cast.spanMs * 2)
+  const kind = dice.pick(['cancel-canvas', 'read-canvas', 'cancel', 'remove', 'restart', 'restart'] as const)
+  if (kind === 'cancel-canvas' || kind === 'read-canvas') return { at, do: kind, canvas }
+  return { at, do: 'operate-member', canvas, leaf: dice.between(0, leaves - 1), operation: kind }
+}
+
+/** What is left of the leaves that a canvas may have. */
+type Room = { leaves: number }
+
+function part(dice: Dice, cast: Cast, room: Room, depth: number): Composition<Job> {
+  const kind = dice.pick(['chain', 'group', 'chord', 'chord'] as const)
+  const members = () => dice.many(1, 3, () => member(dice, cast, room, depth - 1))
+  if (kind === 'chain') return { chain: members() }
+  if (kind === 'group') return { group: members() }
+  const group = members()
+  const callback = () => member(dice, cast, room, depth - 1)
+  // biome-ignore lint/suspicious/noThenProperty: the word of canvases, and no function
+  return { chord: { group, then: callback(), ...(dice.odds(0.6) && { onError: callback() }) } }
+}
+
+function member(dice: Dice, cast: Cast, room: Room, depth: number): Composition<Job> {
+  room.leaves -= 1
+  if (depth > 0 && room.leaves > 2 && dice.odds(0.35)) return part(dice, cast, room, depth)
+  return { leaf: job(dice, cast, cast.has.callbacks ? 1 : 0) }
+}
+
+function countOf(composition: Composition<Job>): number {
+  if ('leaf' in composition) return 1
+  if ('chain' in composition) return sum(composition.chain)
+  if ('group' in composition) return sum(composition.group)
+  const { group, then, onError } = composition.chord
+  return sum([...group, then, ...(onError ? [onError] : [])])
+}
+
+function sum(parts: ReadonlyArray<Composition<Job>>): number {
+  return parts.reduce((total, one) => total + countOf(one), 0)
+}
