@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Tests that hold single waits to a few dozen milliseconds; they have the machine to themselves. */
-const TIMED = ['test/system/{reliability,cost,takeover}.test.ts']
+const TIMED = ['test/system/{reliability,cost,takeover,chord}.test.ts']
 
 /** Thousands of simulated runs on all cores. */
 const SIMULATION = 'test/simulation/seeds.test.ts'

@@ -11,6 +11,7 @@ import { readQuery } from './read-query.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
 import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
+import { previousRoutes } from './routes/previous.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
 import { runRoutes } from './routes/runs.ts'
@@ -37,6 +38,8 @@ export function createApi(system: System): Hono<Environment> {
     ...publishRoutes,
     ...runRoutes,
     ...runBatchRoutes,
+    // Before those whose id would take its last segment in.
+    ...previousRoutes,
     ...taskRoutes,
     ...canvasRoutes,
     ...claimRoutes,

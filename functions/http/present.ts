@@ -127,16 +127,19 @@ export function presentType(type: TaskType): ApiType {
 
 /** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run. */
 export function presentClaim(
-  { task, run, input, params, previous }: HeldTask,
+  { task, run, input, params, previous, isPreviousPaged }: HeldTask,
   description: TaskDescription,
 ): Claim {
   return {
-    task: presentTask({
-      ...description,
-      ...(input !== undefined && { input }),
-      ...(params && { params }),
-      ...(previous !== undefined && { previous }),
-    }),
+    task: {
+      ...presentTask({
+        ...description,
+        ...(input !== undefined && { input }),
+        ...(params && { params }),
+        ...(previous !== undefined && { previous }),
+      }),
+      ...(isPreviousPaged && { previousPaged: true as const }),
+    },
     run: {
       id: runId(task.born, run.fence),
       fence: run.fence,

@@ -173,6 +173,8 @@ export type ApiTask = {
   readonly direction?: 'do' | 'undo'
   /** What the task before handed on. */
   readonly previous?: Json
+  /** Of a claim: the list handed on is too long to be shown, and `…/previous` gives it in pages. `input` is without it. */
+  readonly previousPaged?: true
   /** The task that published it, by its end or from its handler. */
   readonly canvasId?: string
   readonly parentId?: string

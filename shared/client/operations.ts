@@ -1,3 +1,4 @@
+import type { Json } from '../core/json.ts'
 import type {
   ApiCanvas,
   ApiTask,
@@ -30,6 +31,8 @@ export type Operations = {
   get(id: string): Promise<ApiTask>
   /** One page; `list` follows the cursor by itself. */
   listPage(filter: ListFilter): Promise<Page<ApiTask>>
+  /** A page of the list that was handed on to a task. */
+  previous(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Json>>
   patch(id: string, changes: PatchBody): Promise<ApiTask>
   remove(id: string): Promise<void>
   cancel(id: string): Promise<ApiTask>
@@ -57,6 +60,7 @@ export function createOperations(send: Send): Operations {
   const postForTask = async (path: string, body?: unknown) => (await post<TaskAnswer>(path, body)).task
   return {
     get: id => send('GET', taskPath(id)),
+    previous: (id, page = {}) => send('GET', `${taskPath(id)}/previous`, { query: page }),
     listPage: filter => send('GET', '/v1/tasks', { query: filter }),
     patch: async (id, changes) => (await send<TaskAnswer>('PATCH', taskPath(id), { body: changes })).task,
     remove: id => send('DELETE', taskPath(id)),

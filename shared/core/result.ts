@@ -7,6 +7,13 @@ export function lastSuccess(task: Task): EndedRun | undefined {
     .at(-1)
 }
 
+/** Whether the result of the task is that of this run. */
+export function hasResultOf(task: Task, fence: number): boolean {
+  const { flow, state } = task
+  if (!flow) return lastSuccess(task)?.fence === fence
+  return state === 'succeeded' && flow.steps[flow.definition.steps.length - 1]?.do.fence === fence
+}
+
 /** What the task has come to: the result of its last success, and of a flow that of its last step. */
 export function resultOf(task: Task): Body | undefined {
   const { flow } = task

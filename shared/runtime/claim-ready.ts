@@ -135,11 +135,14 @@ function sum(numbers: readonly number[]): number {
 function inputBytes({ input, previous, flow }: Task): number {
   const results = Object.values(flow?.steps ?? {}).map(({ result }) => result)
   const handedOn = previous?.kind === 'body' ? previous.body : undefined
-  const besides = previous?.kind === 'result' ? previous.bytes : 0
-  return besides + sum([input, handedOn, ...results].map(body => (body ? bodyBytes(body) : 0)))
+  const apart = previous?.kind === 'result' ? previous.bytes : 0
+  // Beside the input, these are part of it, too.
+  const twice = apart + sum([handedOn, ...results].map(bodyBytes))
+  return bodyBytes(input) + 2 * twice
 }
 
-function bodyBytes(body: Body): number {
+function bodyBytes(body: Body | undefined): number {
+  if (!body) return 0
   return 'ref' in body ? body.bytes : jsonBytes(body.inline)
 }
 

@@ -4,7 +4,7 @@ import type { Json } from '../core/json.ts'
 import type { Task } from '../core/task.ts'
 import { actionOf } from '../core/work.ts'
 import { bodyValue } from './body-value.ts'
-import { previousOf } from './canvas/previous-of.ts'
+import { boundedPrevious, TOO_LONG } from './canvas/previous-of.ts'
 import type { System } from './system.ts'
 
 /** What a worker is given to work on. */
@@ -15,14 +15,36 @@ export type Content = {
   readonly params?: Readonly<Record<string, Json>>
   /** What the task before handed on. */
   readonly previous?: Json
+  /** What was handed on is longer than could be given: it is to be read in pages, and the input is without it. */
+  readonly isPreviousPaged?: true
 }
 
-/** @throws BodyGone when something of it is no longer stored. */
-export async function contentOf(system: Pick<System, 'tasks'>, task: Task): Promise<Content> {
-  const [stored, previous] = await Promise.all([
+/**
+ * The content of a task. A list that was handed on and is longer than `mostListBytes` is left to be read in pages.
+ *
+ * @throws BodyGone when something of it is no longer stored.
+ */
+export async function contentOf(
+  system: Pick<System, 'tasks'>,
+  task: Task,
+  mostListBytes?: number,
+): Promise<Content> {
+  const [stored, handedOn] = await Promise.all([
     task.input && present(await bodyValue(system, task.id, task.input), `the input of ${task.id}`),
-    task.previous && present(await previousOf(system, task), `what was handed on to ${task.id}`),
+    boundedPrevious(system, task, mostListBytes),
   ])
+  if (handedOn === TOO_LONG)
+    return { ...(await whole(system, task, stored, undefined)), isPreviousPaged: true }
+  const previous = task.previous && present(handedOn, `what was handed on to ${task.id}`)
+  return whole(system, task, stored, previous)
+}
+
+function whole(
+  system: Pick<System, 'tasks'>,
+  task: Task,
+  stored: Json | undefined,
+  previous: Json | undefined,
+): Promise<Content> | Content {
   const action = actionOf(task)
   if (action) return stepContent(system, task, action, stored, previous)
   const input =

@@ -9,12 +9,14 @@ import { transact } from './transact.ts'
 export type HeldTask = Claimed & Content
 
 const MOST_READS_AT_ONCE = 25
+/** Lists handed on to the tasks of one answer, which shows them twice, in `previous` and in the input. */
+const MOST_LIST_BYTES = 400 * 1024
 
 /** Adds the contents. A run whose input cannot be had is ended for its worker, who could do nothing with it. */
 export async function heldTasks(system: System, claimed: readonly Claimed[]): Promise<HeldTask[]> {
   const held = await sideBySide(claimed, MOST_READS_AT_ONCE, async one => {
     try {
-      return [{ ...one, ...(await contentOf(system, one.task)) }]
+      return [{ ...one, ...(await contentOf(system, one.task, MOST_LIST_BYTES / claimed.length)) }]
     } catch (error) {
       await endUnread(system, one, error)
       return []

@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import type { Stores } from '../support/dynamo-stores.ts'
 import { bodiesContract } from './bodies.ts'
 import { canvasesContract } from './canvases.ts'
+import { flowsContract } from './flows.ts'
 import { guardsContract } from './guards.ts'
 import { indexesContract } from './indexes.ts'
 import { pathsContract } from './paths.ts'
@@ -19,6 +20,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('paths', () => pathsContract(makeStores))
   describe('bodies', () => bodiesContract(makeStores))
   describe('indexes', () => indexesContract(makeStores))
+  describe('flows', () => flowsContract(makeStores))
   describe('types', () => typesContract(makeStores))
   describe('records', () => recordsContract(makeStores))
   describe('canvases', () => canvasesContract(makeStores))

@@ -1,6 +1,6 @@
 import type { Task } from '../../shared/core/task.ts'
 import { INVARIANTS } from './invariants/all.ts'
-import { isAtRest } from './invariants/settling.ts'
+import { firstAtWork } from './invariants/settling.ts'
 import type { Scenario } from './scenario.ts'
 import type { Happening } from './world/history.ts'
 
@@ -36,7 +36,7 @@ export function createJudge(scenario: Scenario): Judge {
           judged(() => on?.(happening)),
         )
     },
-    isSettled: heads => [...heads].every(task => isAtRest(task, scenario)),
+    isSettled: heads => firstAtWork([...heads], scenario) === undefined,
     end: (heads, at) => {
       for (const { name, atEnd } of watches) rule(name, at, atEnd?.([...heads]))
     },

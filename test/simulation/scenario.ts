@@ -103,7 +103,17 @@ export type WorkerSetup = {
 /** What a handler does in one run; `next` moves the task to another stage. */
 export type Act = {
   readonly ms: number
-  readonly end: 'succeed' | 'fail' | 'fatal' | 'later' | 'release' | 'crash' | 'hang' | 'deaf' | 'child' | 'next'
+  readonly end:
+    | 'succeed'
+    | 'fail'
+    | 'fatal'
+    | 'later'
+    | 'release'
+    | 'crash'
+    | 'hang'
+    | 'deaf'
+    | 'child'
+    | 'next'
 }
 
 /** What the runs of a task do. */

@@ -1,12 +1,25 @@
-import type { Act, Scenario, Step, TypeSetup, Weather, WorkerSetup } from './scenario.ts'
+import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type {
+  Act,
+  Callbacks,
+  FlowSetup,
+  Job,
+  Scenario,
+  Script,
+  Step,
+  TypeSetup,
+  Weather,
+  WorkerSetup,
+} from './scenario.ts'
 
 /** A scenario as text: what goes wrong, who is there, and what is done when. */
 export function sentencesOf(scenario: Scenario): string {
-  const { seed, weather, calmAt, afterwardsMs, types, workers, steps } = scenario
+  const { seed, weather, calmAt, afterwardsMs, types, flows, workers, steps } = scenario
   return [
     `seed ${seed}; ${weatherOf(weather)}`,
     `${timeOf(calmAt)}  from here on nothing goes wrong by chance`,
     ...types.map(sentenceOfType),
+    ...flows.map(sentenceOfFlow),
     ...workers.map(sentenceOfWorker),
     ...steps.toSorted((a, b) => a.at - b.at).map(step => `${timeOf(step.at)}  ${sentenceOfStep(step)}`),
     ...(afterwardsMs > 0 ? [`once all is settled, time goes on for ${afterwardsMs} ms`] : []),
@@ -52,6 +65,10 @@ function sentenceOfType({ type, servedBy, defaults, shards }: TypeSetup): string
   return `type ${type}: served by ${SERVERS[servedBy]}, ${shards} shards, defaults ${JSON.stringify(defaults)}`
 }
 
+function sentenceOfFlow({ type, steps, onCancel, shards, defaults }: FlowSetup): string {
+  return `flow ${type}: ${JSON.stringify(steps)}, on cancel ${onCancel}, ${shards} shards, defaults ${JSON.stringify(defaults)}`
+}
+
 function sentenceOfWorker({ kind, workerId, types, concurrency, version, startsAt }: WorkerSetup): string {
   const what = `${kind} worker ${workerId}${version === undefined ? '' : ` of version ${version}`}`
   return `${timeOf(startsAt)}  ${what} starts, for ${types.join(', ')}, ${concurrency} at once`
@@ -61,9 +78,19 @@ function sentenceOfStep(step: Step): string {
   switch (step.do) {
     case 'publish': {
       const { type, key, ...rest } = step.request
-      const runs = step.acts.length > 0 ? step.acts.map(textOfAct).join(', then ') : 'succeed'
-      return `publish ${type}:${key} ${JSON.stringify(rest)}; its runs: ${runs}`
+      return `publish ${type}:${key} ${JSON.stringify(rest)}; its runs: ${runsOf(step)}${callbacksOf(step)}`
     }
+    case 'publish-canvas':
+      return `publish canvas ${step.canvas}: ${textOfPart(step.composition)}`
+    case 'cancel-canvas':
+    case 'read-canvas':
+      return `${step.do} ${step.canvas}`
+    case 'operate-member':
+      return `${step.operation} member ${step.leaf} of canvas ${step.canvas}`
+    case 'resume':
+      return `take ${step.id} up again by ${step.action}`
+    case 'deploy-flow':
+      return `deploy ${sentenceOfFlow(step.flow)}`
     case 'cancel':
     case 'remove':
     case 'read':
@@ -87,6 +114,36 @@ function sentenceOfStep(step: Step): string {
     case 'resize-worker':
       return `let ${step.workerId} run ${step.concurrency} at once`
   }
+}
+
+/** What the runs of each piece do. */
+function runsOf({ nonce, acts, pieces = {} }: Script): string {
+  const runs = [['', acts] as const, ...Object.entries(pieces)].filter(([, of]) => of.length > 0)
+  const texts = runs.map(([piece, of]) => `${piece && `${piece}: `}${of.map(textOfAct).join(', then ')}`)
+  return `${texts.length > 0 ? texts.join('; ') : 'succeed'} (${nonce})`
+}
+
+function callbacksOf({ onSuccess = [], onError = [] }: Callbacks): string {
+  const texts = [
+    ...onSuccess.map(job => `; once it has succeeded: ${textOfJob(job)}`),
+    ...onError.map(job => `; once it has failed: ${textOfJob(job)}`),
+  ]
+  return texts.join('')
+}
+
+function textOfJob(job: Job): string {
+  const { type, nonce: _nonce, acts: _acts, pieces: _pieces, padding: _padding, ...rest } = job
+  const { onSuccess: _then, onError: _else, ...given } = rest
+  return `[${type} ${JSON.stringify(given)}; its runs: ${runsOf(job)}${callbacksOf(job)}]`
+}
+
+function textOfPart(part: Composition<Job>): string {
+  if ('leaf' in part) return textOfJob(part.leaf)
+  if ('chain' in part) return `chain(${part.chain.map(textOfPart).join(', ')})`
+  if ('group' in part) return `group(${part.group.map(textOfPart).join(', ')})`
+  const { group, then, onError } = part.chord
+  const otherwise = onError ? `, or else ${textOfPart(onError)}` : ''
+  return `chord(${group.map(textOfPart).join(', ')}; then ${textOfPart(then)}${otherwise})`
 }
 
 function textOfAct({ ms, end }: Act): string {

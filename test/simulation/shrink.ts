@@ -1,5 +1,6 @@
+import { callbacksIn, jobsIn } from './jobs-in.ts'
 import type { Verdict } from './judge.ts'
-import { CALM, type Scenario, type Step, type Weather } from './scenario.ts'
+import { CALM, type FlowSetup, type Job, type Scenario, type Step, type Weather } from './scenario.ts'
 import type { Played } from './simulate.ts'
 
 export type Play = (scenario: Scenario) => Promise<Pick<Played, 'broken' | 'events'>>
@@ -48,6 +49,7 @@ export async function shrink(
 const PASSES: readonly Pass[] = [
   (scenario, keep) => fewer(scenario.steps, steps => ({ ...scenario, steps }), keep, scenario),
   (scenario, keep) => fewer(scenario.workers, workers => ({ ...scenario, workers }), keep, scenario),
+  (scenario, keep) => fewer(scenario.flows, flows => ({ ...scenario, flows }), keep, scenario),
   (scenario, keep) => fewer(scenario.types, types => ({ ...scenario, types }), keep, scenario),
   milder,
   calmEarlier,
@@ -126,16 +128,31 @@ async function shorterActs(scenario: Scenario, keep: Keep): Promise<Scenario> {
  * Whether every type that steps are about is there, and has somebody to serve it: without, tasks wait for ever, which
  * would break a promise for another reason.
  */
-function isServed({ steps, types, workers }: Scenario): boolean {
-  return steps.map(typeOf).every(name => {
-    if (name === undefined) return true
+function isServed({ steps, types, flows, workers }: Scenario): boolean {
+  const isThere = (name: string) => {
     const servedBy = types.find(({ type }) => type === name)?.servedBy
     return servedBy === 'lambda' || (servedBy && workers.some(worker => worker.types.includes(name)))
-  })
+  }
+  const isServing = (name: string) => {
+    const flow = flows.find(({ type }) => type === name)
+    return flow ? servingTypes(flow).every(isThere) : isThere(name)
+  }
+  return [...flows.flatMap(servingTypes), ...steps.flatMap(typesOf)].every(isServing)
 }
 
-function typeOf(step: Step): string | undefined {
-  if ('request' in step) return step.request.type
-  if ('type' in step) return step.type
-  return 'id' in step ? step.id.split(':')[0] : undefined
+function servingTypes({ steps }: FlowSetup): string[] {
+  return steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])
+}
+
+function typesOf(step: Step): string[] {
+  if ('composition' in step) return jobsIn(step.composition).flatMap(typesOfJob)
+  if ('request' in step) return [step.request.type, ...callbacksIn(step).flatMap(typesOfJob)]
+  if ('flow' in step) return [step.flow.type, ...servingTypes(step.flow)]
+  if ('type' in step) return [step.type]
+  const type = 'id' in step ? step.id.split(':')[0] : undefined
+  return type === undefined ? [] : [type]
+}
+
+function typesOfJob(job: Job): string[] {
+  return [job.type, ...callbacksIn(job).flatMap(typesOfJob)]
 }

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { totalOf } from '../../local/gateway/meter.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { unitsOf as unitsIn } from '../support/unit-bill.ts'
 
 let system: LocalSystem
 
@@ -13,27 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop())
 
-/**
- * Writes everything that `work` caused, the planner's and the waker's included, in units of table and indexes. A service
- * that stands by shows a sign of life every ten seconds, which no task causes.
- */
-async function unitsOf(work: () => Promise<unknown>) {
-  const before = system.cloud.meter.snapshot()
-  await work()
-  await untilQuiet()
-  const standingBy = system.cloud.services.map(({ logicalId }) => logicalId)
-  const caused = system.cloud.meter.since(before).filter(({ caller }) => !standingBy.includes(caller))
-  return totalOf(caused.filter(({ service }) => service === 'dynamodb'))
-}
-
-/** Nobody writes any more. */
-async function untilQuiet() {
-  for (;;) {
-    const before = system.cloud.meter.snapshot()
-    await sleep(300)
-    if (totalOf(system.cloud.meter.since(before)).writeUnits === 0) return
-  }
-}
+const unitsOf = (work: () => Promise<unknown>) => unitsIn(system, work)
 
 async function runOne(key: string, input: unknown) {
   const id = await system.publish({ type: 'word-count', key, input })

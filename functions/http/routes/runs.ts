@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../shared/core/finish.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import { lastSuccess } from '../../../shared/core/result.ts'
+import { hasResultOf } from '../../../shared/core/result.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { presentBeat, presentTask } from '../present.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
@@ -70,7 +70,7 @@ async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Out
   if (!ended.ok) return answerProblem(ended.problem)
   const { task } = ended
   const shown = presentTask(await describeHead(call.system, call, task))
-  const isItsResult = outcome.outcome === 'succeed' && lastSuccess(task)?.fence === fence
+  const isItsResult = outcome.outcome === 'succeed' && hasResultOf(task, fence)
   const result = isItsResult ? outcome.result : undefined
   return { status: 200, body: { task: { ...shown, ...(result !== undefined && { result }) } } }
 }

@@ -128,6 +128,7 @@ export const task = z
     step: optional(z.string()),
     direction: optional(z.enum(['do', 'undo'])),
     previous: optional(json),
+    previousPaged: optional(z.literal(true)),
     canvasId: optional(z.string()),
     parentId: optional(z.string()),
     attempts: z.object({ used: whole, left: whole }),
@@ -157,6 +158,8 @@ export const publishManyAnswer = z.object({
     }),
   ),
 })
+
+export const previousPage = z.object({ items: z.array(json), nextCursor: optional(z.string()) })
 
 export const taskPage = z.object({ items: z.array(task), nextCursor: optional(z.string()) })
 

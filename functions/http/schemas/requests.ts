@@ -232,5 +232,11 @@ export const listQuery = strict({
   cursor: optional(cursor),
 })
 
+/** Of what was handed on to a task: the cursor is a position. */
+export const previousQuery = strict({
+  limit: optional(limit),
+  cursor: optional(z.string().regex(/^\d{1,9}$/, 'must be a nextCursor of this list')),
+})
+
 /** Of a list that is read as a whole each time: types, workers. */
 export const namePageQuery = strict({ limit: optional(limit), cursor: optional(cursor) })

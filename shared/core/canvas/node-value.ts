@@ -19,9 +19,15 @@ function decisive(tree: Tree, { kind, children }: TreeNode): TreeNode {
   return nodeAt(tree, (kind === 'chord' ? children[1] : children.at(-1)) ?? -1)
 }
 
+/** The node that gives a node its value: of chains and chords the group, or the leaf, that they come down to. */
+export function groupAt(tree: Tree, number: number): TreeNode {
+  let at = nodeAt(tree, number)
+  while (at.kind === 'chain' || at.kind === 'chord') at = decisive(tree, at)
+  return at
+}
+
 /** The leaf whose result is the value of a node; undefined when it is put together from several. */
 export function soleLeaf(tree: Tree, node: TreeNode): number | undefined {
-  let at = node
-  while (at.kind === 'chain' || at.kind === 'chord') at = decisive(tree, at)
+  const at = groupAt(tree, node.number)
   return at.kind === 'leaf' ? at.leaves.from : undefined
 }

@@ -4,7 +4,7 @@ import { finished } from '../finished.ts'
 import { lastSuccess } from '../result.ts'
 import type { Task, TaskError } from '../task.ts'
 import type { FlowState, StepRecord } from './flow.ts'
-import { openStep } from './open-piece.ts'
+import { openStep, withoutSuccesses } from './open-piece.ts'
 
 /** The draft of a task whose present piece has all the successes it needs: at its next step, or at its end. */
 export function pieceSucceeded(task: Task, now: number): Task {
@@ -33,7 +33,7 @@ export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff =
     return undoFrom(withStep(task, { ...record, state: 'failed', do: ended }), at, now, error)
   }
   const halted = withStep(task, { ...record, state: 'undo-failed', undo: ended })
-  return finished(halted, 'failed', now, failureOf(flow) ?? error)
+  return flowEnded(halted, 'failed', now, failureOf(flow) ?? error)
 }
 
 /** The draft of a task that a person has cancelled: at its end, or where a flow undoes what it has begun. */
@@ -42,7 +42,7 @@ export function pieceCancelled(task: Task, now: number): Task {
   if (!flow) return finished(task, 'cancelled', now)
   const stopped = stepInterrupted(task, flow, now)
   const next = flow.definition.onCancel === 'undo' ? nextToUndo(stopped.flow, flow.at) : undefined
-  if (next === undefined) return finished(stopped, 'cancelled', now)
+  if (next === undefined) return flowEnded(stopped, 'cancelled', now)
   const undoing = openStep(stopped, next, 'undo', now)
   return undoing.flow ? { ...undoing, flow: { ...undoing.flow, cancelling: true } } : undoing
 }
@@ -80,7 +80,7 @@ function stepDone(task: Task, flow: FlowState, now: number): Task {
 /** The draft at the step after `at`, or at its end. */
 export function openNext(task: Task, at: number, now: number): Task {
   const isLast = at === (task.flow?.definition.steps.length ?? 0) - 1
-  return isLast ? finished(task, 'succeeded', now) : openStep(task, at + 1, 'do', now)
+  return isLast ? flowEnded(task, 'succeeded', now) : openStep(task, at + 1, 'do', now)
 }
 
 function stepUndone(task: Task, flow: FlowState, now: number): Task {
@@ -105,7 +105,17 @@ export function undoFrom(task: Task, from: number, now: number, error?: TaskErro
   if (next !== undefined) {
     return { ...openStep(task, next, 'undo', now), ...(error && { error: shortError(error) }) }
   }
-  return task.flow?.cancelling ? finished(task, 'cancelled', now) : finished(task, 'failed', now, error)
+  return task.flow?.cancelling ? flowEnded(task, 'cancelled', now) : flowEnded(task, 'failed', now, error)
+}
+
+/** Without the success that ended it: that stands with its step, as all others do, and the head keeps to 1 KB. */
+function flowEnded(
+  task: Task,
+  state: 'succeeded' | 'failed' | 'cancelled',
+  now: number,
+  error?: TaskError,
+): Task {
+  return finished({ ...task, ended: withoutSuccesses(task) }, state, now, error)
 }
 
 /** Why a flow failed: what its failed step said. */

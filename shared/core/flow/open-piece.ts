@@ -74,7 +74,7 @@ function closed(task: Task, now: number): Task {
 }
 
 /** A flow keeps what a step came to with the step itself. */
-function withoutSuccesses(task: Task): Task['ended'] {
+export function withoutSuccesses(task: Task): Task['ended'] {
   return without(
     task.ended,
     successes(task).map(({ fence }) => String(fence)),

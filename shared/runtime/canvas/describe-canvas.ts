@@ -186,5 +186,6 @@ async function canvasResult(system: System, canvas: Canvas, head: Task): Promise
   const leaves = valueLeaves(canvas.tree, root)
   if (leaves.length > MOST_RESULTS) return undefined
   const results = await memberResults(system, canvas, leaves, MAX_RESULT_BYTES)
+  if (results === 'too-long') return undefined
   return results && nodeValue(canvas.tree, root, leaf => results.get(leaf) ?? null)
 }

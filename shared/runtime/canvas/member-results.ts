@@ -11,22 +11,22 @@ const PAGE = 500
 const MOST_READS_AT_ONCE = 10
 
 /**
- * The results of members that have succeeded, by leaf, read page by page; undefined once they are longer than `maxBytes`
- * in all, or one has expired. Who returned nothing has null.
+ * The results of members that have succeeded, by leaf, read page by page; undefined when one has expired. Who returned
+ * nothing has null.
  */
 export async function memberResults(
   system: Pick<System, 'tasks'>,
   canvas: Canvas,
   leaves: readonly number[],
   maxBytes = Number.POSITIVE_INFINITY,
-): Promise<Map<number, Json> | undefined> {
+): Promise<Map<number, Json> | 'too-long' | undefined> {
   const results = new Map<number, Json>()
   let bytes = 0
   for (let start = 0; start < leaves.length; start += PAGE) {
     const page = leaves.slice(start, start + PAGE)
     const heads = await endedHeads(system, canvas, page)
     bytes += heads.reduce((sum, head) => sum + resultBytes(head), 0)
-    if (bytes > maxBytes) return undefined
+    if (bytes > maxBytes) return 'too-long'
     const values = await sideBySide(heads, MOST_READS_AT_ONCE, head => resultValue(system, head))
     for (const [index, leaf] of page.entries()) {
       const value = values[index]

@@ -1,6 +1,6 @@
-import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
+import { groupAt, nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt } from '../../core/canvas/tree.ts'
-import type { Json } from '../../core/json.ts'
+import { type Json, jsonBytes } from '../../core/json.ts'
 import type { Task } from '../../core/task.ts'
 import { bodyValue } from '../body-value.ts'
 import type { System } from '../system.ts'
@@ -13,14 +13,64 @@ import { memberResults } from './member-results.ts'
  */
 export async function previousOf(
   system: Pick<System, 'tasks'>,
-  { id, previous }: Pick<Task, 'id' | 'previous'>,
+  task: Pick<Task, 'id' | 'previous'>,
 ): Promise<Json | undefined> {
+  const found = await boundedPrevious(system, task)
+  return found === TOO_LONG ? undefined : found
+}
+
+/** In place of a value that is longer than its reader can take. */
+export const TOO_LONG = Symbol('too long')
+
+/** As `previousOf`, unless what is put together would be longer than `maxBytes`. */
+export async function boundedPrevious(
+  system: Pick<System, 'tasks'>,
+  { id, previous }: Pick<Task, 'id' | 'previous'>,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<Json | undefined | typeof TOO_LONG> {
   if (!previous) return undefined
   if (previous.kind === 'body') return bodyValue(system, id, previous.body)
   if (previous.kind === 'result') return system.tasks.body(previous.taskId, previous.ref)
   const canvas = await loadCanvas(system, previous)
   if (!canvas) return undefined
   const node = nodeAt(canvas.tree, previous.node)
-  const results = await memberResults(system, canvas, valueLeaves(canvas.tree, node))
+  const results = await memberResults(system, canvas, valueLeaves(canvas.tree, node), maxBytes)
+  if (results === 'too-long') return TOO_LONG
   return results && nodeValue(canvas.tree, node, leaf => results.get(leaf) ?? null)
+}
+
+export type PreviousPage =
+  | { readonly ok: true; readonly items: readonly Json[]; readonly next?: number }
+  /** `not-a-list`: nothing was handed on, or it is no list; `gone`: a member's result is no longer stored. */
+  | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' }
+
+/** A page of a list that was handed on, from the member `from` on: at most `limit`, and `maxBytes`, but one at least. */
+export async function previousPage(
+  system: Pick<System, 'tasks'>,
+  { previous }: Pick<Task, 'previous'>,
+  { from, limit, maxBytes }: { readonly from: number; readonly limit: number; readonly maxBytes: number },
+): Promise<PreviousPage> {
+  if (previous?.kind !== 'node') return { ok: false, reason: 'not-a-list' }
+  const canvas = await loadCanvas(system, previous)
+  if (!canvas) return { ok: false, reason: 'gone' }
+  const { kind, children } = groupAt(canvas.tree, previous.node)
+  if (kind !== 'group') return { ok: false, reason: 'not-a-list' }
+  const parts = children.slice(from, from + limit).map(child => nodeAt(canvas.tree, child))
+  const leaves = parts.flatMap(part => valueLeaves(canvas.tree, part))
+  const results = await memberResults(system, canvas, leaves)
+  if (!results || results === 'too-long') return { ok: false, reason: 'gone' }
+  const values = parts.map(part => nodeValue(canvas.tree, part, leaf => results.get(leaf) ?? null))
+  const items = within(values, maxBytes)
+  const next = from + items.length
+  return { ok: true, items, ...(next < children.length && { next }) }
+}
+
+/** The first of the values that together are no longer than that, but one at least. */
+function within(values: readonly Json[], maxBytes: number): Json[] {
+  let bytes = 0
+  const end = values.findIndex((value, index) => {
+    bytes += jsonBytes(value)
+    return bytes > maxBytes && index > 0
+  })
+  return end < 0 ? [...values] : values.slice(0, end)
 }

@@ -1,4 +1,4 @@
-import { type Composition, takeApart } from '../../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-canvas.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import type { LeafRequest } from '../../../shared/runtime/canvas/load-canvas.ts'

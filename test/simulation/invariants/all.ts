@@ -1,7 +1,13 @@
+import { OF_BEGINNINGS } from './beginnings.ts'
 import { OF_BIRTHS } from './births.ts'
+import { OF_CALLBACKS } from './callbacks.ts'
+import { OF_CANVASES } from './canvases.ts'
+import { OF_FLOWS } from './flows.ts'
+import { OF_INPUTS } from './handed-on.ts'
 import type { Invariant } from './invariant.ts'
 import { OF_TIME } from './promptness.ts'
 import { OF_RUNS } from './runs.ts'
+import { OF_SERVERS } from './servers.ts'
 import { OF_THE_END } from './settling.ts'
 import { OF_WRITES } from './writes.ts'
 
@@ -10,6 +16,12 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_WRITES,
   ...OF_BIRTHS,
   ...OF_RUNS,
+  ...OF_BEGINNINGS,
+  ...OF_SERVERS,
+  ...OF_FLOWS,
+  ...OF_CALLBACKS,
+  ...OF_CANVASES,
+  ...OF_INPUTS,
   ...OF_TIME,
   ...OF_THE_END,
 ]

@@ -19,13 +19,21 @@ export const OF_BIRTHS: readonly Invariant[] = [
     name: 'no claim of a task succeeds after its cancel or its removal was acknowledged',
     watch: () => {
       const over = new Set<string>()
+      /** An acknowledgement may come when somebody has taken the task up again. */
+      const resumed = new Map<string, number>()
       return {
         on: happening => {
           const ended = endedBirth(happening)
-          if (ended !== undefined) over.add(ended)
-          const isClaim = happening.what === 'write' && happening.after.operation === 'claim'
-          return isClaim && over.has(birth(happening.after))
-            ? `${happening.after.id} was claimed after its end was acknowledged`
+          if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) over.add(birth(ended))
+          if (happening.what !== 'write') return undefined
+          const { after } = happening
+          if (after.operation === 'resume') {
+            over.delete(birth(after))
+            resumed.set(birth(after), after.revision)
+          }
+          const isUndo = after.flow?.direction === 'undo'
+          return after.operation === 'claim' && !isUndo && over.has(birth(after))
+            ? `${after.id} was claimed after its end was acknowledged`
             : undefined
         },
       }
@@ -83,14 +91,14 @@ export const OF_BIRTHS: readonly Invariant[] = [
   },
 ]
 
-/** The birth that is over with this: its removal was written, or its cancel acknowledged. */
-function endedBirth(happening: Happening): string | undefined {
+/** What is over with this: its removal was written, or its cancel acknowledged. */
+function endedBirth(happening: Happening): Task | undefined {
   if (happening.what === 'write') {
     const { before, after } = happening
-    return before && after.operation === 'remove' ? birth(before) : undefined
+    return before && after.operation === 'remove' ? before : undefined
   }
   if (happening.what !== 'answer' || happening.step.do !== 'cancel' || !happening.answer.ok) return undefined
-  return happening.answer.task && birth(happening.answer.task)
+  return happening.answer.task
 }
 
 /** What is removed, or kept for a short time after its end. */

@@ -2,6 +2,8 @@ import type { Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 
+export type Write = Extract<Happening, { readonly what: 'write' }>
+
 /** A promise of the system, as something that watches a run; an answer says how it was broken. */
 export type Invariant = {
   /** The promise, as a sentence. */
@@ -14,10 +16,7 @@ export type Invariant = {
 }
 
 /** An invariant of single writes. */
-export function ofWrites(
-  name: string,
-  judge: (write: Extract<Happening, { what: 'write' }>) => string | undefined,
-): Invariant {
+export function ofWrites(name: string, judge: (write: Write) => string | undefined): Invariant {
   return {
     name,
     watch: () => ({ on: happening => (happening.what === 'write' ? judge(happening) : undefined) }),

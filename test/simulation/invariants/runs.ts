@@ -1,14 +1,7 @@
 import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task.ts'
 import { versionSuffices } from '../../../shared/core/worker-version.ts'
-import { CHILD_NONCE } from '../actors/handlers.ts'
-import { PATCHED_NONCE } from '../generate/steps.ts'
-import type { Happening } from '../world/history.ts'
-import type { Invariant } from './invariant.ts'
-
-type Write = Extract<Happening, { readonly what: 'write' }>
-
-/** Of one run: the first, and one local retry where the scenario asks for it. */
-const MOST_BEGINNINGS = 2
+import type { Invariant, Write } from './invariant.ts'
+import { claimIn, endsOf, isOpening } from './pieces.ts'
 
 /** Promises about runs: who may have them, what counts, and what their workers were told. */
 export const OF_RUNS: readonly Invariant[] = [
@@ -44,7 +37,10 @@ export const OF_RUNS: readonly Invariant[] = [
           if (happening.what !== 'write') return undefined
           const { before, after } = happening
           const birth = `${after.id} ${after.born}`
-          const spent = (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
+          const isFresh = isOpening(before, after)
+          const spent = isFresh
+            ? 0
+            : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
           costs.set(birth, spent)
           const isOver = after.state === 'removed' || after.operation === 'expire'
           if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
@@ -75,7 +71,8 @@ export const OF_RUNS: readonly Invariant[] = [
         if (happening.what !== 'write') return undefined
         const { before, after } = happening
         if (!before || before.born !== after.born || after.state === 'removed') return undefined
-        const missing = liveRuns(before).find(({ fence }) => !after.live[fence] && !after.ended[fence])
+        const ends = endsOf(after)
+        const missing = liveRuns(before).find(({ fence }) => !after.live[fence] && !ends[fence])
         return missing && `run ${missing.fence} of ${after.id} is gone without an end`
       },
     }),
@@ -86,47 +83,13 @@ export const OF_RUNS: readonly Invariant[] = [
       const ends = new Map<string, string>()
       return {
         on: happening => {
-          if (happening.what === 'write') {
-            const { before, after } = happening
-            for (const run of endedNow(before, after)) ends.set(`${after.born} ${run.fence}`, run.state)
-          }
+          if (happening.what === 'write') for (const [run, state] of endsWith(happening)) ends.set(run, state)
           if (happening.what !== 'accepted') return undefined
           const recorded = ends.get(`${happening.born} ${happening.fence}`)
           const expected = { succeed: 'succeeded', fail: 'failed', release: 'released' }[happening.word]
           return recorded === expected
             ? undefined
             : `'${happening.word}' of ${happening.id} was accepted, but the run is ${recorded}`
-        },
-      }
-    },
-  },
-  {
-    name: 'a handler begins once per run and local retry, by the worker that claimed it, with an input that was given',
-    watch: ({ steps }) => {
-      const claims = new Map<string, string>()
-      const begun = new Map<string, number>()
-      const nonces = new Set(
-        steps.flatMap(step =>
-          step.do === 'publish' ? `${step.request.type}:${step.request.key} ${step.nonce}` : [],
-        ),
-      )
-      return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (run) claims.set(`${(happening as Write).after.id} ${run.fence}`, run.workerId)
-          if (happening.what !== 'began') return undefined
-          const { id, fence, workerId, input } = happening
-          const name = `${id} ${fence}`
-          if (claims.get(name) !== workerId)
-            return `${workerId} runs ${id} under fence ${fence}, which it did not claim`
-          const nonce = (input as { readonly nonce?: number }).nonce
-          const isGiven = nonce === PATCHED_NONCE || nonce === CHILD_NONCE || nonces.has(`${id} ${nonce}`)
-          if (!isGiven) return `${id} runs with an input of another task`
-          const times = (begun.get(name) ?? 0) + 1
-          begun.set(name, times)
-          return times > MOST_BEGINNINGS
-            ? `the handler of ${id} began ${times} times under fence ${fence}`
-            : undefined
         },
       }
     },
@@ -140,7 +103,7 @@ export const OF_RUNS: readonly Invariant[] = [
         const workers = new Set(successes(after).map(({ workerId }) => workerId))
         const isEnough = workers.size >= after.options.concurrency
         if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
-        if (after.state === 'succeeded' && !isEnough)
+        if (after.state === 'succeeded' && !isEnough && !after.flow && !after.canvas)
           return `${after.id} succeeded with ${workers.size} of ${after.options.concurrency}`
         return after.state === 'open' && isEnough
           ? `${after.id} is open with ${workers.size} of ${after.options.concurrency}`
@@ -150,11 +113,11 @@ export const OF_RUNS: readonly Invariant[] = [
   },
 ]
 
-/** The run that a write began, if it is a claim. */
-function claimIn(happening: Happening) {
-  if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
-  const { before, after } = happening
-  return liveRuns(after).find(({ fence }) => !before?.live[fence])
+/** How runs have ended with this write. */
+function endsWith({ before, after }: Write): [string, string][] {
+  return Object.entries(endsOf(after)).flatMap(([fence, state]) =>
+    before?.live[fence] ? [[`${after.born} ${fence}`, state]] : [],
+  )
 }
 
 /** Runs that were live before a write and have ended with it. */

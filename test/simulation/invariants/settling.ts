@@ -1,6 +1,7 @@
 import type { Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
+import { servingTypeOf } from './pieces.ts'
 
 /** What must hold once the weather has been calm for long. */
 export const OF_THE_END: readonly Invariant[] = [
@@ -15,10 +16,10 @@ export const OF_THE_END: readonly Invariant[] = [
     name: 'every accepted task reaches a final status, or waits for a worker that is not there',
     watch: scenario => ({
       atEnd: heads => {
-        const open = heads.find(task => !isAtRest(task, scenario))
+        const open = firstAtWork(heads, scenario)
         return (
           open &&
-          `${open.id} is still open: due ${new Date(open.dueAt).toISOString()}, ${Object.keys(open.live).length} live runs, ${open.failures} failures`
+          `${open.id} is still ${open.owes ? 'owing' : 'open'}: due ${new Date(open.dueAt).toISOString()}, ${Object.keys(open.live).length} live runs, ${open.failures} failures`
         )
       },
     }),
@@ -29,12 +30,25 @@ type Candidate = { readonly workerId: string; readonly version?: string }
 
 const LAMBDA: Candidate = { workerId: 'an invocation yet to come' }
 
+/** A task to which something more must happen by itself. A canvas waits with its members. */
+export function firstAtWork(tasks: readonly Task[], scenario: Scenario): Task | undefined {
+  const busy = tasks.find(task => !task.canvas && !isAtRest(task, scenario))
+  if (busy) return busy
+  const waiting = new Set(
+    tasks.flatMap(({ state, member }) => (state === 'open' && member ? member.born : [])),
+  )
+  return tasks.find(
+    ({ canvas, owes, state, born }) => canvas && (owes || (state === 'open' && !waiting.has(born))),
+  )
+}
+
 /** Whether nothing more can happen to the task by itself: it is over, or no worker of the scenario may ever take it. */
-export function isAtRest(task: Task, { types, workers }: Scenario): boolean {
-  if (task.state !== 'open') return true
+function isAtRest(task: Task, { types, workers }: Scenario): boolean {
+  if (task.state !== 'open') return !task.owes
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
-  const isByLambda = types.some(({ type, servedBy }) => type === task.type && servedBy === 'lambda')
-  const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(task.type))
+  const serving = servingTypeOf(task)
+  const isByLambda = types.some(({ type, servedBy }) => type === serving && servedBy === 'lambda')
+  const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(serving))
   return !candidates.some(candidate => mayStillTake(task, candidate))
 }
 
@@ -47,7 +61,7 @@ function mayStillTake(
   const isListed = workerIds.length === 0 || workerIds.includes(workerId)
   const isNewEnough = minWorkerVersion === undefined || Number(version ?? 0) >= Number(minWorkerVersion)
   const hasSucceeded = Object.values(ended).some(
-    run => run.workerId === workerId && run.state === 'succeeded',
+    run => run.workerId === workerId && run.state === 'succeeded' && !run.past,
   )
   const spent = retry.scope === 'task' ? failures : (failuresBy[workerId] ?? 0)
   return isListed && isNewEnough && !hasSucceeded && spent <= retry.maxRetries

@@ -1,4 +1,4 @@
-import { endedRuns, liveRuns, successes } from '../../../shared/core/task.ts'
+import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task.ts'
 import { type Invariant, ofWrites } from './invariant.ts'
 
 /** Promises that can be seen in each single write. */
@@ -42,24 +42,37 @@ export const OF_WRITES: readonly Invariant[] = [
       `run ${changed.fence} of ${after.id} was ${changed.state}, then ${after.ended[changed.fence]?.state}`
     )
   }),
-  ofWrites('a final status changes only by an explicit restart, publish or removal', ({ before, after }) => {
-    if (!before || before.state === 'open' || before.state === after.state) return undefined
-    const isExplicit = ['restart', 'publish', 'remove'].includes(after.operation)
-    return isExplicit
-      ? undefined
-      : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
-  }),
+  ofWrites(
+    'a final status changes only by an explicit restart, resumption, publish or removal',
+    ({ before, after }) => {
+      if (!before || before.state === 'open' || before.state === after.state) return undefined
+      const isExplicit = ['restart', 'resume', 'publish', 'remove'].includes(after.operation)
+      return isExplicit
+        ? undefined
+        : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
+    },
+  ),
   ofWrites('a publish begins anew only where nothing is, or no more', ({ before, after, clock }) => {
     if (after.operation !== 'publish' || !before || before.state === 'removed') return undefined
     const isExpired = before.expiresAt !== undefined && before.expiresAt <= clock
     return isExpired ? undefined : `a publish replaced ${after.id}, which was ${before.state}`
   }),
-  ofWrites('no input is lost', ({ before, after }) => {
-    const lost = endedRuns(after).find(
-      ({ fence, error }) => before?.live[fence] && error?.name === 'InputExpired',
-    )
-    return lost && `run ${lost.fence} of ${after.id} found no input`
-  }),
+  {
+    name: 'no input is lost, and nothing handed on unless who handed it on is removed',
+    watch: ({ steps }) => {
+      const mayMiss = steps.some(step => step.do === 'operate-member' && step.operation === 'remove')
+      const isMissing = ({ error }: EndedRun) =>
+        error?.message.includes('no longer stored') && !(mayMiss && error.message.includes('handed on'))
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          const lost = endedRuns(after).find(run => before?.live[run.fence] && isMissing(run))
+          return lost && `run ${lost.fence} of ${after.id} found no input`
+        },
+      }
+    },
+  },
   ofWrites('no claim before the task is due by the claimer’s clock', ({ before, after, clock }) => {
     if (after.operation !== 'claim' || !before) return undefined
     return before.dueAt > clock ? `${after.id} was claimed ${before.dueAt - clock} ms early` : undefined

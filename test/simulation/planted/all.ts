@@ -1,6 +1,8 @@
+import { IN_CANVASES } from './canvases.ts'
+import { IN_FLOWS } from './flows.ts'
 import { IN_MESSAGES } from './messages.ts'
 import type { Planted } from './planted.ts'
 import { IN_WRITES } from './writes.ts'
 
 /** Every fault that the simulation is tried with. */
-export const PLANTED: readonly Planted[] = [...IN_WRITES, ...IN_MESSAGES]
+export const PLANTED: readonly Planted[] = [...IN_WRITES, ...IN_MESSAGES, ...IN_FLOWS, ...IN_CANVASES]

@@ -1,0 +1,48 @@
+import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
+import { problem } from '../problems.ts'
+import { noSuchTask } from '../refusals.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { previousPage as pageSchema } from '../schemas/answers.ts'
+import { previousQuery } from '../schemas/requests.ts'
+import { isTaskId } from '../task-ids.ts'
+
+const DEFAULT_LIMIT = 20
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
+
+export const previousRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/tasks/{id}/previous',
+    operation: 'previous',
+    summary: 'A page of the list that was handed on to a task, in the order of its members',
+    query: previousQuery,
+    answers: { 200: { description: 'One page', schema: pageSchema } },
+    problems: [404, 409],
+    handle: handlePrevious,
+  }),
+]
+
+async function handlePrevious(
+  call: Call<{ readonly limit?: number; readonly cursor?: string }, unknown>,
+): Promise<Answer> {
+  const { system, query, params } = call
+  const id = params.id ?? ''
+  const task = isTaskId(id) ? await system.tasks.head(id) : undefined
+  if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
+  const from = Number(query.cursor ?? 0)
+  const page = await previousPage(system, task, {
+    from,
+    limit: query.limit ?? DEFAULT_LIMIT,
+    maxBytes: MAX_PAGE_BYTES,
+  })
+  if (page.ok) {
+    const { items, next } = page
+    return { status: 200, body: { items, ...(next !== undefined && { nextCursor: String(next) }) } }
+  }
+  return answerProblem(problem('conflict', `${id} ${WHY_NOT[page.reason]}`))
+}
+
+const WHY_NOT = {
+  'not-a-list': 'was handed no list of a canvas; what it was handed is shown with it',
+  gone: 'was handed a list of which a result is no longer stored',
+} as const

@@ -1,0 +1,60 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { planChanges } from '../../shared/runtime/plan-changes.ts'
+import { aFlowApi, type FlowApi, problemPaths } from '../support/a-flow-api.ts'
+
+let api: FlowApi
+beforeEach(async () => {
+  api = await aFlowApi()
+})
+
+describe('what follows a task', () => {
+  const planned = async (id: string) => {
+    const task = await api.system.tasks.head(id)
+    if (task) await planChanges(api.system, [{ task, position: 'p' }])
+  }
+
+  test('is owed at its end, said so, and names its parent', async () => {
+    await api.call('POST', '/v1/tasks', {
+      type: 'jobs',
+      key: 'a',
+      userId: 'ann',
+      onSuccess: [{ type: 'jobs', key: 'b', input: [1] }],
+    })
+    await api.succeed('done')
+    expect(await api.get('jobs:a')).toMatchObject({ status: 'succeeded', statusReason: 'callbacks-owed' })
+
+    await planned('jobs:a')
+
+    expect(await api.get('jobs:a')).not.toHaveProperty('statusReason')
+    expect(await api.get('jobs:b')).toMatchObject({
+      parentId: 'jobs:a',
+      userId: 'ann',
+      input: [1],
+      previous: 'done',
+    })
+    expect((await api.claim()).task).toMatchObject({ id: 'jobs:b', input: [1, 'done'], previous: 'done' })
+  })
+
+  test.each<[string, object, string]>([
+    ['of an unknown type', { onSuccess: [{ type: 'nobody' }] }, 'onSuccess.0.type'],
+    ['with a bad field', { onError: [{ type: 'jobs', priority: 'high' }] }, 'onError.0.priority'],
+    [
+      'with a field that only tasks of their own have',
+      { onError: [{ type: 'jobs', ifExists: 'keep' }] },
+      'onError.0.ifExists',
+    ],
+    [
+      'nested, with two times',
+      {
+        onSuccess: [{ type: 'jobs', onError: [{ type: 'jobs', delayMs: 1, dueAt: '2026-01-02T00:00:00Z' }] }],
+      },
+      'onSuccess.0.onError.0.delayMs',
+    ],
+    ['that is no list', { onSuccess: { type: 'jobs' } }, 'onSuccess'],
+  ])('is refused at publish: %s', async (_name, body, path) => {
+    const refused = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body })
+
+    expect(refused.status).toBe(400)
+    expect(problemPaths(refused)).toContain(path)
+  })
+})

@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { aFlowApi, FLOW, type FlowApi, problemPaths, STEPS } from '../support/a-flow-api.ts'
+import { MINUTE, SECOND } from '../support/a-task.ts'
+import type { Shown } from '../support/an-api.ts'
+
+let api: FlowApi
+beforeEach(async () => {
+  api = await aFlowApi()
+})
+
+describe('a flow type', () => {
+  test('is shown as it was put, what is left to the system filled in', async () => {
+    const created = await api.put(FLOW)
+    const replaced = await api.put({
+      ...FLOW,
+      onCancel: 'leave',
+      defaults: { deadlineMs: MINUTE, priority: 2 },
+    })
+
+    expect(created).toMatchObject({ status: 201, body: { kind: 'flow', steps: STEPS, onCancel: 'undo' } })
+    expect(replaced).toMatchObject({
+      status: 200,
+      body: { onCancel: 'leave', defaults: { deadlineMs: MINUTE } },
+    })
+    expect((await api.call('GET', '/v1/types/order')).body).toEqual(replaced.body)
+  })
+
+  const withStep = (step: object) => ({ kind: 'flow', steps: [{ ...STEPS[0], ...step }] })
+  test.each<[string, object, string]>([
+    ['no steps', { kind: 'flow' }, 'steps'],
+    ['an empty list', { kind: 'flow', steps: [] }, 'steps'],
+    [
+      'too many',
+      { kind: 'flow', steps: Array.from({ length: 101 }, (_, i) => ({ ...STEPS[0], name: `s${i}` })) },
+      'steps',
+    ],
+    ['two of one name', { kind: 'flow', steps: [STEPS[0], STEPS[0]] }, 'steps'],
+    [
+      'one named like the undo of another',
+      { kind: 'flow', steps: [STEPS[0], { name: 'undo reserve', do: { type: 'jobs' } }] },
+      'steps',
+    ],
+    ['no name', withStep({ name: '' }), 'steps.0.name'],
+    ['a name that is no plain member', withStep({ name: '__proto__' }), 'steps.0.name'],
+    ['nothing to do', { kind: 'flow', steps: [{ name: 'a' }] }, 'steps.0.do'],
+    ['no type', withStep({ do: {} }), 'steps.0.do.type'],
+    ['no type name', withStep({ undo: { type: 'a b' } }), 'steps.0.undo.type'],
+    ['a timeout of nothing', withStep({ do: { type: 'jobs', timeoutMs: 0 } }), 'steps.0.do.timeoutMs'],
+    ['a deadline of nothing', withStep({ undo: { type: 'jobs', deadlineMs: 0 } }), 'steps.0.undo.deadlineMs'],
+    [
+      'a bad retry',
+      withStep({ do: { type: 'jobs', retry: { maxRetries: -1 } } }),
+      'steps.0.do.retry.maxRetries',
+    ],
+    ['an input that is no JSON', withStep({ do: { type: 'jobs', input: 1e300 } }), 'steps.0.do.input'],
+    ['an unknown field', withStep({ do: { type: 'jobs', priority: 1 } }), 'steps.0.do.priority'],
+    ['options beside do', withStep({ timeoutMs: 5 }), 'steps.0.timeoutMs'],
+    ['an order of its own', { ...FLOW, ordering: 'priority' }, 'ordering'],
+    ['options of its steps', { ...FLOW, defaults: { timeoutMs: 5 } }, 'defaults.timeoutMs'],
+    ['a webhook', { ...FLOW, webhook: {} }, 'webhook'],
+    ['steps of another kind', { kind: 'http', steps: STEPS }, 'steps'],
+    ['what a cancel does, of another kind', { kind: 'handler', onCancel: 'leave' }, 'onCancel'],
+  ])('is refused by path with %s', async (_name, body, path) => {
+    const refused = await api.put(body)
+
+    expect(refused.status).toBe(400)
+    expect(problemPaths(refused)).toContain(path)
+  })
+})
+
+describe('publishing a flow', () => {
+  beforeEach(async () => void (await api.put(FLOW)))
+
+  test.each<[string, object, string]>([
+    ['an input that is no object', { input: [1] }, 'input'],
+    ['an input of null', { input: null }, 'input'],
+    ['an input with the name of a step', { input: { charge: 1 } }, 'input.charge'],
+    ['options of its steps', { retry: { maxRetries: 1 } }, 'retry'],
+    ['workers of its steps', { workerIds: ['w1'] }, 'workerIds'],
+    ['several successes', { concurrency: 2 }, 'concurrency'],
+    ['a stage', { stage: 'x' }, 'stage'],
+  ])('is refused with %s', async (_name, body, path) => {
+    const refused = await api.publish(body)
+
+    expect(refused.status).toBe(400)
+    expect(problemPaths(refused)).toContain(path)
+  })
+
+  test.each<[string, object, RegExp]>([
+    [
+      'is not registered',
+      { type: 'nobody' },
+      /'broken' is a flow that cannot run: its step 'a' names 'nobody', which is not registered/,
+    ],
+    ['is a flow itself', { type: 'order' }, /names 'order', which is a flow itself/],
+    ['lists workers', { type: 'targeted' }, /workerIds; steps cannot/],
+  ])('is refused while the type of a step %s', async (_name, action, message) => {
+    await api.call('PUT', '/v1/types/targeted', { kind: 'http', defaults: { workerIds: ['w1'] } })
+    await api.put({ kind: 'flow', steps: [{ name: 'a', do: action }] }, 'broken')
+
+    const refused = await api.call('POST', '/v1/tasks', { type: 'broken' })
+
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors).toEqual([{ path: 'type', message: expect.stringMatching(message) }])
+  })
+
+  test('takes no input, the options of the whole, and the steps as they are then', async () => {
+    const { status, body } = await api.publish({
+      input: undefined,
+      deadlineMs: MINUTE,
+      priority: 4,
+      delayMs: SECOND,
+    })
+    await api.put({ kind: 'flow', steps: [STEPS[1]] })
+
+    expect(status).toBe(201)
+    expect(body.task).toMatchObject({
+      status: 'delayed',
+      statusReason: 'due',
+      priority: 4,
+      cursor: 0,
+      params: {},
+    })
+    expect((await api.get()).steps.map(({ name }: Shown) => name)).toEqual(['reserve', 'charge'])
+  })
+
+  test('again creates nothing, and starts nothing over while it is at work', async () => {
+    await api.publish()
+    await api.succeed()
+
+    expect(await api.publish()).toMatchObject({ status: 200, body: { created: false } })
+    expect(await api.publish({ ifExists: 'update', priority: 9 })).toMatchObject({
+      status: 200,
+      body: { task: { priority: 0 } },
+    })
+    const refused = await api.publish({ ifExists: 'restart' })
+    expect(refused.status).toBe(409)
+    expect(refused.body.detail).toMatch(/is a flow at work/)
+  })
+})

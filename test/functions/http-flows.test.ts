@@ -1,0 +1,183 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { planChanges } from '../../shared/runtime/plan-changes.ts'
+import { aFlowApi, FLOW, type FlowApi, ORDER } from '../support/a-flow-api.ts'
+import { MINUTE, NOW, SECOND } from '../support/a-task.ts'
+import type { Shown } from '../support/an-api.ts'
+
+let api: FlowApi
+beforeEach(async () => {
+  api = await aFlowApi()
+})
+
+const ONCE = { retry: { maxRetries: 0 } }
+
+describe('a claim of a step', () => {
+  test('shows the flow’s id and type, the step, and what it is to work on', async () => {
+    await api.put(FLOW)
+    await api.publish()
+    const first = await api.claim()
+    await api.call('POST', `${ORDER}/runs/${first.run.id}/succeed`, { fence: 1, result: { place: 7 } })
+    const second = await api.claim()
+
+    expect(first.task).toMatchObject({
+      id: 'order:k',
+      type: 'order',
+      status: 'running',
+      step: 'reserve',
+      direction: 'do',
+      params: { sku: 'x' },
+      input: { sku: 'x' },
+    })
+    expect(second.task).toMatchObject({
+      step: 'charge',
+      cursor: 1,
+      params: { sku: 'x', reserve: { place: 7 } },
+      input: { cents: 5 },
+    })
+    expect(first.run.idempotencyKey).not.toBe(second.run.idempotencyKey)
+    expect((await api.get()).input).toEqual({ sku: 'x' })
+  })
+
+  test('of an undo says so, with the options of the undo', async () => {
+    await api.put(FLOW)
+    await api.publish()
+    await api.fail('none left')
+
+    const { task, run } = await api.claim()
+
+    expect(task).toMatchObject({
+      status: 'compensating',
+      step: 'reserve',
+      direction: 'undo',
+      options: { timeoutMs: 5_000 },
+    })
+    expect(run.idempotencyKey).toMatch(/\/undo reserve$/)
+  })
+
+  test('hands on long results, too', async () => {
+    await api.put(FLOW)
+    await api.publish({ input: { sku: 'y'.repeat(300) } })
+    await api.succeed({ list: 'x'.repeat(1_000) })
+
+    expect((await api.claim()).task.params).toEqual({
+      sku: 'y'.repeat(300),
+      reserve: { list: 'x'.repeat(1_000) },
+    })
+  })
+
+  test('is made by the type of the step: the flow’s own serves nobody', async () => {
+    await api.put(FLOW)
+    await api.publish()
+
+    const refused = await api.call('POST', '/v1/claims', { type: 'order', workerId: 'w1' })
+
+    expect(refused.status).toBe(409)
+  })
+})
+
+describe('a flow that is read', () => {
+  test('shows its steps as far as they have come', async () => {
+    await api.begun()
+    await api.system.clock.advance(SECOND)
+    await api.claim()
+
+    expect(await api.get()).toMatchObject({
+      status: 'running',
+      cursor: 1,
+      step: 'charge',
+      direction: 'do',
+      params: { sku: 'x', reserve: { place: 7 } },
+      steps: [
+        {
+          name: 'reserve',
+          state: 'succeeded',
+          attempts: 1,
+          result: { place: 7 },
+          startedAt: new Date(NOW).toISOString(),
+        },
+        { name: 'charge', state: 'running', attempts: 0, startedAt: new Date(NOW + SECOND).toISOString() },
+      ],
+    })
+  })
+
+  test('shows its end, and its result, which is that of its last step', async () => {
+    await api.begun()
+    const receipt = 'paid '.repeat(100)
+    const last = await api.succeed(receipt)
+
+    const task = await api.get()
+
+    expect(last).toMatchObject({ status: 'succeeded', result: receipt })
+    expect(task).toMatchObject({ status: 'succeeded', result: receipt, cursor: 1 })
+    for (const field of ['needsAttention', 'step', 'direction', 'error'])
+      expect(task).not.toHaveProperty(field)
+  })
+
+  test('shows what was undone, and why', async () => {
+    await api.begun()
+    await api.fail('declined')
+    expect(await api.get()).toMatchObject({
+      status: 'compensating',
+      error: { message: 'declined' },
+      cursor: 1,
+    })
+    await api.succeed()
+    await api.succeed()
+
+    expect(await api.get()).toMatchObject({
+      status: 'failed',
+      error: { message: 'declined' },
+      cursor: 1,
+      steps: [
+        { state: 'undone', result: { place: 7 }, undo: { attempts: 1, endedAt: expect.any(String) } },
+        { state: 'undone', attempts: 1, error: { message: 'declined' }, undo: { attempts: 1 } },
+      ],
+    })
+  })
+
+  test('needs attention once an undo has failed for good', async () => {
+    await api.halted()
+
+    expect(await api.get()).toMatchObject({
+      status: 'failed',
+      needsAttention: true,
+      error: { message: 'declined' },
+      steps: [{ state: 'succeeded' }, { state: 'undo-failed', undo: { error: { message: 'bank closed' } } }],
+    })
+    await planChanges(api.system, [{ task: (await api.system.tasks.head('order:k'))!, position: 'p' }])
+    expect(api.complaints.map(({ message }) => message)).toEqual([
+      'an undo has failed for good: the flow needs attention',
+    ])
+    expect(api.system.counted('NeedsAttention')).toBe(2)
+  })
+
+  test('is counted once, and listed, under its own type', async () => {
+    await api.begun()
+    const counts = async () => (await api.call('GET', '/v1/types/order/counts')).body
+    const listed = async (status: string) =>
+      (await api.call('GET', `/v1/tasks?type=order&status=${status}`)).body.items.map(({ id }: Shown) => id)
+    const none = { delayed: 0, ready: 0, running: 0, compensating: 0, succeeded: 0, failed: 0, cancelled: 0 }
+
+    expect(await counts()).toEqual({ ...none, ready: 1 })
+    const { run } = await api.claim()
+    expect(await counts()).toEqual({ ...none, running: 1 })
+    const error = { name: 'Error', message: 'declined' }
+    await api.call('POST', `${ORDER}/runs/${run.id}/fail`, { fence: 2, error })
+    expect(await counts()).toEqual({ ...none, compensating: 1 })
+    await api.claim()
+    expect(await counts()).toEqual({ ...none, compensating: 1 })
+    expect(await listed('compensating')).toEqual(['order:k'])
+    expect(await listed('running')).toEqual([])
+    expect((await api.call('GET', '/v1/types/jobs/counts')).body).toEqual(none)
+  })
+
+  test('says that its undoing waits for a retry', async () => {
+    const patient = { type: 'jobs', retry: { maxRetries: 1, delayMs: MINUTE } }
+    await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'jobs', ...ONCE }, undo: patient }] })
+    await api.publish()
+    await api.fail('no')
+    await api.fail('bank closed')
+
+    expect(await api.get()).toMatchObject({ status: 'compensating', statusReason: 'retry' })
+  })
+})

@@ -1,0 +1,117 @@
+import type { Task } from '../../../shared/core/task.ts'
+import { allJobs } from '../jobs-in.ts'
+import type { Callbacks, Step } from '../scenario.ts'
+import type { Invariant, Write } from './invariant.ts'
+import { isCreation, nonceOf } from './tags.ts'
+
+type When = keyof Callbacks
+
+/** One callback as the scenario has it: whose it is, and for which end. */
+type Place = { readonly parent: number; readonly when: When }
+
+/** Promises about what the ends of tasks publish. */
+export const OF_CALLBACKS: readonly Invariant[] = [
+  {
+    name: 'a callback is published once for each end of its task, and never before that is written',
+    watch: ({ steps }) => {
+      const places = placesIn(steps)
+      const ends = createCount()
+      const children = createCount()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { after } = happening
+          const end = endIn(happening)
+          if (end) ends.plus(end)
+          const call = callIn(happening, places)
+          if (!call) return undefined
+          const times = ends.of(call.of)
+          return children.plus(`${call.of} ${call.nonce}`) > times
+            ? `${after.id} is published for the end of ${after.parentId}, which has ended so ${times} times`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'every callback that was owed has been published, unless its task was removed before',
+    watch: ({ steps }) => {
+      const places = placesIn(steps)
+      const owed = createCount()
+      const children = createCount()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          const end = endIn(happening)
+          if (end) owed.plus(end)
+          if (before?.owes && after.state === 'removed') owed.plus(nameOfEnd(before), -1)
+          const call = callIn(happening, places)
+          if (call) children.plus(`${call.of} ${call.nonce}`)
+          return undefined
+        },
+        atEnd: () => {
+          for (const [nonce, { parent, when }] of places) {
+            const lost = owed
+              .all()
+              .find(([of, times]) => isOf(of, parent, when) && children.of(`${of} ${nonce}`) < times)
+            if (lost)
+              return `${lost[0]} ${nonce} is owed ${lost[1]} times, and published ${children.of(`${lost[0]} ${nonce}`)} times`
+          }
+          return undefined
+        },
+      }
+    },
+  },
+]
+
+function createCount() {
+  const counts = new Map<string, number>()
+  return {
+    plus: (name: string, more = 1) => {
+      const next = (counts.get(name) ?? 0) + more
+      counts.set(name, next)
+      return next
+    },
+    of: (name: string) => counts.get(name) ?? 0,
+    all: () => [...counts],
+  }
+}
+
+/** Names the ends of a task that call back alike: its id, its nonce, and which callbacks. */
+function nameOfEnd(task: Task): string {
+  return `${task.id} ${nonceOf(task)} ${task.state === 'succeeded' ? 'onSuccess' : 'onError'}`
+}
+
+function isOf(end: string, parent: number, when: When): boolean {
+  return end.endsWith(` ${parent} ${when}`)
+}
+
+/** The end that a write is, if anybody is called back after such a one. */
+function endIn({ before, after }: Write): string | undefined {
+  const isEnded = after.state === 'succeeded' || after.state === 'failed'
+  const isNow = before?.state === 'open' || after.operation === 'resume'
+  return isEnded && isNow ? nameOfEnd(after) : undefined
+}
+
+/** The end that a write publishes a callback of. */
+function callIn(
+  { before, after }: Write,
+  places: ReadonlyMap<number, Place>,
+): { readonly nonce: number; readonly of: string } | undefined {
+  const nonce = nonceOf(after)
+  const place = nonce === undefined ? undefined : places.get(nonce)
+  if (!place || nonce === undefined || !isCreation(before, after)) return undefined
+  return { nonce, of: `${after.parentId} ${place.parent} ${place.when}` }
+}
+
+/** Every callback, by its nonce. */
+export function placesIn(steps: readonly Step[]): Map<number, Place> {
+  const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
+  const places = new Map<number, Place>()
+  for (const { nonce: parent, onSuccess = [], onError = [] } of parents) {
+    for (const { nonce } of onSuccess) places.set(nonce, { parent, when: 'onSuccess' })
+    for (const { nonce } of onError) places.set(nonce, { parent, when: 'onError' })
+  }
+  return places
+}

@@ -1,0 +1,156 @@
+import type { StepRecord } from '../../../shared/core/flow/flow.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { type Invariant, ofWrites, type Write } from './invariant.ts'
+import { isOpening } from './pieces.ts'
+
+/** Promises about flows: how steps follow each other, how they are undone, and how it ends. */
+export const OF_FLOWS: readonly Invariant[] = [
+  {
+    name: 'steps are undone in falling order, and only those that have begun',
+    watch: () => {
+      /** Steps that somebody has claimed, or a person has counted as done. */
+      const begun = new Set<string>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          for (const at of stepsBegun(after)) begun.add(`${birthOf(after)} ${at}`)
+          const at = undoBegunNow(before, after)
+          if (at === undefined) return undefined
+          if (!begun.has(`${birthOf(after)} ${at}`))
+            return `step ${at} of ${after.id} is undone, but never began`
+          return outOfOrder(happening, at)
+        },
+      }
+    },
+  },
+  {
+    name: 'each step is done once and undone once, until a person takes the flow up again',
+    watch: () => {
+      const recorded = new Map<string, Set<string>>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write' || !happening.after.flow) return undefined
+          const { before, after } = happening
+          const birth = birthOf(after)
+          const known = (after.operation !== 'resume' && recorded.get(birth)) || new Set<string>()
+          recorded.set(birth, known)
+          for (const { piece, fence } of successesNow(before, after)) {
+            if (known.has(piece)) return `${after.id} records the success of '${piece}' a second time`
+            if (!before?.live[fence]) return `${after.id} advances by run ${fence}, which was not running`
+            known.add(piece)
+          }
+          return undefined
+        },
+      }
+    },
+  },
+  ofWrites(
+    'the cursor of a flow moves on step by step, and stays at the one that failed',
+    ({ before, after }) => {
+      if (!after.flow || !before?.flow || before.born !== after.born || after.operation === 'update')
+        return undefined
+      const [from, to] = [before.flow.cursor, after.flow.cursor]
+      const isDone = after.operation === 'succeed' && before.flow.direction === 'do'
+      const mayMove = isDone || after.operation === 'resume'
+      return from === to || (mayMove && to === from + 1)
+        ? undefined
+        : `${after.operation} moved the cursor of ${after.id} from ${from} to ${to}`
+    },
+  ),
+  ofWrites('a flow has ended as its steps say', ({ before, after }) => {
+    const hasEnded = after.state !== 'open' && after.state !== 'removed'
+    if (!hasEnded || before?.state === after.state) return undefined
+    const wrong = contradictionIn(after)
+    return wrong && `${after.id} has ${after.state}, ${wrong}`
+  }),
+  {
+    name: 'each piece of work has an idempotency key of its own, the same for all its runs',
+    watch: () => {
+      const pieces = new Map<string, string>()
+      const keys = new Map<string, string>()
+      const births = new Map<string, string>()
+      return {
+        on: happening => {
+          const isClaim = happening.what === 'write' && happening.after.operation === 'claim'
+          if (isClaim) births.set(runOf(happening.after), happening.after.born)
+          if (happening.what !== 'began') return undefined
+          const { id, piece = '', idempotencyKey } = happening
+          const name = `${id} ${births.get(runOf(happening))} ${piece}`
+          const isOwn = (pieces.get(idempotencyKey) ?? name) === name
+          const isSame = (keys.get(name) ?? idempotencyKey) === idempotencyKey
+          pieces.set(idempotencyKey, name)
+          keys.set(name, idempotencyKey)
+          return isOwn && isSame ? undefined : `${idempotencyKey} is not the one key of ${name}`
+        },
+      }
+    },
+  },
+]
+
+function birthOf({ id, born }: Task): string {
+  return `${id} ${born}`
+}
+
+function runOf({ id, fence }: { readonly id: string; readonly fence: number }): string {
+  return `${id} ${fence}`
+}
+
+/** Steps that a write shows to have begun. A person may count a step as done that nobody had claimed. */
+function stepsBegun({ flow, operation }: Task): number[] {
+  if (operation === 'claim') return flow?.direction === 'do' ? [flow.at] : []
+  if (operation !== 'resume') return []
+  return Object.entries(flow?.steps ?? {}).flatMap(([at, { state }]) =>
+    state === 'succeeded' ? [Number(at)] : [],
+  )
+}
+
+/** The step whose undo a write opens. */
+function undoBegunNow(before: Task | undefined, after: Task): number | undefined {
+  const { flow, state } = after
+  const isUndo = flow?.direction === 'undo' && state === 'open'
+  return isUndo && isOpening(before, after) ? flow.at : undefined
+}
+
+function outOfOrder({ before, after }: Write, at: number): string | undefined {
+  const { flow } = before ?? {}
+  const last = flow?.direction === 'undo' ? flow.at : (after.flow?.cursor ?? 0) + 1
+  const isAgain = after.operation === 'resume' && at === last
+  return at < last || isAgain ? undefined : `step ${at} of ${after.id} is undone after step ${last}`
+}
+
+/** Runs by whose success a step was done or undone with this write. */
+function successesNow(before: Task | undefined, after: Task): { piece: string; fence: number }[] {
+  const past = before?.born === after.born ? (before.flow?.steps ?? {}) : {}
+  return Object.entries(after.flow?.steps ?? {}).flatMap(([at, record]) =>
+    (['do', 'undo'] as const).flatMap(direction => {
+      const fence = record[direction]?.fence
+      const isNew = fence !== undefined && fence !== past[at]?.[direction]?.fence
+      return isNew ? [{ piece: `${direction} ${at}`, fence }] : []
+    }),
+  )
+}
+
+/** Why a flow cannot have ended so. */
+function contradictionIn(task: Task): string | undefined {
+  const { state, flow } = task
+  if (!flow) return undefined
+  const states = flow.definition.steps.map((_step, at) => flow.steps[at]?.state ?? 'pending')
+  if (state === 'succeeded') {
+    const open = states.findIndex(one => one !== 'succeeded')
+    return open < 0 ? undefined : `but step ${open} is ${states[open]}`
+  }
+  const needsAttention = states.includes('undo-failed')
+  if (needsAttention) return state === 'failed' ? undefined : 'but an undo has failed for good'
+  if (state === 'cancelled' && flow.definition.onCancel === 'leave') return undefined
+  const left = flow.definition.steps.findIndex(({ undo }, at) => undo && isLeftDone(flow.steps[at]))
+  if (left >= 0) return `but step ${left} was not undone`
+  const mayStand =
+    state === 'cancelled' || ['failed', 'undone', 'skipped'].includes(states[flow.cursor] ?? '')
+  return mayStand ? undefined : `but step ${flow.cursor}, where it stands, is ${states[flow.cursor]}`
+}
+
+/** Begun, and neither undone nor passed over by a person. */
+function isLeftDone(record: StepRecord | undefined): boolean {
+  return record?.do.startedAt !== undefined && record.state !== 'undone' && record.state !== 'skipped'
+}

@@ -1,0 +1,36 @@
+import { endedRuns, liveRuns, type Task } from '../../../shared/core/task.ts'
+import type { Happening } from '../world/history.ts'
+
+/** Tasks piece by piece, as far as their heads show it. */
+
+/** The type that serves a task now: of a flow that of its present step. */
+export function servingTypeOf({ type, flow }: Task): string {
+  return flow?.definition.steps[flow.at]?.[flow.direction]?.type ?? type
+}
+
+/** What a task is at: its stage, or a step in a direction; empty for all others. */
+export function pieceOf({ stage, flow }: Task): string {
+  return flow ? `${flow.direction} ${flow.at}` : (stage ?? '')
+}
+
+/** Whether a write brought a task to another piece, or to the same one anew. */
+export function isOpening(before: Task | undefined, after: Task): boolean {
+  if (!before || before.born !== after.born || after.operation === 'resume') return true
+  return pieceOf(before) !== pieceOf(after)
+}
+
+/** How each run ended that a head knows of, by fence. A flow keeps the successes of its steps with the steps. */
+export function endsOf(task: Task): Readonly<Record<string, string>> {
+  const ofRuns = endedRuns(task).map(({ fence, state }) => [fence, state] as const)
+  const ofSteps = Object.values(task.flow?.steps ?? {}).flatMap(({ do: done, undo }) =>
+    [done.fence, undo?.fence].flatMap(fence => (fence === undefined ? [] : [[fence, 'succeeded'] as const])),
+  )
+  return Object.fromEntries([...ofRuns, ...ofSteps])
+}
+
+/** The run that a write began, if it is a claim. */
+export function claimIn(happening: Happening) {
+  if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
+  const { before, after } = happening
+  return liveRuns(after).find(({ fence }) => !before?.live[fence])
+}

@@ -1,0 +1,28 @@
+import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type { Callbacks, Job, Step } from './scenario.ts'
+
+/** Every job that steps bring with them, callbacks of callbacks included. */
+export function allJobs(steps: readonly Step[]): Job[] {
+  return steps.flatMap(step => {
+    if (step.do === 'publish') return callbacksIn(step).flatMap(withCallbacks)
+    return step.do === 'publish-canvas' ? jobsIn(step.composition).flatMap(withCallbacks) : []
+  })
+}
+
+function withCallbacks(job: Job): Job[] {
+  return [job, ...callbacksIn(job).flatMap(withCallbacks)]
+}
+
+/** The callbacks of one task itself. */
+export function callbacksIn({ onSuccess = [], onError = [] }: Callbacks): Job[] {
+  return [...onSuccess, ...onError]
+}
+
+/** The leaves of a canvas, in the order of its body. */
+export function jobsIn(part: Composition<Job>): Job[] {
+  if ('leaf' in part) return [part.leaf]
+  if ('chain' in part) return part.chain.flatMap(jobsIn)
+  if ('group' in part) return part.group.flatMap(jobsIn)
+  const { group, then, onError } = part.chord
+  return [...group, then, ...(onError ? [onError] : [])].flatMap(jobsIn)
+}

@@ -1,0 +1,109 @@
+import { type Change, revise } from '../../../shared/core/change.ts'
+import { claim } from '../../../shared/core/claim.ts'
+import { openStep } from '../../../shared/core/flow/open-piece.ts'
+import { settle } from '../../../shared/core/operate.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { isSamePiece } from '../../../shared/core/work.ts'
+import { settleDebts } from '../../../shared/runtime/settle-debts.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Planted } from './planted.ts'
+
+/** Faults in how steps follow each other, and in what the ends of tasks publish. */
+export const IN_FLOWS: readonly Planted[] = [
+  {
+    name: 'a step is undone that never began',
+    spoil: system =>
+      withUndo(system, change =>
+        undoAt(system, change, change.after.state === 'open' ? stepsToCome(change.after)[0] : undefined),
+      ),
+  },
+  {
+    name: 'steps are undone from the first one on',
+    spoil: system => withUndo(system, change => undoAt(system, change, stepsLeft(change.after)[0])),
+  },
+  {
+    name: 'a stale dispatch claims whatever step there is now',
+    spoil: system =>
+      withApply(system, apply => async change => {
+        const applied = await apply(change)
+        const { current } = applied.applied ? { current: undefined } : applied
+        const isStale = change.after.operation === 'claim' && current && !isSamePiece(change.after, current)
+        if (!isStale) return applied
+        const run = change.after.live[change.after.fence]
+        const again = claim(current, { workerId: run?.workerId ?? '' }, system.clock.now())
+        return again.ok ? apply(again.change) : applied
+      }),
+  },
+  {
+    name: 'callbacks are published before the end of their task is written',
+    spoil: system =>
+      withApply(system, apply => async change => {
+        const { after, before } = change
+        if (after.owes && !before?.owes && after.callbacks)
+          await settleDebts(asThough(system, after), [after])
+        return apply(change)
+      }),
+  },
+  {
+    name: 'a debt is settled before its callbacks are published',
+    spoil: system =>
+      withApply(system, apply => async change => {
+        const applied = await apply(change)
+        const isIndebted = applied.applied && applied.task.owes && applied.task.callbacks
+        if (!isIndebted) return applied
+        const settled = settle(applied.task, system.clock.now())
+        return settled.ok ? apply(settled.change) : applied
+      }),
+  },
+]
+
+type Apply = PlanningSystem['tasks']['apply']
+
+function withApply(system: PlanningSystem, spoilt: (apply: Apply) => Apply): PlanningSystem {
+  return { ...system, tasks: { ...system.tasks, apply: spoilt(system.tasks.apply) } }
+}
+
+/** Changes every write that begins an undo, or ends the last one. */
+function withUndo(system: PlanningSystem, spoilt: (change: Change) => Change): PlanningSystem {
+  return withApply(system, apply => change => {
+    const { before, after } = change
+    const isUndo = before && after.flow?.direction === 'undo'
+    const isEnd = after.state === 'failed' && before?.flow?.direction === 'undo'
+    return apply(isUndo && (isEnd || !isSamePiece(before, after)) ? spoilt(change) : change)
+  })
+}
+
+/** The same write, but at another step's undo. */
+function undoAt({ clock }: PlanningSystem, change: Change, at: number | undefined): Change {
+  if (at === undefined || !change.before) return change
+  const { finishedAt: _finishedAt, expiresAt: _expiresAt, owes: _owes, ...rest } = change.after
+  const draft = openStep({ ...rest, state: 'open' }, at, 'undo', clock.now())
+  return { ...change, after: revise(change.before, draft, clock.now()).change.after }
+}
+
+/** Steps with an undo that the flow has not reached. */
+function stepsToCome({ flow }: Task): number[] {
+  const { steps = [] } = flow?.definition ?? {}
+  return steps.flatMap(({ undo }, at) => (undo && at > (flow?.cursor ?? 0) ? [at] : []))
+}
+
+/** Steps that have begun and are not undone. */
+function stepsLeft({ flow }: Task): number[] {
+  const { steps = [] } = flow?.definition ?? {}
+  return steps.flatMap(({ undo }, at) => (undo && flow?.steps[at] && !flow.steps[at].undo ? [at] : []))
+}
+
+/** The system as it is once a write is done that is yet to come. */
+function asThough(system: PlanningSystem, after: Task): PlanningSystem {
+  return {
+    ...system,
+    tasks: {
+      ...system.tasks,
+      head: async id => (id === after.id ? after : system.tasks.head(id)),
+      apply: async change =>
+        change.after.operation === 'settle'
+          ? { applied: true, task: change.after }
+          : system.tasks.apply(change),
+    },
+  }
+}

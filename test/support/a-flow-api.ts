@@ -1,0 +1,61 @@
+import { expect } from 'vitest'
+import { anApi, pathOf, type Shown, type TestApi } from './an-api.ts'
+
+const ONCE = { retry: { maxRetries: 0 } }
+
+/** Steps `reserve` and `charge`, each with its undo, all done over HTTP by workers of `jobs` and tried once. */
+export const STEPS = [
+  { name: 'reserve', do: { type: 'jobs', ...ONCE }, undo: { type: 'jobs', ...ONCE, timeoutMs: 5_000 } },
+  { name: 'charge', do: { type: 'jobs', ...ONCE, input: { cents: 5 } }, undo: { type: 'jobs', ...ONCE } },
+]
+export const FLOW = { kind: 'flow', steps: STEPS }
+export const ORDER = '/v1/tasks/order:k'
+
+export type FlowApi = TestApi & Awaited<ReturnType<typeof aFlowApi>>
+
+/** The API, and what is done about a flow `order:k` through it. */
+export async function aFlowApi() {
+  const api = await anApi()
+  const { call } = api
+  const put = (body: object, type = 'order') => call('PUT', `/v1/types/${type}`, body)
+  const publish = (body: object = {}) =>
+    call('POST', '/v1/tasks', { type: 'order', key: 'k', input: { sku: 'x' }, ...body })
+  const get = async (id = 'order:k'): Promise<Shown> => (await call('GET', pathOf(id))).body
+  const claim = async (type = 'jobs'): Promise<{ task: Shown; run: Shown }> => {
+    const { body } = await call('POST', '/v1/claims', { type, workerId: 'w1', limit: 1 })
+    return body.claims[0]
+  }
+  /** Claims, and ends the run so; the task after it. */
+  const say = async (word: 'succeed' | 'fail' | 'release', more: object = {}): Promise<Shown> => {
+    const { task, run } = await claim()
+    const path = `${pathOf(task.id)}/runs/${run.id}/${word}`
+    const { status, body } = await call('POST', path, { fence: run.fence, ...more })
+    expect(status).toBe(200)
+    return body.task
+  }
+  const succeed = (result?: unknown) => say('succeed', result === undefined ? {} : { result })
+  const fail = (message: string) => say('fail', { error: { name: 'Error', message } })
+  const retry = (action?: string) => call('POST', `${ORDER}/retry`, action === undefined ? {} : { action })
+  /** Published, its first step done. */
+  const begun = async () => {
+    await put(FLOW)
+    await publish()
+    await succeed({ place: 7 })
+  }
+  /** The second step failed, and its undo, too. */
+  const halted = async () => {
+    await begun()
+    await fail('declined')
+    await fail('bank closed')
+  }
+  return { ...api, put, publish, get, claim, succeed, fail, retry, begun, halted }
+}
+
+export function statesOf({ steps }: Shown): string[] {
+  return steps.map(({ state }: Shown) => state)
+}
+
+/** Where in the request the problems of an answer stand. */
+export function problemPaths({ body }: Shown): string[] {
+  return body.errors.map(({ path }: Shown) => path)
+}

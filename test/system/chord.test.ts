@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { anHttpWorker, type Given } from '../support/http-workers.ts'
+import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { unitsOf } from '../support/unit-bill.ts'
+import { measured } from '../support/worker-fleet.ts'
+
+const MEMBERS = 1_000
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  // It writes by itself once a minute, which no task causes.
+  system.cloud.scheduler.disable('Sweep')
+  await system.cloud.functions.find('Handlersadd').warm(3)
+})
+
+afterAll(() => system?.stop())
+
+const numbers = Array.from({ length: MEMBERS }, (_, number) => number)
+const sum = (MEMBERS * (MEMBERS - 1)) / 2
+
+/** From the first publish until the last of so many tasks has succeeded, in ms. */
+async function plainTasks(): Promise<number> {
+  const begunAt = Date.now()
+  const tasks = numbers.map(number => ({ type: 'add', key: `plain-${number}`, input: [number] }))
+  const pages = Array.from({ length: MEMBERS / 100 }, (_, page) => tasks.slice(page * 100, page * 100 + 100))
+  const before = await succeeded('add')
+  await Promise.all(pages.map(page => system.call('POST', '/v1/tasks', { tasks: page })))
+  await until(async () => (await succeeded('add')) >= before + MEMBERS)
+  return Date.now() - begunAt
+}
+
+async function succeeded(type: string): Promise<number> {
+  return (await system.call('GET', `/v1/types/${type}/counts`)).body.succeeded
+}
+
+async function until(isOver: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
+  for (const end = Date.now() + limitMs; !(await isOver()); await sleep(100)) {
+    if (Date.now() > end) throw new Error(`not within ${limitMs} ms`)
+  }
+}
+
+/** From the publish of the chord until its callback has ended, in ms. */
+async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> {
+  const begunAt = Date.now()
+  const published = await system.call('POST', '/v1/canvases', {
+    chord: {
+      group: numbers.map(number => ({ type: 'add', input: [number] })),
+      then: { type: 'add', input: [] },
+    },
+  })
+  expect(published.status).toBe(201)
+  const callbackId = published.body.taskIds.at(-1)
+  await until(async () => (await system.call('GET', `/v1/tasks/${callbackId}`)).body.status === 'succeeded')
+  const callback = (await system.call('GET', `/v1/tasks/${callbackId}`)).body
+  const canvas = (await system.call('GET', `/v1/canvases/${published.body.id}`)).body
+  return { ms: Date.now() - begunAt, canvas, callback }
+}
+
+it('a chord of 1,000 calls back once, within 1.3 times the time of 1,000 plain tasks, for 2 units a member more', async () => {
+  let called: Awaited<ReturnType<typeof chord>> | undefined
+  const more = await unitsOf(system, async () => {
+    called = await chord()
+  })
+  let plainMs = 0
+  const plain = await unitsOf(system, async () => {
+    plainMs = await plainTasks()
+  })
+
+  const extra = (more.writeUnits - plain.writeUnits) / MEMBERS
+  measured(`1,000 plain tasks (${plain.writeUnits} units)`, plainMs)
+  measured(`chord of 1,000 (${more.writeUnits} units, ${extra.toFixed(2)} a member more)`, called?.ms ?? 0)
+  expect(called?.callback).toMatchObject({ result: sum, runs: [{ state: 'succeeded' }] })
+  expect(called?.canvas).toMatchObject({ status: 'succeeded', result: sum })
+  expect(extra).toBeLessThanOrEqual(2)
+  expect(called?.ms).toBeLessThanOrEqual(1.3 * plainMs)
+}, 120_000)
+
+it('a group of 10,000 is published page by page and completes', async () => {
+  await system.call('PUT', '/v1/types/sum', { kind: 'http' })
+  const clerks = ['one', 'two', 'three'].map(workerId =>
+    anHttpWorker(
+      system,
+      ['sum'],
+      ({ input: [number] }) => ({ outcome: 'succeed', result: number }),
+      workerId,
+    ),
+  )
+  const begunAt = Date.now()
+
+  const members = Array.from({ length: 10_000 }, (_, number) => ({ type: 'sum', input: [number] }))
+  const published = await system.call('POST', '/v1/canvases', { key: 'ten-thousand', group: members })
+  const publishedMs = Date.now() - begunAt
+  const path = `/v1/canvases/${published.body.id}`
+  await until(async () => (await system.call('GET', `${path}?limit=1`)).body.status === 'succeeded', 120_000)
+
+  measured(`group of 10,000 over HTTP (answered after ${publishedMs} ms)`, Date.now() - begunAt)
+  await Promise.all(clerks.map(clerk => clerk.stop()))
+  const canvas = (await system.call('GET', path)).body
+  expect(published.status).toBe(202)
+  expect(canvas.result).toEqual(members.map((_, number) => number))
+  expect(canvas.counts).toMatchObject({ succeeded: 10_000, failed: 0 })
+}, 150_000)
