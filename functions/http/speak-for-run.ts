@@ -50,7 +50,9 @@ export async function sayOver(
   const tooLarge =
     sizeProblem(result, dotted(at, ['result'])) ?? sizeProblem(next?.input, dotted(at, ['next', 'input']))
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
-  return speak(word, run => finishOverHttp(system, run, word.said))
+  return speak<{ readonly ok: true; readonly task: Task }>(word, run =>
+    finishOverHttp(system, run, word.said),
+  )
 }
 
 function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | undefined {
@@ -60,16 +62,21 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
   return invalid([{ path: dotted(at, ['progress']), message }], 'too-large')
 }
 
+type NoStages = { readonly ok: false; readonly reason: 'no-stages' }
+
 /** Whoever names another fence than his run's does not hold it. */
 const STRANGE_FENCE = { ok: false, reason: 'lost' } as const
 
 async function speak<Accepted extends { readonly ok: true }>(
-  { taskId, runId, fence }: Word<unknown>,
-  say: (run: RunReference) => Promise<Accepted | RunRefusal>,
+  { taskId, runId, fence, at = '' }: Word<unknown>,
+  say: (run: RunReference) => Promise<Accepted | RunRefusal | NoStages>,
 ): Promise<Accepted | Refused> {
   const run = runReference(taskId, runId)
   if (!run)
     return { ok: false, problem: problem('not-found', `there is no run ${runId} of a task ${taskId}`) }
   const outcome = run.fence === fence ? await say(run) : STRANGE_FENCE
-  return outcome.ok ? outcome : { ok: false, problem: runProblem(taskId, runId, outcome) }
+  if (outcome.ok) return outcome
+  if (outcome.reason !== 'no-stages') return { ok: false, problem: runProblem(taskId, runId, outcome) }
+  const message = 'is for tasks that are no flows: what comes after a step is declared'
+  return { ok: false, problem: invalid([{ path: dotted(at, ['next']), message }]) }
 }

@@ -57,7 +57,10 @@ function countProblems({ length }: readonly FlowStep[]): FieldProblem[] {
 function stepProblems(step: FlowStep, index: number, steps: readonly FlowStep[]): FieldProblem[] {
   const path = `steps.${index}`
   return [
-    ...nameProblems(step.name, steps.slice(0, index)).map(message => ({ path: `${path}.name`, message })),
+    ...nameProblems(step.name, steps.slice(0, index), steps).map(message => ({
+      path: `${path}.name`,
+      message,
+    })),
     ...actionProblems(step.do, `${path}.do`),
     ...(step.undo === undefined ? [] : actionProblems(step.undo, `${path}.undo`)),
     ...inputProblems(step, path),
@@ -65,12 +68,13 @@ function stepProblems(step: FlowStep, index: number, steps: readonly FlowStep[])
   ]
 }
 
-function nameProblems(name: string, before: readonly FlowStep[]): string[] {
+function nameProblems(name: string, before: readonly FlowStep[], others: readonly FlowStep[]): string[] {
   if (name === '__proto__') return ["is '__proto__', which no parameter can be called"]
   if (typeof name !== 'string' || name.length < 1 || name.length > MAX_NAME_LENGTH) {
     return [`must have 1–${MAX_NAME_LENGTH} characters`]
   }
-  return before.some(other => other.name === name) ? [`is '${name}', as another step's`] : []
+  if (before.some(other => other.name === name)) return [`is '${name}', as another step's`]
+  return others.some(other => name === `undo ${other.name}`) ? [`is '${name}', as another step's undo`] : []
 }
 
 function actionProblems(action: StepAction, path: string): FieldProblem[] {

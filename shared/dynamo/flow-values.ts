@@ -24,12 +24,14 @@ type StepValue = {
   readonly u?: ActionValue
 }
 
-/** Beginning, end, runs, the run that ended it, error. */
+/** Beginning, end, number of runs, the run that ended it with its worker and beginning, error. */
 type ActionValue = {
   readonly at?: number
   readonly end?: number
   readonly n?: number
   readonly f?: number
+  readonly by?: string
+  readonly ran?: number
   readonly e?: string
 }
 
@@ -93,22 +95,34 @@ function stepFrom(value: StepValue): StepRecord {
   })
 }
 
-function actionValue({ startedAt, endedAt, attempts, fence, error }: ActionRecord): ActionValue {
+function actionValue({
+  startedAt,
+  endedAt,
+  attempts,
+  fence,
+  workerId,
+  ranAt,
+  error,
+}: ActionRecord): ActionValue {
   return defined({
     at: startedAt,
     end: endedAt,
     n: attempts || undefined,
     f: fence,
+    by: workerId,
+    ran: ranAt,
     e: error && errorValue(error),
   })
 }
 
-function actionFrom({ at, end, n, f, e }: ActionValue): ActionRecord {
+function actionFrom({ at, end, n, f, by, ran, e }: ActionValue): ActionRecord {
   return defined({
     startedAt: at,
     endedAt: end,
     attempts: n ?? 0,
     fence: f,
+    workerId: by,
+    ranAt: ran,
     error: e === undefined ? undefined : errorFrom(e),
   })
 }

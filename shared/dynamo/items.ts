@@ -1,5 +1,6 @@
 import { BatonError } from '../core/errors.ts'
-import type { FlowDefinition } from '../core/flow/flow.ts'
+import { failureOf } from '../core/flow/end-piece.ts'
+import type { FlowDefinition, FlowState } from '../core/flow/flow.ts'
 import { indexKeys } from '../core/index-keys.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../core/options.ts'
 import {
@@ -7,6 +8,7 @@ import {
   type Ordering,
   splitTaskId,
   type Task,
+  type TaskError,
   type TaskKind,
   type TaskState,
   type View,
@@ -118,7 +120,8 @@ function timesOf(task: Task) {
     started: task.startedAt,
     finished: task.finishedAt,
     expires: task.expiresAt,
-    ttl: task.expiresAt === undefined ? undefined : ttlSeconds(task.expiresAt),
+    // What owes callbacks is not deleted before they are published, however short it is kept.
+    ttl: task.expiresAt === undefined || task.owes ? undefined : ttlSeconds(task.expiresAt),
   }
 }
 
@@ -129,7 +132,7 @@ function runsOf(task: Task) {
     ended: mapOf(task.ended, endedValue),
     failures: unless(0, task.failures),
     failuresBy: failuresMap(task.failuresBy),
-    error: task.error && errorValue(task.error),
+    error: task.error && unless(failureValue(task.flow), errorValue(task.error)),
   }
 }
 
@@ -172,6 +175,7 @@ export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
     ...originFrom(head),
     flow,
     ...runsFrom(head),
+    error: errorIn(head, flow),
     shard: head.shard ?? 0,
     view: viewFrom(head),
     place: head.ppk === undefined ? undefined : { name: head.ppk, order: head.psk ?? '' },
@@ -217,8 +221,19 @@ function runsFrom(head: HeadItem) {
     ended: runMap(head.ended, endedFrom),
     failures: head.failures ?? 0,
     failuresBy: failuresFrom(head.failuresBy),
-    error: head.error === undefined ? undefined : errorFrom(head.error),
   }
+}
+
+/** Why a flow failed stands with its step. What is undone because somebody cancelled it has not failed. */
+function errorIn({ error, state }: HeadItem, flow: FlowState | undefined): TaskError | undefined {
+  if (error !== undefined) return errorFrom(error)
+  const hasFailed = state === 'failed' || (state === undefined && flow?.direction === 'undo')
+  return hasFailed && !flow?.cancelling ? failureOf(flow) : undefined
+}
+
+function failureValue(flow: FlowState | undefined): string | undefined {
+  const failure = flow?.cancelling ? undefined : failureOf(flow)
+  return failure && errorValue(failure)
 }
 
 function viewFrom({ vpk, vsk }: HeadItem): View | undefined {

@@ -1,5 +1,6 @@
 import { type Attempts, attempts } from '../core/attempts.ts'
 import { shortError } from '../core/body.ts'
+import { stepRuns } from '../core/flow/describe-steps.ts'
 import type { Json } from '../core/json.ts'
 import { resultOf } from '../core/result.ts'
 import { type Served, type Status, type StatusReason, statusOf, statusReasonOf } from '../core/status.ts'
@@ -68,7 +69,7 @@ export function describeTask(task: Task, particulars: Particulars): TaskDescript
     status: statusOf(task, now),
     attempts: attempts(task),
     runs: describedRuns(task, particulars),
-    history: endedRuns(task).sort(byEnd).slice(-HISTORY_RUNS),
+    history: allEnded(task).sort(byEnd).slice(-HISTORY_RUNS),
     ...(statusReason && { statusReason }),
     ...(input !== undefined && { input }),
     ...(result !== undefined && { result }),
@@ -125,8 +126,12 @@ export async function servedBy({ typeOf, liveWorkers }: Surroundings, task: Task
   }
 }
 
+function allEnded(task: Task): EndedRun[] {
+  return [...endedRuns(task), ...stepRuns(task)]
+}
+
 function describedRuns(task: Task, particulars: Particulars): DescribedRun[] {
-  const byFence = new Map(endedRuns(task).map(run => [run.fence, run]))
+  const byFence = new Map(allEnded(task).map(run => [run.fence, run]))
   for (const record of particulars.records ?? []) {
     const inHead = byFence.get(record.fence)
     if (!inHead || inHead.state === record.state) byFence.set(record.fence, record)

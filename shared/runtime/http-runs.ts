@@ -32,7 +32,11 @@ export async function beatOverHttp(
   return { ok: true, leaseUntil: decision.leaseUntil, task }
 }
 
-export type EndOutcome = { readonly ok: true; readonly task: Task } | RunRefusal
+/** `no-stages`: the run is of a flow's step, which cannot move on to a stage. */
+export type EndOutcome =
+  | { readonly ok: true; readonly task: Task }
+  | { readonly ok: false; readonly reason: 'no-stages' }
+  | RunRefusal
 
 /** The end of a run by its worker's word over HTTP. The same word again is accepted again. */
 export async function finishOverHttp(
@@ -42,6 +46,7 @@ export async function finishOverHttp(
 ): Promise<EndOutcome> {
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
+  if (seen.flow && outcome.outcome === 'succeed' && outcome.next) return { ok: false, reason: 'no-stages' }
   const word = { born, fence, ...outcome }
   const { decision, task } = await transact(system, seen, current =>
     finish(current, word, system.clock.now(), system.chance.fraction()),

@@ -38,6 +38,8 @@ export type PublishRequest = {
   readonly onError?: readonly PublishRequest[]
   /** Takes nothing that is handed on. */
   readonly immutable?: true
+  /** Its key follows from what caused it: it is published once, even if it has been removed or its time is over since. */
+  readonly once?: true
   readonly previous?: HandedOn
   readonly parentId?: string
   readonly member?: Member

@@ -132,9 +132,10 @@ const UNCHANGED: PublishDecision = { ok: true, created: false }
 function decide(
   current: Task | undefined,
   publication: Publication,
-  { ifExists = 'keep', clean = ['failed', 'succeeded'] }: PublishRequest,
+  { ifExists = 'keep', clean = ['failed', 'succeeded'], once }: PublishRequest,
   now: number,
 ): PublishDecision {
+  if (current && once) return UNCHANGED
   if (!current || isGone(current, now)) {
     return { ok: true, created: true, change: create(publication, current, now) }
   }

@@ -96,6 +96,7 @@ function childOf(
 ): PublishRequest {
   const { id, born, revision, userId, traceparent, state } = task
   return {
+    ...(request.key === undefined && { once: true as const }),
     key: `${born}.${revision}.${state === 'succeeded' ? 's' : 'e'}${index}`,
     ...(userId !== undefined && { userId }),
     ...(traceparent !== undefined && { traceparent }),

@@ -163,7 +163,8 @@ export type Step = { readonly at: number } & (
       readonly leaf: number
       readonly operation: 'cancel' | 'remove' | 'restart'
     }
-  | { readonly do: 'resume'; readonly id: string; readonly action: ResumeAction }
+  /** Somebody tries these in turn until one is accepted. */
+  | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
   | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }

@@ -88,7 +88,7 @@ function sentenceOfStep(step: Step): string {
     case 'operate-member':
       return `${step.operation} member ${step.leaf} of canvas ${step.canvas}`
     case 'resume':
-      return `take ${step.id} up again by ${step.action}`
+      return `take ${step.id} up again by ${step.actions.join(', or else ')}`
     case 'deploy-flow':
       return `deploy ${sentenceOfFlow(step.flow)}`
     case 'cancel':

@@ -1,4 +1,4 @@
-import type { Task } from '../task.ts'
+import type { Body, EndedRun, Task } from '../task.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
 
 /** A step as people see it: those that have not begun are pending. */
@@ -15,6 +15,22 @@ export function describeSteps({ definition, steps }: FlowState): DescribedStep[]
       ? { name, state: record.state, ...record.do, record }
       : { name, state: 'pending', attempts: 0 }
   })
+}
+
+/** The runs that have done steps: a head keeps them with the steps alone. */
+export function stepRuns({ flow }: Task): EndedRun[] {
+  if (!flow) return []
+  return Object.entries(flow.steps).flatMap(([index, { do: done, result }]) =>
+    runOf(done, flow.definition.steps[Number(index)]?.name ?? index, result),
+  )
+}
+
+function runOf(action: ActionRecord, piece: string, result?: Body): EndedRun[] {
+  const { fence, workerId, startedAt, ranAt = startedAt, endedAt } = action
+  if (fence === undefined || workerId === undefined || ranAt === undefined || endedAt === undefined) return []
+  return [
+    { fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece, ...(result && { result }) },
+  ]
 }
 
 /** Whether an undo has failed for good: a person has to decide. */

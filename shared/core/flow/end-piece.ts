@@ -2,8 +2,8 @@ import { attempts } from '../attempts.ts'
 import { shortError } from '../body.ts'
 import { finished } from '../finished.ts'
 import { lastSuccess } from '../result.ts'
-import type { Task, TaskError } from '../task.ts'
-import type { FlowState, StepRecord } from './flow.ts'
+import type { EndedRun, Task, TaskError } from '../task.ts'
+import type { ActionRecord, FlowState, StepRecord } from './flow.ts'
 import { openStep, withoutSuccesses } from './open-piece.ts'
 
 /** The draft of a task whose present piece has all the successes it needs: at its next step, or at its end. */
@@ -60,18 +60,25 @@ const CANCELLED: TaskError = { name: 'Cancelled', message: 'the flow was cancell
 /** A step that failed before anybody claimed it: the flow's deadline passed. */
 const NOT_BEGUN: StepRecord = { state: 'failed', do: { attempts: 0 } }
 
+/** How a direction of a step ended that has succeeded. */
+function succeededAction(task: Task, begun: ActionRecord | undefined, now: number): ActionRecord {
+  const fence = lastSuccess(task)?.fence
+  return { ...begun, attempts: attempts(task).used, endedAt: now, ...(fence !== undefined && { fence }) }
+}
+
+function ranBy(success: EndedRun | undefined, begun: ActionRecord): Partial<ActionRecord> {
+  if (!success) return {}
+  const { workerId, startedAt } = success
+  return { workerId, ...(startedAt !== begun.startedAt && { ranAt: startedAt }) }
+}
+
 function stepDone(task: Task, flow: FlowState, now: number): Task {
   const success = lastSuccess(task)
   const record = flow.steps[flow.at] ?? NOT_BEGUN
   const done = withStep(task, {
     ...record,
     state: 'succeeded',
-    do: {
-      ...record.do,
-      attempts: attempts(task).used,
-      endedAt: now,
-      ...(success && { fence: success.fence }),
-    },
+    do: { ...succeededAction(task, record.do, now), ...ranBy(success, record.do) },
     ...(success?.result && { result: success.result }),
   })
   return openNext(done, flow.at, now)
@@ -85,16 +92,10 @@ export function openNext(task: Task, at: number, now: number): Task {
 
 function stepUndone(task: Task, flow: FlowState, now: number): Task {
   const record = flow.steps[flow.at] ?? NOT_BEGUN
-  const fence = lastSuccess(task)?.fence
   const undone = withStep(task, {
     ...record,
     state: 'undone',
-    undo: {
-      ...record.undo,
-      attempts: attempts(task).used,
-      endedAt: now,
-      ...(fence !== undefined && { fence }),
-    },
+    undo: succeededAction(task, record.undo, now),
   })
   return undoFrom(undone, flow.at - 1, now, failureOf(undone.flow))
 }

@@ -45,6 +45,9 @@ export type ActionRecord = {
   readonly error?: TaskError
   /** The run whose success ended it. */
   readonly fence?: number
+  /** Of `do` alone, lest heads of undone flows outgrow 1 KB: its worker, and when it began, if not as the first did. */
+  readonly workerId?: string
+  readonly ranAt?: number
 }
 
 export type StepRecord = {

@@ -80,7 +80,9 @@ function undoneAgain(draft: Task, at: number, now: number): Task {
   if (!flow) return draft
   const state = at === flow.cursor ? 'failed' : 'succeeded'
   const { undo: _failed, ...record } = flow.steps[at] ?? { do: { attempts: 0 } }
-  return openStep(withRecords(draft, { ...flow.steps, [at]: { ...record, state } }), at, 'undo', now)
+  const error = failureOf(flow)
+  const again = openStep(withRecords(draft, { ...flow.steps, [at]: { ...record, state } }), at, 'undo', now)
+  return { ...again, ...(error && !flow.cancelling && { error }) }
 }
 
 function skipped(draft: Task, at: number, now: number): Task {

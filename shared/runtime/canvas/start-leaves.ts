@@ -30,6 +30,7 @@ export async function startLeaves(
       ...(head.traceparent !== undefined && { traceparent: head.traceparent }),
       ...request,
       key: memberKey(canvas.born, leaf),
+      once: true,
       member: { canvasId: canvas.canvasId, born: canvas.born, leaf },
       ...(previous && { previous }),
     })

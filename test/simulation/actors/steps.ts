@@ -100,7 +100,7 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
     case 'restart':
       return restartTask(system, step.id, step.clean)
     case 'resume':
-      return resumeTask(system, step.id, step.action)
+      return resume(system, step)
     case 'patch':
       return patchTask(system, step.id, step.changes)
     case 'read':
@@ -118,6 +118,17 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
       stage.withdraw(step.type, step.forMs)
       return { ok: true }
   }
+}
+
+async function resume(
+  system: PlanningSystem,
+  { id, actions }: Extract<Step, { readonly do: 'resume' }>,
+): Promise<Answer> {
+  for (const action of actions) {
+    const answer = await resumeTask(system, id, action)
+    if (answer.ok) return answer
+  }
+  return { ok: false, reason: 'none of these fits' }
 }
 
 async function read(system: PlanningSystem, id: string): Promise<Answer> {

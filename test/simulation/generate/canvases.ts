@@ -23,12 +23,12 @@ function stepsOf(dice: Dice, cast: Cast, canvas: string): Step[] {
     ...(dice.odds(0.2) && { sendConcurrency: dice.between(1, 3) }),
   }
   const again = dice.odds(0.2) ? [{ ...publish, at: at + dice.between(1, 10_000) }] : []
-  const operations = cast.isCalm ? [] : dice.many(0, 3, () => operation(dice, cast, canvas, leaves))
+  const operations = cast.isCalm ? [] : dice.many(0, 3, () => operation(dice, canvas, leaves, at))
   return [{ ...publish, at }, ...again, ...operations]
 }
 
-function operation(dice: Dice, cast: Cast, canvas: string, leaves: number): Step {
-  const at = dice.between(100, cast.spanMs * 2)
+function operation(dice: Dice, canvas: string, leaves: number, publishedAt: number): Step {
+  const at = publishedAt + dice.between(0, 15_000)
   const kind = dice.pick(['cancel-canvas', 'read-canvas', 'cancel', 'remove', 'restart', 'restart'] as const)
   if (kind === 'cancel-canvas' || kind === 'read-canvas') return { at, do: kind, canvas }
   return { at, do: 'operate-member', canvas, leaf: dice.between(0, leaves - 1), operation: kind }
@@ -44,7 +44,6 @@ function part(dice: Dice, cast: Cast, room: Room, depth: number): Composition<Jo
   if (kind === 'group') return { group: members() }
   const group = members()
   const callback = () => member(dice, cast, room, depth - 1)
-  // biome-ignore lint/suspicious/noThenProperty: the word of canvases, and no function
   return { chord: { group, then: callback(), ...(dice.odds(0.6) && { onError: callback() }) } }
 }
 

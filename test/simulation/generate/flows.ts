@@ -52,10 +52,11 @@ const RESUMES = ['retry-do', 'retry-do', 'retry-undo', 'retry-undo', 'skip-undo'
 export function ofFlow(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
   const mine = ids.filter(id => cast.flows.some(({ type }) => id.startsWith(`${type}:`)))
   if (mine.length === 0) return []
-  const at = dice.between(Math.floor(cast.spanMs / 4), Math.floor(cast.spanMs * 2.5))
+  const at = dice.between(cast.spanMs, cast.spanMs * 4)
   if (dice.odds(0.1)) {
     const { type } = dice.pick(cast.flows)
     return [{ at, do: 'deploy-flow', flow: flowSetup(dice, cast.types, type) }]
   }
-  return [{ at, do: 'resume', id: dice.pick(mine), action: dice.pick(RESUMES) }]
+  const actions = dice.many(1, 4, () => dice.pick(RESUMES))
+  return [{ at, do: 'resume', id: dice.pick(mine), actions }]
 }

@@ -69,7 +69,7 @@ export function staged(
 /** What each step of a flow does and how it is undone. Undoing is common, and sometimes fails, too. */
 export function flowScript(dice: Dice, { steps }: FlowSetup): Runs {
   const pieces = steps.flatMap(({ name, undo }) => [
-    [name, dice.many(0, 2, () => act(dice, DO_ENDS))] as const,
+    [name, dice.many(0, 3, () => act(dice, DO_ENDS))] as const,
     ...(undo ? [[`undo ${name}`, dice.many(0, 2, () => act(dice, UNDO_ENDS))] as const] : []),
   ])
   return {
@@ -82,9 +82,9 @@ export function flowScript(dice: Dice, { steps }: FlowSetup): Runs {
 const DO_ENDS: readonly Act['end'][] = [
   'succeed',
   'succeed',
-  'succeed',
   'fail',
   'fail',
+  'fatal',
   'fatal',
   'later',
   'release',

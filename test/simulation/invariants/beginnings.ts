@@ -5,6 +5,7 @@ import { allJobs } from '../jobs-in.ts'
 import type { Step } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
 import { claimIn } from './pieces.ts'
+import { isHollow } from './tags.ts'
 
 /** Of one run: the first, and one local retry where the scenario asks for it. */
 const MOST_BEGINNINGS = 2
@@ -39,14 +40,11 @@ export const OF_BEGINNINGS: readonly Invariant[] = [
     name: 'a handler is given an input that was given to its task',
     watch: ({ steps }) => {
       const givenTo = takers(steps)
-      /** Tasks of a cancelled canvas that were never published have no input, whoever starts them over. */
       const hollow = new Set<string>()
       return {
         on: happening => {
-          if (happening.what === 'write') {
-            const { before, after } = happening
-            if (!before && after.operation === 'cancel') hollow.add(after.id)
-          }
+          if (happening.what === 'write' && isHollow(happening.before, happening.after))
+            hollow.add(happening.after.id)
           if (happening.what !== 'began' || hollow.has(happening.id)) return undefined
           const { id, input } = happening
           const nonce = scriptIn(input)?.nonce ?? Number.NaN

@@ -1,4 +1,4 @@
-import type { StepRecord } from '../../../shared/core/flow/flow.ts'
+import type { FlowState, StepRecord } from '../../../shared/core/flow/flow.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { type Invariant, ofWrites, type Write } from './invariant.ts'
 import { isOpening } from './pieces.ts'
@@ -35,11 +35,12 @@ export const OF_FLOWS: readonly Invariant[] = [
           const birth = birthOf(after)
           const known = (after.operation !== 'resume' && recorded.get(birth)) || new Set<string>()
           recorded.set(birth, known)
-          for (const { piece, fence } of successesNow(before, after)) {
-            if (known.has(piece)) return `${after.id} records the success of '${piece}' a second time`
-            if (!before?.live[fence]) return `${after.id} advances by run ${fence}, which was not running`
-            known.add(piece)
-          }
+          const successes = successesNow(before, after)
+          const stranger = successes.find(({ fence }) => !before?.live[fence])
+          if (stranger) return `${after.id} advances by run ${stranger.fence}, which was not running`
+          const twice = successes.find(({ piece }) => known.has(piece))
+          if (twice) return `${after.id} records the success of '${twice.piece}' a second time`
+          for (const { piece } of successes) known.add(piece)
           return undefined
         },
       }
@@ -132,22 +133,24 @@ function successesNow(before: Task | undefined, after: Task): { piece: string; f
 }
 
 /** Why a flow cannot have ended so. */
-function contradictionIn(task: Task): string | undefined {
-  const { state, flow } = task
+function contradictionIn({ state, flow }: Task): string | undefined {
   if (!flow) return undefined
   const states = flow.definition.steps.map((_step, at) => flow.steps[at]?.state ?? 'pending')
   if (state === 'succeeded') {
     const open = states.findIndex(one => one !== 'succeeded')
     return open < 0 ? undefined : `but step ${open} is ${states[open]}`
   }
-  const needsAttention = states.includes('undo-failed')
-  if (needsAttention) return state === 'failed' ? undefined : 'but an undo has failed for good'
-  if (state === 'cancelled' && flow.definition.onCancel === 'leave') return undefined
-  const left = flow.definition.steps.findIndex(({ undo }, at) => undo && isLeftDone(flow.steps[at]))
+  if (states.includes('undo-failed'))
+    return state === 'failed' ? undefined : 'but an undo has failed for good'
+  return state === 'cancelled' && flow.definition.onCancel === 'leave' ? undefined : whatWasLeft(state, flow)
+}
+
+function whatWasLeft(state: Task['state'], { definition, steps, cursor }: FlowState): string | undefined {
+  const left = definition.steps.findIndex(({ undo }, at) => undo && isLeftDone(steps[at]))
   if (left >= 0) return `but step ${left} was not undone`
-  const mayStand =
-    state === 'cancelled' || ['failed', 'undone', 'skipped'].includes(states[flow.cursor] ?? '')
-  return mayStand ? undefined : `but step ${flow.cursor}, where it stands, is ${states[flow.cursor]}`
+  const end = steps[cursor]?.state ?? 'pending'
+  const mayStand = state === 'cancelled' || ['failed', 'undone', 'skipped'].includes(end)
+  return mayStand ? undefined : `but step ${cursor}, where it stands, is ${end}`
 }
 
 /** Begun, and neither undone nor passed over by a person. */

@@ -4,7 +4,7 @@ import type { Job, Step } from '../scenario.ts'
 import { placesIn } from './callbacks.ts'
 import { failure, partValue, type Source, sourcesIn } from './canvas-model.ts'
 import { createKnown } from './canvases.ts'
-import { nonceOf, type Result, resultIn } from './tags.ts'
+import { isHollow, nonceOf, type Result, resultIn } from './tags.ts'
 
 /** What a task has come to each time that it succeeded. */
 type Past = {
@@ -30,6 +30,7 @@ export function createHandOnModel(steps: readonly Step[]): HandOnModel {
   )
   const pasts = new Map<string, Past>()
   const members = new Map<string, string>()
+  const hollow = new Set<string>()
   const pastOf = (id = ''): Past => {
     const past = pasts.get(id) ?? { results: [], isTouched: false }
     pasts.set(id, past)
@@ -53,10 +54,12 @@ export function createHandOnModel(steps: readonly Step[]): HandOnModel {
       if (after.member && nonce !== undefined) members.set(`${after.member.born} ${nonce}`, after.id)
       const past = pastOf(after.id)
       if (TOUCHING.has(after.operation)) past.isTouched = true
+      if (isHollow(before, after)) hollow.add(after.id)
       const isDone = after.state === 'succeeded' && before?.state !== 'succeeded'
       if (isDone) past.results.push(resultIn(after) ?? null)
     },
     expected: (task, { nonce, immutable }) => {
+      if (hollow.has(task.id)) return undefined
       if (immutable) return NOTHING
       const when = places.get(nonce)?.when
       if (when === 'onError') return [{ taskId: task.parentId }]

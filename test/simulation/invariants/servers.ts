@@ -26,16 +26,16 @@ export const OF_SERVERS: readonly Invariant[] = [
     watch: ({ types }) => {
       const byHttp = new Set(types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])))
       const taken = new Set<string>()
-      /** Births that listed workers at some time: these find them by markers of their own. */
+      /** Tasks that listed workers at some time: these find them by markers of their own. */
       const targeted = new Set<string>()
       return {
         on: happening => {
           if (happening.what === 'delivered') taken.add(`${happening.by} ${nameOf(happening.task)}`)
           if (happening.what !== 'write') return undefined
           const { by, after } = happening
-          if (after.options.workerIds.length > 0) targeted.add(after.born)
+          if (after.options.workerIds.length > 0) targeted.add(after.id)
           if (after.operation !== 'claim') return undefined
-          const isFound = byHttp.has(servingTypeOf(after)) || targeted.has(after.born)
+          const isFound = byHttp.has(servingTypeOf(after)) || targeted.has(after.id)
           return isFound || taken.has(`${by} ${nameOf(after)}`)
             ? undefined
             : `${by} claimed ${after.id} at '${pieceOf(after)}', of which it had no dispatch`

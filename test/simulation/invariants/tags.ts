@@ -10,6 +10,11 @@ export function isCreation(before: Task | undefined, after: Task): boolean {
   return after.operation === 'publish' && before?.born !== after.born
 }
 
+/** Whether a task is written as cancelled that was never published: it has no input, whoever starts it over. */
+export function isHollow(before: Task | undefined, after: Task): boolean {
+  return before === undefined && after.operation === 'cancel'
+}
+
 /** What the success of a run comes to; see the handlers. */
 export type Result = { readonly by: number; readonly of: string }
 
