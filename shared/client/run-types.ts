@@ -23,7 +23,7 @@ export type SucceedBody = {
   /** Moves the task to another stage instead of finishing it. */
   readonly next?: NextBody
 }
-export type NextBody = {
+type NextBody = {
   readonly stage: string
   readonly input?: Json
   readonly priority?: number

@@ -4,7 +4,7 @@ import type { Json } from '../core/json.ts'
 import type { Task } from '../core/task.ts'
 import { actionOf } from '../core/work.ts'
 import { bodyValue } from './body-value.ts'
-import { boundedPrevious, TOO_LONG } from './canvas/previous-of.ts'
+import { previousOf, TOO_LONG } from './canvas/previous-of.ts'
 import type { System } from './system.ts'
 
 /** What a worker is given to work on. */
@@ -31,7 +31,7 @@ export async function contentOf(
 ): Promise<Content> {
   const [stored, handedOn] = await Promise.all([
     task.input && present(await bodyValue(system, task.id, task.input), `the input of ${task.id}`),
-    boundedPrevious(system, task, mostListBytes),
+    previousOf(system, task, mostListBytes),
   ])
   if (handedOn === TOO_LONG)
     return { ...(await whole(system, task, stored, undefined)), isPreviousPaged: true }

@@ -86,6 +86,11 @@ describe('a flow is refused', () => {
     ['without steps', [], 'steps are 0; give 1–100'],
     ['with 101 steps', Array.from({ length: 101 }, (_, n) => ({ ...step, name: `${n}` })), 'steps are 101'],
     ['with two steps of one name', [step, step], "steps.1.name is 'a', as another step's"],
+    [
+      'with a step named like an undo',
+      [step, { ...step, name: 'undo a' }],
+      "is 'undo a', as another step's undo",
+    ],
     ['with a step without a name', [{ ...step, name: '' }], 'steps.0.name must have 1–100 characters'],
     ['with a step of a long name', [{ ...step, name: 'x'.repeat(101) }], 'steps.0.name must have 1–100'],
     ['with a step named __proto__', [{ ...step, name: '__proto__' }], 'steps.0.name'],

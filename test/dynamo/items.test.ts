@@ -62,6 +62,13 @@ describe('a head', () => {
     })
   })
 
+  it('does not expire before what its end owes is published', () => {
+    const ended = { state: 'succeeded', expiresAt: NOW } as const
+
+    expect(headItem(aTask({ ...ended, owes: true }))).not.toHaveProperty('ttl')
+    expect(headItem(aTask(ended))).toHaveProperty('ttl')
+  })
+
   it('is read from a record of the stream as from the table', () => {
     const task = aTask({
       live: [aRun({ progress: [1.5, null] })],

@@ -54,6 +54,19 @@ describe('a claim of a step', () => {
     expect(run.idempotencyKey).toMatch(/\/undo reserve$/)
   })
 
+  test('cannot move on to a stage: what comes after it is declared', async () => {
+    await api.put(FLOW)
+    await api.publish()
+    const { run } = await api.claim()
+
+    const word = { fence: run.fence, next: { stage: 'store' } }
+    const { status, body } = await api.call('POST', `${ORDER}/runs/${run.id}/succeed`, word)
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual([{ path: 'next', message: expect.stringContaining('no flows') }])
+    expect(await api.get()).toMatchObject({ status: 'running', cursor: 0 })
+  })
+
   test('hands on long results, too', async () => {
     await api.put(FLOW)
     await api.publish({ input: { sku: 'y'.repeat(300) } })

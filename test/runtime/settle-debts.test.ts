@@ -96,20 +96,34 @@ describe('what is published twice is there once', () => {
     expect(await world.waiting()).toEqual(left)
   })
 
+  /** Its planner dies between publishing and settling. */
+  const dying = (): MemorySystem => ({
+    ...world.system,
+    tasks: {
+      ...world.system.tasks,
+      apply: async change => {
+        if (change.after.operation === 'settle') throw new BatonError('unavailable', 'died')
+        return world.system.tasks.apply(change)
+      },
+    },
+  })
+
+  it('even if it was removed before the second time', async () => {
+    const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
+    await world.planned(over, dying())
+    const [mail] = await world.waiting()
+    await removeTask(world.system, mail?.id ?? '')
+
+    await world.planned(over)
+
+    expect(await world.waiting()).toEqual([])
+    expect((await world.head(over.id)).owes).toBeUndefined()
+  })
+
   it('when the planner dies between publishing and settling', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL, MAIL] }))
-    const dying: MemorySystem = {
-      ...world.system,
-      tasks: {
-        ...world.system.tasks,
-        apply: async change => {
-          if (change.after.operation === 'settle') throw new BatonError('unavailable', 'died')
-          return world.system.tasks.apply(change)
-        },
-      },
-    }
 
-    expect(await world.planned(over, dying)).toEqual(['p'])
+    expect(await world.planned(over, dying())).toEqual(['p'])
     expect(await world.waiting()).toHaveLength(2)
     await world.planned(over)
 

@@ -7,23 +7,14 @@ import type { System } from '../system.ts'
 import { loadCanvas } from './load-canvas.ts'
 import { memberResults } from './member-results.ts'
 
-/**
- * What was handed on to the task; undefined when nothing was, or it has expired. The value of a part of a canvas is put
- * together from its members' results, page by page, however many there are.
- */
-export async function previousOf(
-  system: Pick<System, 'tasks'>,
-  task: Pick<Task, 'id' | 'previous'>,
-): Promise<Json | undefined> {
-  const found = await boundedPrevious(system, task)
-  return found === TOO_LONG ? undefined : found
-}
-
 /** In place of a value that is longer than its reader can take. */
 export const TOO_LONG = Symbol('too long')
 
-/** As `previousOf`, unless what is put together would be longer than `maxBytes`. */
-export async function boundedPrevious(
+/**
+ * What was handed on to the task; undefined when nothing was, or it has expired. The value of a part of a canvas is put
+ * together from its members' results, page by page, however many there are, unless that would be longer than `maxBytes`.
+ */
+export async function previousOf(
   system: Pick<System, 'tasks'>,
   { id, previous }: Pick<Task, 'id' | 'previous'>,
   maxBytes = Number.POSITIVE_INFINITY,
