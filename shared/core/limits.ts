@@ -18,6 +18,8 @@ export const MAX_CONCURRENCY = 100
 export const MAX_RETRIES = 1_000
 /** Steps of a flow: its head, which is written twice a step, keeps a record of each. */
 export const MAX_STEPS = 100
+/** Of all steps of a flow type as JSON: every dispatch of its tasks carries them, resolved. */
+export const MAX_STEPS_BYTES = 100 * KB
 /** Callbacks of each kind; they are published one by one at the task's end. */
 export const MAX_CALLBACKS = 100
 /** Tasks of a canvas. */

@@ -34,6 +34,7 @@ describe('a flow type', () => {
       { kind: 'flow', steps: Array.from({ length: 101 }, (_, i) => ({ ...STEPS[0], name: `s${i}` })) },
       'steps',
     ],
+    ['steps of more than 100 KB', withStep({ do: { type: 'jobs', input: 'x'.repeat(103_000) } }), 'steps'],
     ['two of one name', { kind: 'flow', steps: [STEPS[0], STEPS[0]] }, 'steps'],
     [
       'one named like the undo of another',

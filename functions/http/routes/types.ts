@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
+import { type Json, jsonBytes } from '../../../shared/core/json.ts'
+import { MAX_STEPS_BYTES } from '../../../shared/core/limits.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/options.ts'
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
@@ -134,12 +136,19 @@ function flowProblems(
   options: PartialOptions,
 ): FieldProblem[] {
   return [
-    ...(steps ? [] : [{ path: 'steps', message: 'must list at least one step' }]),
+    ...(steps ? tooLong(steps) : [{ path: 'steps', message: 'must list at least one step' }]),
     ...(ordering
       ? [{ path: 'ordering', message: 'is for the types of the steps, in whose queues they wait' }]
       : []),
     ...flowOptionProblems(options, 'defaults'),
   ]
+}
+
+function tooLong(steps: readonly object[]): FieldProblem[] {
+  const bytes = jsonBytes(steps as unknown as Json)
+  if (bytes <= MAX_STEPS_BYTES) return []
+  const message = `have ${bytes} bytes as JSON; at most ${MAX_STEPS_BYTES} are kept: hand long inputs on as parameters`
+  return [{ path: 'steps', message }]
 }
 
 function notAFlowProblems({ steps, onCancel }: z.infer<typeof typeBody>): FieldProblem[] {
