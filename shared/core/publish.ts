@@ -51,11 +51,13 @@ export type HandedOn =
   | Exclude<Previous, { kind: 'body' }>
   | { readonly kind: 'value'; readonly handOn: HandOn; readonly value: Json }
 
-/** A task whose retention has ended counts as gone, though DynamoDB takes days to delete it. */
+/**
+ * A task whose retention has ended counts as gone, though DynamoDB takes days to delete it. What its end owes is not:
+ * a new birth of its key would forget it.
+ */
 export function isGone(task: Task | undefined, now: number): boolean {
-  return (
-    task === undefined || task.state === 'removed' || (task.expiresAt !== undefined && task.expiresAt <= now)
-  )
+  if (task === undefined || task.state === 'removed') return true
+  return task.expiresAt !== undefined && task.expiresAt <= now && !task.owes
 }
 
 /** Brings a task into being where none is, or over the remains of one that is gone. Guard: absent, or those remains. */

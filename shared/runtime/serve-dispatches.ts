@@ -1,4 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
+import { BatonError } from '../core/errors.ts'
 import { endedRuns, type Task } from '../core/task.ts'
 import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
@@ -73,6 +74,9 @@ async function sendBackAll(system: System, received: readonly Received[]): Promi
   return failures.flatMap(({ index }) => received[index]?.messageId ?? [])
 }
 
+/** A dispatch that met an outage is sent anew with this delay; by itself it would hide for its visibility timeout. */
+const OUTAGE_DELAY_S = 5
+
 /** Serves one dispatch; its message id when it could not be served and must come again. */
 async function serve(
   system: System,
@@ -85,9 +89,14 @@ async function serve(
     return []
   } catch (error) {
     system.log.error('a dispatch was not served and comes again', { error, taskId: seen.id })
-    return [messageId]
+    const isOutage = error instanceof BatonError && error.code === 'unavailable'
+    const isSent = isOutage && (await sendBack(system, seen, OUTAGE_DELAY_S).then(always, never))
+    return isSent ? [] : [messageId]
   }
 }
+
+const always = () => true
+const never = () => false
 
 async function runDispatch(
   system: System,

@@ -39,8 +39,9 @@ export async function settleTask(system: System, { id, born }: Task): Promise<vo
   const head = await system.tasks.head(id)
   if (!head?.owes || head.born !== born) return
   if (head.callbacks) await publishCallbacks(system, head, head.callbacks)
+  // Settled by another, taken up again and ended once more meanwhile, it owes anew, which nobody has published yet.
   await transact(system, head, current =>
-    current?.born === born
+    current?.born === born && current.revision === head.revision
       ? settle(current, system.clock.now())
       : { ok: false as const, reason: 'gone' as const },
   )

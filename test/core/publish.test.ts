@@ -71,6 +71,11 @@ test.each([
     aTask({ state: 'failed', finishedAt: NOW, expiresAt: NOW + 1 }),
     false,
   ],
+  [
+    'an ended task past its retention that owes callbacks',
+    aTask({ state: 'failed', finishedAt: NOW, expiresAt: NOW, owes: true }),
+    false,
+  ],
   ['an open task', aTask(), false],
 ])('%s counts as gone: %s', (_name, task, gone) => {
   expect(isGone(task, NOW)).toBe(gone)

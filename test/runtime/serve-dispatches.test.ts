@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { BatonError } from '../../shared/core/errors.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
@@ -144,6 +145,25 @@ describe('a message comes again by itself', () => {
 
     expect(again).toEqual(['m0'])
     expect(await statesOf(system, tasks)).toEqual(['open', 'succeeded'])
+  })
+
+  it.each([
+    ['is sent anew in five seconds when the store does not answer', true, []],
+    ['comes again by itself when it cannot be sent, either', false, ['m0']],
+  ])('whose claim met an outage %s', async (_name, isSendable, expected) => {
+    const system = aMemorySystem()
+    const [task] = await storedAll(system, {})
+    const outage = () => Promise.reject(new BatonError('unavailable', 'throttled'))
+    const on: System = {
+      ...system,
+      tasks: { ...system.tasks, apply: outage },
+      messages: isSendable ? system.messages : { ...system.messages, dispatch: outage },
+    }
+
+    const again = await served(system, [task!], () => 'done', { on })
+
+    expect(again).toEqual(expected)
+    expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [5] : [])
   })
 })
 

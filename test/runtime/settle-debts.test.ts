@@ -131,6 +131,24 @@ describe('what is published twice is there once', () => {
     expect((await world.head(over.id)).owes).toBeUndefined()
   })
 
+  it('when a planner is late and the task has been taken up, and ended, again', async () => {
+    const over = await world.ended(await world.published({ onError: [MAIL] }), failingFor('no'))
+    const again = { ...over, revision: over.revision + 1 }
+    const guard = { kind: 'revision', born: over.born, revision: over.revision, leases: [] } as const
+    const { head, apply } = world.system.tasks
+    const late = {
+      ...world.system,
+      tasks: { ...world.system.tasks, head: async (id: string) => (id === over.id ? over : head(id)) },
+    }
+    await apply({ before: over, after: again, guard, bodies: [] })
+
+    await world.planned(over, late)
+
+    expect(await world.head(over.id)).toMatchObject({ revision: again.revision, owes: true })
+    await world.planned(again)
+    expect(await world.waiting()).toHaveLength(2)
+  })
+
   it('when two planners are at it', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL, MAIL] }))
 

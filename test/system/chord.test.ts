@@ -36,8 +36,8 @@ async function succeeded(type: string): Promise<number> {
   return (await system.call('GET', `/v1/types/${type}/counts`)).body.succeeded
 }
 
-async function until(isOver: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
-  for (const end = Date.now() + limitMs; !(await isOver()); await sleep(100)) {
+async function until(isOver: () => Promise<boolean>, limitMs = 60_000, pauseMs = 100): Promise<void> {
+  for (const end = Date.now() + limitMs; !(await isOver()); await sleep(pauseMs)) {
     if (Date.now() > end) throw new Error(`not within ${limitMs} ms`)
   }
 }
@@ -80,7 +80,7 @@ it('a chord of 1,000 calls back once, within 1.3 times the time of 1,000 plain t
 
 it('a group of 10,000 is published page by page and completes', async () => {
   await system.call('PUT', '/v1/types/sum', { kind: 'http' })
-  const clerks = ['one', 'two', 'three'].map(workerId =>
+  const clerks = ['one', 'two'].map(workerId =>
     anHttpWorker(
       system,
       ['sum'],
@@ -94,7 +94,7 @@ it('a group of 10,000 is published page by page and completes', async () => {
   const published = await system.call('POST', '/v1/canvases', { key: 'ten-thousand', group: members })
   const publishedMs = Date.now() - begunAt
   const path = `/v1/canvases/${published.body.id}`
-  await until(async () => (await system.call('GET', `${path}?limit=1`)).body.status === 'succeeded', 120_000)
+  await until(async () => (await system.call('GET', `${path}?limit=1`)).body.status === 'succeeded', 120_000, 1_000)
 
   measured(`group of 10,000 over HTTP (answered after ${publishedMs} ms)`, Date.now() - begunAt)
   await Promise.all(clerks.map(clerk => clerk.stop()))
