@@ -75,7 +75,7 @@ async function sendBackAll(system: System, received: readonly Received[]): Promi
 }
 
 /** A dispatch that met an outage is sent anew with this delay; by itself it would hide for its visibility timeout. */
-const OUTAGE_DELAY_S = 5
+const OUTAGE_DELAY_S = 20
 
 /** Serves one dispatch; its message id when it could not be served and must come again. */
 async function serve(

@@ -148,7 +148,7 @@ describe('a message comes again by itself', () => {
   })
 
   it.each([
-    ['is sent anew in five seconds when the store does not answer', true, []],
+    ['is sent anew in twenty seconds when the store does not answer', true, []],
     ['comes again by itself when it cannot be sent, either', false, ['m0']],
   ])('whose claim met an outage %s', async (_name, isSendable, expected) => {
     const system = aMemorySystem()
@@ -163,7 +163,7 @@ describe('a message comes again by itself', () => {
     const again = await served(system, [task!], () => 'done', { on })
 
     expect(again).toEqual(expected)
-    expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [5] : [])
+    expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [20] : [])
   })
 })
 
