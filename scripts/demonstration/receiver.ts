@@ -11,7 +11,7 @@ export type Receiver = {
 
 /**
  * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key,
- * `GET /texts/<name>` answers with that text.
+ * `POST /announce` answers 403 to keys that begin with `refused`, `GET /texts/<name>` answers with that text.
  */
 export async function startReceiver(texts: ReadonlyMap<string, string>): Promise<Receiver> {
   const delivered = new Map<string, number>()
@@ -26,8 +26,8 @@ export async function startReceiver(texts: ReadonlyMap<string, string>): Promise
     const { key } = JSON.parse(await bodyOf(request)) as { key: string }
     const count = (delivered.get(key) ?? 0) + 1
     delivered.set(key, count)
-    const refuse = request.url === '/flaky' && count <= FLAKY_REFUSALS
-    response.writeHead(refuse ? 503 : 200).end(refuse ? 'not now' : 'thank you')
+    const [status, answer] = answerTo(request.url, key, count)
+    response.writeHead(status).end(answer)
   })
   await listen(server)
   const { port } = server.address() as AddressInfo
@@ -44,6 +44,12 @@ export async function startReceiver(texts: ReadonlyMap<string, string>): Promise
 
 /** Calls of one key that `/flaky` refuses before it accepts. */
 export const FLAKY_REFUSALS = 2
+
+function answerTo(path: string | undefined, key: string, count: number): [number, string] {
+  if (path === '/flaky' && count <= FLAKY_REFUSALS) return [503, 'not now']
+  if (path === '/announce' && key.startsWith('refused')) return [403, 'never']
+  return [200, 'thank you']
+}
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []

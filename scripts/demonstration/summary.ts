@@ -2,8 +2,8 @@ import { type MeterSnapshot, totalOf } from '../../local/gateway/meter.ts'
 import { percentiles } from './percentiles.ts'
 import type { Verdict } from './verify.ts'
 
-/** Prints what became of the workload: outcomes by group, latencies, and what it cost in requests and units. */
-export function summarise(verdicts: readonly Verdict[], used: MeterSnapshot): void {
+/** Prints what became of the workload: outcomes by group, latencies, and what its tasks cost in requests and units. */
+export function summarise(verdicts: readonly Verdict[], tasks: number, used: MeterSnapshot): void {
   console.log('\nOutcomes')
   const groups = Map.groupBy(verdicts, ({ group }) => group)
   for (const [group, members] of groups) console.log(`  ${group.padEnd(24)}${outcomes(members)}`)
@@ -14,8 +14,8 @@ export function summarise(verdicts: readonly Verdict[], used: MeterSnapshot): vo
   )
   const delayed = verdicts.filter(({ dueAt, createdAt }) => dueAt > createdAt)
   console.log(`  ${'lateness of delayed'.padEnd(24)}${percentiles(waits(delayed))}`)
-  console.log('\nAWS use per task')
-  for (const [label, amount] of costs(used, verdicts.length)) console.log(`  ${label.padEnd(24)}${amount}`)
+  console.log('\nAWS use per task (a saga is one)')
+  for (const [label, amount] of costs(used, tasks)) console.log(`  ${label.padEnd(24)}${amount}`)
   console.log()
 }
 

@@ -1,5 +1,6 @@
+import type { ApiTask } from '../../shared/client/api-types.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Job } from './workload.ts'
+import { type CanvasJob, callbacksOf, type Job } from './job.ts'
 
 /** What became of one job: when it was published, due and first started (ms), and what is wrong with it. */
 export type Verdict = {
@@ -12,14 +13,29 @@ export type Verdict = {
 }
 
 const AT_ONCE = 10
+/** A canvas ends shortly after its last task. */
+const CANVAS_LIMIT_MS = 10_000
 
-/** Reads every job's task and holds it against what was expected. */
-export async function verify(client: Client, jobs: readonly Job[]): Promise<Verdict[]> {
+/** Reads what became of every job, canvas and callback, and holds it against what was expected. */
+export async function verify(
+  client: Client,
+  jobs: readonly Job[],
+  canvases: readonly CanvasJob[],
+): Promise<Verdict[]> {
+  return [
+    ...(await inBatches(jobs, job => verifyJob(client, job))),
+    ...(await inBatches(canvases, canvas => verifyCanvas(client, canvas))),
+    ...(await verifyCallbacks(client, jobs)),
+  ]
+}
+
+async function inBatches<Item>(
+  items: readonly Item[],
+  verdictOn: (item: Item) => Promise<Verdict>,
+): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
-  for (let start = 0; start < jobs.length; start += AT_ONCE) {
-    verdicts.push(
-      ...(await Promise.all(jobs.slice(start, start + AT_ONCE).map(job => verifyJob(client, job)))),
-    )
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    verdicts.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(verdictOn))))
   }
   return verdicts
 }
@@ -29,10 +45,10 @@ async function verifyJob(client: Client, { group, publication, expected }: Job):
   const task = await client.get(id)
   const problems: string[] = []
   if (task.status !== expected.status) problems.push(`${id} is ${task.status} instead of ${expected.status}`)
-  if (task.runs.length !== expected.runs)
+  if (expected.runs !== undefined && task.runs.length !== expected.runs)
     problems.push(`${id} had ${task.runs.length} runs instead of ${expected.runs}`)
-  const resultProblem = expected.problem?.(task.result)
-  if (resultProblem) problems.push(`${id}: ${resultProblem}`)
+  const problem = expected.problem?.(task)
+  if (problem) problems.push(`${id}: ${problem}`)
   const createdAt = Date.parse(task.createdAt)
   return {
     group,
@@ -41,5 +57,45 @@ async function verifyJob(client: Client, { group, publication, expected }: Job):
     dueAt: publication.delayMs === undefined ? createdAt : Date.parse(task.dueAt),
     startedAt: task.startedAt === undefined ? undefined : Date.parse(task.startedAt),
     problems,
+  }
+}
+
+async function verifyCanvas(client: Client, { group, key, problem, tasks }: CanvasJob): Promise<Verdict> {
+  const id = `canvas:${key}`
+  await client.canvasResult(undefined, id, { timeoutMs: CANVAS_LIMIT_MS }).catch(() => undefined)
+  const canvas = await client.canvas(id)
+  const problems: string[] = []
+  if (canvas.counts.succeeded !== tasks)
+    problems.push(`${id} has ${canvas.counts.succeeded} succeeded tasks instead of ${tasks}`)
+  const found = canvas.status === 'succeeded' ? problem(canvas) : `it is ${canvas.status}`
+  if (found) problems.push(`${id}: ${found}`)
+  const createdAt = Date.parse(canvas.createdAt)
+  return { group, status: canvas.status, createdAt, dueAt: createdAt, startedAt: undefined, problems }
+}
+
+/** Every task that calls back must have been followed by the callback of its end, once, and by no other. */
+async function verifyCallbacks(client: Client, jobs: readonly Job[]): Promise<Verdict[]> {
+  const calling = jobs.filter(job => callbacksOf(job).length > 0)
+  const types = new Set(calling.flatMap(callbacksOf).map(({ type }) => type))
+  const found: ApiTask[] = []
+  for (const type of types) for await (const task of client.list({ type, limit: 100 })) found.push(task)
+  const byParent = Map.groupBy(found, ({ parentId }) => parentId)
+  return calling.map(job => {
+    const id = `${job.publication.type}:${job.publication.key}`
+    return callbackVerdict(id, job.expected.status, byParent.get(id) ?? [])
+  })
+}
+
+function callbackVerdict(parentId: string, end: string, callbacks: readonly ApiTask[]): Verdict {
+  const seen = callbacks.map(({ tags, status }) => `after ${tags?.after}: ${status}`).join(', ')
+  const right = `after ${end}: succeeded`
+  const createdAt = Math.min(...callbacks.map(callback => Date.parse(callback.createdAt)))
+  return {
+    group: 'callbacks',
+    status: callbacks[0]?.status ?? 'missing',
+    createdAt,
+    dueAt: createdAt,
+    startedAt: undefined,
+    problems: seen === right ? [] : [`${parentId} called back '${seen}' instead of '${right}'`],
   }
 }

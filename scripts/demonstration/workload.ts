@@ -1,45 +1,40 @@
-import { createHash } from 'node:crypto'
-import type { Json } from '../../shared/core/json.ts'
+import { canvases } from './canvases.ts'
+import type { CanvasJob, Job } from './job.ts'
+import { digestOf, paragraphs, range } from './pieces.ts'
 import { FLAKY_REFUSALS } from './receiver.ts'
+import { sagas } from './sagas.ts'
+import { callingBack, staged } from './staged.ts'
 
-/** One task of the demonstration: what is published, and how it must end. */
-export type Job = {
-  readonly group: string
-  readonly publication: {
-    readonly type: string
-    readonly key: string
-    readonly input: Json
-    readonly delayMs?: number
-    readonly retry?: { readonly maxRetries: number; readonly backoff: 'fixed'; readonly delayMs: number }
-  }
-  readonly expected: {
-    readonly status: 'succeeded' | 'failed'
-    readonly runs: number
-    /** What is wrong with the result; undefined when nothing is. */
-    problem?(result: unknown): string | undefined
-  }
-}
-
-/** The type that the demonstration's own HTTP worker serves. */
-export const DIGEST_TYPE = 'digest'
-
-const WORD_COUNTS = 80
+const WORD_COUNTS = 60
 const DELAYED = 40
-const WEBHOOKS = 40
+const WEBHOOKS = 20
 const FLAKY = 20
 const FATAL = 10
-const DIGESTS = 30
+const DIGESTS = 20
 /** Delays are spread over this span, at odd milliseconds, so that lateness is measured between whole seconds. */
 const [FIRST_DELAY_MS, DELAY_SPAN_MS] = [1_500, 5_000]
 
-/** 220 tasks on real texts, some of which must fail. Every twentieth word count is of a whole text behind a URL. */
-export function workload(texts: ReadonlyMap<string, string>, receiverUrl: string): Job[] {
-  const pieces = [...texts.values()]
-    .flatMap(text => text.split(/\n\s*\n/))
-    .filter(piece => piece.trim().length > 40)
+/**
+ * Some 250 tasks on real texts, some of which must fail. Every twentieth word count is of a whole text behind a URL.
+ */
+export function workload(
+  texts: ReadonlyMap<string, string>,
+  receiverUrl: string,
+): { jobs: Job[]; canvases: CanvasJob[] } {
+  const pieces = paragraphs(texts)
+  return {
+    jobs: [
+      ...plain([...texts.keys()], pieces, receiverUrl),
+      ...sagas(pieces),
+      ...staged(pieces),
+      ...callingBack(pieces),
+    ],
+    canvases: canvases(texts, pieces),
+  }
+}
+
+function plain(names: readonly string[], pieces: readonly string[], receiverUrl: string): Job[] {
   const piece = (index: number) => pieces[index % pieces.length] ?? ''
-  const names = [...texts.keys()]
-  const range = (length: number) => Array.from({ length }, (_, index) => index)
   return [
     ...range(WORD_COUNTS).map(i =>
       i % 20 === 0
@@ -58,7 +53,7 @@ function counted(group: string, key: string, text: string): Job {
   return {
     group,
     publication: { type: 'word-count', key, input: { text } },
-    expected: { status: 'succeeded', runs: 1, problem: result => linesProblem(result, text) },
+    expected: { status: 'succeeded', runs: 1, problem: ({ result }) => linesProblem(result, text) },
   }
 }
 
@@ -76,7 +71,7 @@ function fetched(index: number, url: string): Job {
     expected: {
       status: 'succeeded',
       runs: 1,
-      problem: result =>
+      problem: ({ result }) =>
         ((result as { words?: number })?.words ?? 0) > 1_000 ? undefined : 'a whole text has more words',
     },
   }
@@ -116,16 +111,11 @@ function fatal(index: number): Job {
 function digest(index: number, text: string): Job {
   return {
     group: 'HTTP worker',
-    publication: { type: DIGEST_TYPE, key: `digest-${index}`, input: { text } },
+    publication: { type: 'digest', key: `digest-${index}`, input: { text } },
     expected: {
       status: 'succeeded',
       runs: 1,
-      problem: result => (result === digestOf(text) ? undefined : 'the digest is another'),
+      problem: ({ result }) => (result === digestOf(text) ? undefined : 'the digest is another'),
     },
   }
-}
-
-/** What the HTTP worker computes. */
-export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

@@ -1,0 +1,79 @@
+import type { ApiTask } from '../../shared/client/api-types.ts'
+import type { Client } from '../../shared/client/client.ts'
+import type { Claim, FinishMember } from '../../shared/client/run-types.ts'
+import type { Json } from '../../shared/core/json.ts'
+import type { Types } from './job.ts'
+import { type Count, digestOf } from './pieces.ts'
+
+/** What a run came to: the result, or the stage that is next and what it works on. */
+type Outcome = { readonly result: Json } | { readonly next: { readonly stage: string; readonly input: Json } }
+
+/** What the worker does for each type that it serves. */
+const WORK = {
+  /** Of a text, or of the count that the task before it in a chain hands on. */
+  digest: ({ input, previous }) => ({
+    result: digestOf(previous === undefined ? (input as { text: string }).text : wordsOf(previous as Count)),
+  }),
+  /** Adds up the counts of a chord's members. */
+  'merge-counts': ({ previous }) => ({ result: merged(previous as Count[]) }),
+  /** First sets a text in one line, then digests that. */
+  proofread: ({ input, stage }) => {
+    const { text } = input as { text: string }
+    return stage === 'seal'
+      ? { result: digestOf(text) }
+      : { next: { stage: 'seal', input: { text: inOneLine(text) } } }
+  },
+  /** Undoes a step of a flow. */
+  forget: ({ step }) => ({ result: `forgot the ${step}` }),
+  /** What is called back. */
+  note: ({ input }) => ({ result: input ?? null }),
+} satisfies Record<string, (task: ApiTask) => Outcome>
+
+type Served = keyof typeof WORK
+
+export const HTTP_TYPES: Types = Object.fromEntries(Object.keys(WORK).map(type => [type, { kind: 'http' }]))
+
+/** A worker that only speaks HTTP, as a program in any language could: claims, computes, finishes. */
+export function startHttpWorker(client: Client): { stop(): Promise<void> } {
+  let stopping = false
+  const working = (async () => {
+    while (!stopping) {
+      const { claims } = await client.claim({
+        types: Object.keys(WORK),
+        workerId: 'demonstration',
+        limit: 25,
+        waitMs: 1_000,
+      })
+      if (claims.length > 0) await client.finishMany(claims.map(finished))
+    }
+  })()
+  return {
+    stop: async () => {
+      stopping = true
+      await working
+    },
+  }
+}
+
+/** Steps of flows that are done here bear the names of their types, and to undo one is always to forget. */
+function finished({ task, run }: Claim): FinishMember {
+  const type = task.direction === 'undo' ? 'forget' : (task.step ?? task.type)
+  const name = { taskId: task.id, runId: run.id, fence: run.fence }
+  return { ...name, outcome: 'succeed', ...WORK[type as Served](task) }
+}
+
+function merged(counts: readonly Count[]): Count {
+  return counts.reduce((sum, { words, lines }) => ({ words: sum.words + words, lines: sum.lines + lines }), {
+    words: 0,
+    lines: 0,
+  })
+}
+
+/** A count as the text that is digested in a chain. */
+export function wordsOf({ words, lines }: Count): string {
+  return `${words} words in ${lines} lines`
+}
+
+export function inOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim()
+}
