@@ -1,6 +1,6 @@
 import type { Composition } from '../../shared/core/canvas/shape.ts'
 import type { FieldProblem } from '../../shared/core/errors.ts'
-import { jsonProblem } from '../../shared/core/json.ts'
+import { type Json, jsonProblem } from '../../shared/core/json.ts'
 import { MAX_CANVAS_DEPTH } from '../../shared/core/limits.ts'
 import type { LeafRequest } from '../../shared/runtime/canvas/load-canvas.ts'
 import type { CanvasRequest } from '../../shared/runtime/canvas/publish-canvas.ts'
@@ -124,8 +124,10 @@ function leafOf(walk: Walk, value: Members, at: string): Part | undefined {
   if (!checked.ok || problems.length > 0) return undefined
   const tooLarge =
     sizeProblem(checked.value.input, dotted(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
-  if (tooLarge) walk.tooLarge.push(tooLarge)
   const request = publishRequestOf(checked.value, NO_HEADERS)
+  // With its callbacks it is stored as one.
+  const tooLong = tooLarge ?? sizeProblem(request as unknown as Json, at)
+  if (tooLong) walk.tooLarge.push(tooLong)
   const isOwned = request.userId !== undefined || walk.userId === undefined
   return { leaf: isOwned ? request : { ...request, userId: walk.userId } }
 }

@@ -33,13 +33,11 @@ function callbackProblems(body: PublishFields | PatchFields, now: number, at: st
 }
 
 /** Whether what is published at a task's end is too long to be stored with it. */
-export function callbacksSizeProblem(
-  { onSuccess, onError }: CallbackFields,
-  at: string,
-): FieldProblem | undefined {
+export function callbacksSizeProblem(body: CallbackFields, at: string): FieldProblem | undefined {
+  const { onSuccess, onError } = requestOfBody(body)
   if (!onSuccess && !onError) return undefined
-  const field = onSuccess ? 'onSuccess' : 'onError'
-  return sizeProblem({ onSuccess: onSuccess ?? [], onError: onError ?? [] } as Json, dotted(at, [field]))
+  const stored = { onSuccess: onSuccess ?? [], onError: onError ?? [] } as unknown as Json
+  return sizeProblem(stored, dotted(at, [onSuccess ? 'onSuccess' : 'onError']))
 }
 
 /** Whether a value is too long to be stored, as the problem of its field. */

@@ -5,9 +5,9 @@ import { MAX_PROGRESS_BYTES } from '../../shared/core/limits.ts'
 import type { Task } from '../../shared/core/task.ts'
 import {
   beatOverHttp,
+  type EndOutcome,
   finishOverHttp,
   type RunReference,
-  type RunRefusal,
 } from '../../shared/runtime/http-runs.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { dotted } from './check.ts'
@@ -62,21 +62,28 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
   return invalid([{ path: dotted(at, ['progress']), message }], 'too-large')
 }
 
-type NoStages = { readonly ok: false; readonly reason: 'no-stages' }
-
 /** Whoever names another fence than his run's does not hold it. */
 const STRANGE_FENCE = { ok: false, reason: 'lost' } as const
 
 async function speak<Accepted extends { readonly ok: true }>(
   { taskId, runId, fence, at = '' }: Word<unknown>,
-  say: (run: RunReference) => Promise<Accepted | RunRefusal | NoStages>,
+  say: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
 ): Promise<Accepted | Refused> {
   const run = runReference(taskId, runId)
   if (!run)
     return { ok: false, problem: problem('not-found', `there is no run ${runId} of a task ${taskId}`) }
   const outcome = run.fence === fence ? await say(run) : STRANGE_FENCE
   if (outcome.ok) return outcome
-  if (outcome.reason !== 'no-stages') return { ok: false, problem: runProblem(taskId, runId, outcome) }
-  const message = 'is for tasks that are no flows: what comes after a step is declared'
-  return { ok: false, problem: invalid([{ path: dotted(at, ['next']), message }]) }
+  switch (outcome.reason) {
+    case 'no-stages': {
+      const message = 'is for tasks that are no flows: what comes after a step is declared'
+      return { ok: false, problem: invalid([{ path: dotted(at, ['next']), message }]) }
+    }
+    case 'no-room': {
+      const message = `is too long: the parameters of ${taskId} have room for ${Math.max(0, outcome.room)} bytes more`
+      return { ok: false, problem: invalid([{ path: dotted(at, ['result']), message }], 'too-large') }
+    }
+    default:
+      return { ok: false, problem: runProblem(taskId, runId, outcome) }
+  }
 }

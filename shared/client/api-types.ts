@@ -168,8 +168,9 @@ export type ApiTask = {
   readonly params?: Readonly<Record<string, Json>>
   /** An undo has failed for good. */
   readonly needsAttention?: true
-  /** Of a claimed flow: the step to work on, and whether to do or undo it. */
+  /** Of an open flow: the step to work on, the type that does or undoes it, and which of the two. */
   readonly step?: string
+  readonly stepType?: string
   readonly direction?: 'do' | 'undo'
   /** What the task before handed on. */
   readonly previous?: Json

@@ -5,5 +5,7 @@ import { pieceOf } from './work.ts'
 export function idempotencyKey(task: Task): string {
   const whole = `${task.id}/${task.born}`
   const piece = pieceOf(task)
-  return piece === undefined ? whole : `${whole}/${piece}`
+  const round = task.flow?.round
+  if (piece === undefined) return whole
+  return round === undefined ? `${whole}/${piece}` : `${whole}/${piece}/${round}`
 }

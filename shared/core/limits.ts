@@ -20,6 +20,10 @@ export const MAX_RETRIES = 1_000
 export const MAX_STEPS = 100
 /** Of all steps of a flow type as JSON: every dispatch of its tasks carries them, resolved. */
 export const MAX_STEPS_BYTES = 100 * KB
+/** Of the steps of a flow, resolved, in each dispatch: a queue takes 256 KB and bills by 64 KB. */
+export const MAX_DEFINITION_BYTES = 180 * KB
+/** Of a flow's input and its steps' results: a claim shows them as `params` and as input, and answers end at 6 MB. */
+export const MAX_PARAMS_BYTES = 2 * KB * KB
 /** Callbacks of each kind; they are published one by one at the task's end. */
 export const MAX_CALLBACKS = 100
 /** Tasks of a canvas. */

@@ -49,8 +49,9 @@ export function plan(task: Task, now: number): Plan {
 }
 
 /** A canvas's own head is never dispatched, and its debt is its members'. */
+/** Whoever notes progress sees to the rest himself; if his message is lost, the sweeper finds the canvas quiet. */
 function canvasPlan(canvas: Task, now: number): Plan {
-  const driveAtTime = driveAt(canvas, now)
+  const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
   return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
 }
 

@@ -1,5 +1,6 @@
 import { BatonError, type FieldProblem } from '../core/errors.ts'
 import { jsonProblem } from '../core/json.ts'
+import { MAX_STEPS, MAX_TYPE_LENGTH } from '../core/limits.ts'
 import type { Retry } from '../core/options.ts'
 import type { StepActionConfiguration, StepConfiguration } from '../core/task-type.ts'
 import type { AnyTask } from './any-definition.ts'
@@ -27,8 +28,6 @@ export type FlowStep = ActionSettings & {
   readonly undo?: StepAction
 }
 
-const MAX_STEPS = 100
-const MAX_NAME_LENGTH = 100
 const SETTINGS = ['input', 'timeoutMs', 'deadlineMs', 'retry'] as const
 
 /** The steps as data. @throws BatonError `invalid` with a problem for each field that is wrong. */
@@ -70,8 +69,8 @@ function stepProblems(step: FlowStep, index: number, steps: readonly FlowStep[])
 
 function nameProblems(name: string, before: readonly FlowStep[], others: readonly FlowStep[]): string[] {
   if (name === '__proto__') return ["is '__proto__', which no parameter can be called"]
-  if (typeof name !== 'string' || name.length < 1 || name.length > MAX_NAME_LENGTH) {
-    return [`must have 1–${MAX_NAME_LENGTH} characters`]
+  if (typeof name !== 'string' || name.length < 1 || name.length > MAX_TYPE_LENGTH) {
+    return [`must have 1–${MAX_TYPE_LENGTH} characters`]
   }
   if (before.some(other => other.name === name)) return [`is '${name}', as another step's`]
   return others.some(other => name === `undo ${other.name}`) ? [`is '${name}', as another step's undo`] : []

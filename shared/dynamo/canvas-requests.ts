@@ -1,9 +1,7 @@
 import type { BatchGetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
-import { CANVAS_TYPE } from '../core/canvas/canvas.ts'
 import { CHUNK_LEAVES } from '../core/canvas/chunks.ts'
-import { taskId } from '../core/task.ts'
 import type { CanvasEnds, CanvasName } from '../ports.ts'
-import { endsPrefix } from './keys.ts'
+import { ENDS_SORT_KEY, endsPartition } from './keys.ts'
 import { METERED } from './sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
@@ -52,11 +50,11 @@ export function batchGetEnds(
 }
 
 function chunkKey({ canvasId, born }: CanvasName, chunk: number) {
-  return { pk: taskId(CANVAS_TYPE, canvasId), sk: `${endsPrefix(born)}${chunk}` }
+  return { pk: endsPartition(canvasId, born, chunk), sk: ENDS_SORT_KEY }
 }
 
 export function chunkFromItem(item: Item): number {
-  return Number(String(item.sk).split('#').at(-1))
+  return Number(String(item.pk).split('#').at(-1))
 }
 
 export function endsFromItem(item: Item | undefined, chunk: number): CanvasEnds {

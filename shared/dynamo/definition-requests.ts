@@ -10,7 +10,7 @@ export function getDefinition(table: string, name: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
 }
 
-/** Guard: nothing is there. What is there is the same, for the name follows from the content. */
+/** Guard: nothing is there. What is there should be the same, for the name follows from the content. */
 export function putDefinition(table: string, definition: FlowDefinition): PutCommandInput {
   return {
     ...METERED,
@@ -23,5 +23,6 @@ export function putDefinition(table: string, definition: FlowDefinition): PutCom
     },
     ConditionExpression: 'attribute_not_exists(#pk)',
     ExpressionAttributeNames: { '#pk': 'pk' },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }

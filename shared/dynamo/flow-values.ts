@@ -12,6 +12,7 @@ export type FlowValue = {
   readonly at?: number
   readonly undo?: true
   readonly stop?: true
+  readonly round?: number
   readonly limit?: number
   readonly until?: number
   readonly steps?: Readonly<Record<string, StepValue>>
@@ -43,6 +44,7 @@ export function flowValue(flow: FlowState): FlowValue {
     at: flow.at || undefined,
     undo: flow.direction === 'undo' ? (true as const) : undefined,
     stop: flow.cancelling,
+    round: flow.round,
     limit: flow.deadlineMs,
     until: flow.deadlineAt,
     steps: steps.length > 0 ? Object.fromEntries(steps) : undefined,
@@ -62,6 +64,7 @@ export function flowFrom(value: FlowValue, definition: FlowDefinition | undefine
     direction: value.undo ? ('undo' as const) : ('do' as const),
     steps: Object.fromEntries(steps),
     cancelling: value.stop,
+    round: value.round,
     deadlineMs: value.limit,
     deadlineAt: value.until,
   })

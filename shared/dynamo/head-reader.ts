@@ -56,6 +56,13 @@ async function write(
   table: string,
   definition: FlowDefinition,
 ): Promise<FlowDefinition> {
-  await conditional(documents.send(new PutCommand(putDefinition(table, definition))))
+  const written = await conditional(documents.send(new PutCommand(putDefinition(table, definition))))
+  const present = 'refusedBy' in written ? written.refusedBy : undefined
+  if (present && JSON.stringify(bodyFromItem(present)) !== JSON.stringify(definition)) {
+    throw new BatonError(
+      'invalid',
+      `other steps are stored under the name ${definition.name}: change yours a little`,
+    )
+  }
   return definition
 }

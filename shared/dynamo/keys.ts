@@ -44,10 +44,11 @@ const TARGET_PREFIX = 'target#'
 /** All workers that announce themselves stand in one partition, by id. */
 export const WORKERS_PARTITION = 'workers'
 
-/** Ends of a canvas's members stand beside its head, by its birth and chunk. */
-export function endsPrefix(born: string): string {
-  return `ends#${born}#`
+/** Ends of a canvas's members: each chunk in a partition of its own, since thousands may end in a second. */
+export function endsPartition(canvasId: string, born: string, chunk: number): string {
+  return `ends#${canvasId}#${born}#${chunk}`
 }
+export const ENDS_SORT_KEY = 'ends'
 
 /** Small records of the machinery, one item each. */
 export function recordPartition(name: string): string {

@@ -1,6 +1,7 @@
 import { finish, type Outcome } from '../core/finish.ts'
+import { roomForResult } from '../core/flow/params.ts'
 import { heartbeat } from '../core/heartbeat.ts'
-import type { Json } from '../core/json.ts'
+import { type Json, jsonBytes } from '../core/json.ts'
 import type { RunGone } from '../core/run-gone.ts'
 import { liveRuns, type Task } from '../core/task.ts'
 import type { System } from './system.ts'
@@ -32,10 +33,14 @@ export async function beatOverHttp(
   return { ok: true, leaseUntil: decision.leaseUntil, task }
 }
 
-/** `no-stages`: the run is of a flow's step, which cannot move on to a stage. */
+/**
+ * `no-stages`: the run is of a flow's step, which cannot move on to a stage. `no-room`: the flow's parameters have no room
+ * for such a result.
+ */
 export type EndOutcome =
   | { readonly ok: true; readonly task: Task }
   | { readonly ok: false; readonly reason: 'no-stages' }
+  | { readonly ok: false; readonly reason: 'no-room'; readonly room: number }
   | RunRefusal
 
 /** The end of a run by its worker's word over HTTP. The same word again is accepted again. */
@@ -46,13 +51,22 @@ export async function finishOverHttp(
 ): Promise<EndOutcome> {
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
-  if (seen.flow && outcome.outcome === 'succeed' && outcome.next) return { ok: false, reason: 'no-stages' }
+  const problem = outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined
+  if (problem) return problem
   const word = { born, fence, ...outcome }
   const { decision, task } = await transact(system, seen, current =>
     finish(current, word, system.clock.now(), system.chance.fraction()),
   )
   if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
   return { ok: true, task }
+}
+
+function stepProblem(task: Task, { next, result }: Extract<Outcome, { outcome: 'succeed' }>) {
+  const room = roomForResult(task)
+  if (room === undefined) return undefined
+  if (next) return { ok: false, reason: 'no-stages' } as const
+  const isTooLong = result !== undefined && jsonBytes(result) > room
+  return isTooLong ? ({ ok: false, reason: 'no-room', room } as const) : undefined
 }
 
 function refusal(reason: RunGone, task: Task | undefined): RunRefusal {

@@ -89,8 +89,9 @@ async function withoutDebts(system: System, id: string): Promise<Task | undefine
 async function republication({ types, clock, chance }: System, task: Task): Promise<Unborn> {
   const now = clock.now()
   const stored = await types.get(task.type)
-  const configuration = stored?.configuration
   const flow = stored && (await stepsNow(types, stored, task))
+  // A flow whose steps cannot be resolved, of a task that was none, would wait for nobody.
+  const configuration = stored?.configuration.kind === 'flow' && !flow ? undefined : stored?.configuration
   const { type, key } = task
   return {
     type,

@@ -6,15 +6,22 @@ import type { Task, TaskError } from '../core/task.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../signals.ts'
 import type { StopReason } from './hold-run.ts'
 
-/** A handler's return value as the end of its run. A result that cannot be stored fails the task for good. */
-export function outcomeOfResult(result: unknown): Outcome {
+/**
+ * A handler's return value as the end of its run. A result that cannot be stored fails the task for good, and so does one
+ * that is longer than the room there is for it among the parameters of a flow, in bytes.
+ */
+export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES): Outcome {
   if (result instanceof Release) return { outcome: 'release', delayMs: result.delayMs }
   const isMovedOn = result instanceof Next
-  const value = storable('result', isMovedOn ? result.result : result)
+  const value = storable(
+    'result',
+    isMovedOn ? result.result : result,
+    Math.max(0, Math.min(room, MAX_BODY_BYTES)),
+  )
   if (!value.ok) return unstorable('InvalidResult', value.message)
   const done: Outcome = { outcome: 'succeed', ...('json' in value && { result: value.json }) }
   if (!isMovedOn) return done
-  const input = storable('input of the next stage', result.input)
+  const input = storable('input of the next stage', result.input, MAX_BODY_BYTES)
   if (!input.ok) return unstorable('InvalidNext', input.message)
   const { stage, priority, delayMs } = result
   const next: NextStage = {
@@ -32,14 +39,14 @@ type Storable =
   | { readonly ok: false; readonly message: string }
 
 /** A value as it can be stored; undefined is none. */
-function storable(what: string, value: unknown): Storable {
+function storable(what: string, value: unknown, most: number): Storable {
   if (value === undefined) return { ok: true }
   const plain = toJson(value)
   const problem = jsonProblem(plain)
   if (problem) return { ok: false, message: `${what} ${problem.path} ${problem.message}`.replace('  ', ' ') }
   const bytes = jsonBytes(plain as Json)
-  if (bytes <= MAX_BODY_BYTES) return { ok: true, json: plain as Json }
-  return { ok: false, message: `the ${what} has ${bytes} bytes; at most ${MAX_BODY_BYTES} are kept` }
+  if (bytes <= most) return { ok: true, json: plain as Json }
+  return { ok: false, message: `the ${what} has ${bytes} bytes; at most ${most} are kept` }
 }
 
 function unstorable(name: string, message: string): Outcome {

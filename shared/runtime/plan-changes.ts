@@ -17,7 +17,7 @@ type TaskChange = { readonly task: Task; readonly position: string }
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
   const tasks = [...newest.values()].map(({ task }) => task)
-  for (const task of tasks) tellOfTrouble(system, task)
+  for (const { task } of changes) tellOfTrouble(system, task)
   const failures = (await Promise.all([planTasks(system, tasks), countEnds(system, tasks)])).flat()
   for (const failure of failures) {
     if (failure.transient) system.log.warn('not planned yet', failure)

@@ -13,6 +13,7 @@ import { sideBySide, sideBySideByName } from './side-by-side.ts'
 import { inPublishSpan } from './spans.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
+import { typesReadOnce } from './types-read-once.ts'
 
 /** Publishes of one batch that are under way at a time. */
 const MOST_AT_ONCE = 25
@@ -27,9 +28,12 @@ export type PublishOutcome =
   /** This one could not be written; the others of the batch are not concerned. */
   | { readonly ok: false; readonly reason: 'error'; readonly error: unknown }
 
-/** Publishes one task. @throws BatonError when the store does not answer. */
-export async function publish(system: System, request: PublishRequest): Promise<PublishOutcome> {
-  const typeOf = typesReadOnce(system)
+/** Publishes one task; `typeOf` may be shared by several. @throws BatonError when the store does not answer. */
+export async function publish(
+  system: System,
+  request: PublishRequest,
+  typeOf = typesReadOnce(system),
+): Promise<PublishOutcome> {
   const type = await typeOf(request.type)
   return type ? publishTo(system, typeOf, type, request) : unknownType(system)
 }
@@ -53,16 +57,6 @@ export async function publishMany(
       error => ({ ok: false, reason: 'error', error }) as const,
     )
   })
-}
-
-/** Each type is read once, however many requests name it. */
-function typesReadOnce({ types }: System): TypeReader {
-  const read = new Map<string, ReturnType<TypeReader>>()
-  return type => {
-    const known = read.get(type) ?? types.get(type)
-    read.set(type, known)
-    return known
-  }
 }
 
 /** Undefined without a key: such requests never meet. */
@@ -118,9 +112,10 @@ async function write(
   return decision.ok ? { ok: true, created: decision.created, task } : { ok: false, reason: 'running', task }
 }
 
-/** A large input is written before the head: a look before that costs a duplicate one read instead of its body. */
-function isWorthALook({ key, input }: PublishRequest): boolean {
-  return key !== undefined && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
+/** A large input is written before the head: a look before that costs a duplicate one read instead of its body. Who
+ * publishes once has looked. */
+function isWorthALook({ key, input, once }: PublishRequest): boolean {
+  return key !== undefined && !once && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
 }
 
 type PublishDecision =

@@ -5,9 +5,10 @@ import type { PublishRequest } from './publication-of.ts'
 /** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
 export function requestOfBody(body: CallbackBody): PublishRequest {
   const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent } = body
+  const options = optionsIn(body)
   return {
     type,
-    options: optionsIn(body),
+    ...(Object.keys(options).length > 0 && { options }),
     ...given({ key, input, userId, tags, delayMs, priority, stage, traceparent }),
     ...given({ dueAt: timeOf(body.dueAt) }),
     ...(immutable && { immutable }),

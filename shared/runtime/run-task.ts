@@ -1,5 +1,6 @@
 import type { Claimer } from '../core/claim.ts'
 import type { Outcome } from '../core/finish.ts'
+import { roomForResult } from '../core/flow/params.ts'
 import { idempotencyKey } from '../core/idempotency-key.ts'
 import { runId, type Task, type TaskError } from '../core/task.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
@@ -96,7 +97,7 @@ async function outcomeOf(system: System, claimed: Claimed, hold: Hold, tools: Ru
   handler.catch(() => undefined)
   try {
     const result = await Promise.race([handler, aborted(hold.signal)])
-    return outcomeOfResult(result)
+    return outcomeOfResult(result, roomForResult(claimed.task))
   } catch (error) {
     return outcomeOfError(error, hold.reason(), claimed.task)
   }

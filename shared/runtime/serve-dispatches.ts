@@ -1,7 +1,7 @@
 import type { Claimer } from '../core/claim.ts'
 import { BatonError } from '../core/errors.ts'
 import { endedRuns, type Task } from '../core/task.ts'
-import { workOf } from '../core/work.ts'
+import { pieceOf, workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Clock } from '../ports.ts'
 import { sendBackSeconds } from './early-dispatch.ts'
@@ -50,7 +50,9 @@ export async function serveDispatches(
 }
 
 function isSuspect({ seen }: Received): boolean {
+  const piece = pieceOf(seen)
   const last = endedRuns(seen)
+    .filter(run => run.piece === piece)
     .sort((a, b) => a.fence - b.fence)
     .at(-1)
   return last?.state === 'lost'

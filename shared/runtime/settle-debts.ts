@@ -1,18 +1,23 @@
-import { bodyExpiry, isCut } from '../core/body.ts'
+import { bodyExpiry } from '../core/body.ts'
 import { BatonError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
-import { BODY_GRACE_MS, SHOWN_RUNS } from '../core/limits.ts'
+import { BODY_GRACE_MS } from '../core/limits.ts'
 import { settle } from '../core/operate.ts'
 import type { HandedOn } from '../core/publish.ts'
 import { resultOf } from '../core/result.ts'
-import type { Callbacks, Task, TaskError } from '../core/task.ts'
+import type { Callbacks, Task } from '../core/task.ts'
 import { bodyValue } from './body-value.ts'
+import { fullError } from './full-error.ts'
 import { logFields } from './log-fields.ts'
 import type { PlanFailure } from './plan-tasks.ts'
 import type { PublishRequest } from './publication-of.ts'
 import { publishMany } from './publish.ts'
+import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
+
+/** Each publishes its callbacks side by side, too. */
+const MOST_AT_ONCE = 10
 
 /**
  * Publishes what the ends of these tasks owe, and notes that it is done. The head is read once more before: a stream that
@@ -20,17 +25,15 @@ import { transact } from './transact.ts'
  * harmless: a callback's key follows from the task whose end it is, so publishing it twice creates it once.
  */
 export async function settleDebts(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const failures = await Promise.all(
-    tasks.map(async task => {
-      try {
-        await settleTask(system, task)
-        return []
-      } catch (error) {
-        const transient = error instanceof BatonError && error.code === 'unavailable'
-        return [{ id: task.id, reason: String(error), transient }]
-      }
-    }),
-  )
+  const failures = await sideBySide(tasks, MOST_AT_ONCE, async task => {
+    try {
+      await settleTask(system, task)
+      return []
+    } catch (error) {
+      const transient = error instanceof BatonError && error.code === 'unavailable'
+      return [{ id: task.id, reason: String(error), transient }]
+    }
+  })
   return failures.flat()
 }
 
@@ -116,18 +119,4 @@ async function handedOn(system: System, task: Task): Promise<HandedOn | undefine
   if (!result) return undefined
   if ('inline' in result) return { kind: 'value', handOn: 'append', value: result.inline }
   return { kind: 'result', handOn: 'append', taskId: task.id, ref: result.ref, bytes: result.bytes }
-}
-
-/** Heads keep errors in short; the record of the run it comes from has all of it. */
-export async function fullError(system: Pick<System, 'tasks'>, task: Task): Promise<TaskError> {
-  const { error = UNTOLD } = task
-  if (!isCut(error)) return error
-  const records = await system.tasks.runRecords(task.id, task.born, SHOWN_RUNS)
-  return records.find(run => run.error && isShortOf(error, run.error))?.error ?? error
-}
-
-const UNTOLD: TaskError = { name: 'Error', message: 'failed' }
-
-function isShortOf(short: TaskError, full: TaskError): boolean {
-  return short.name === full.name && full.message.startsWith(short.message.slice(0, -1))
 }

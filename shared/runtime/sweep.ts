@@ -57,16 +57,17 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
 export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
   const stateOf = servingStates(system, types)
+  const sweepingCanvases = sweepCanvases(system).catch(error => {
+    system.log.error('canvases were not swept', { error })
+    return { looked: 0, failed: 1 }
+  })
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
     sweepType(system, type, stateOf, rounds).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
   )
-  const canvases = await sweepCanvases(system).catch(error => {
-    system.log.error('canvases were not swept', { error })
-    return { looked: 0, failed: 1 }
-  })
+  const canvases = await sweepingCanvases
   return {
     looked: canvases.looked + sum(reports.map(({ looked }) => looked)),
     repaired: sum(reports.map(({ repaired }) => repaired)),
@@ -174,7 +175,8 @@ async function suspects(
     system,
     `open#${type}#${shard}`,
     open,
-    backlog === 0 ? BUDGET.emptyQueue : BUDGET.backlog,
+    // Flows wait in the queues of their steps' types, most of which are empty most of the time.
+    backlog === 0 || kind === 'flow' ? BUDGET.emptyQueue : BUDGET.backlog,
   )
   const undone =
     kind === 'flow' ? await readOn(system, `undoing#${type}#${shard}`, undoing, BUDGET.backlog) : []

@@ -38,7 +38,9 @@ export function createJudge(scenario: Scenario): Judge {
     },
     isSettled: heads => firstAtWork([...heads], scenario) === undefined,
     end: (heads, at) => {
-      for (const { name, atEnd } of watches) rule(name, at, atEnd?.([...heads]))
+      // The heads can be gone through once.
+      const all = [...heads]
+      for (const { name, atEnd } of watches) rule(name, at, atEnd?.(all))
     },
     surprised: (error, at) => rule(NO_SURPRISES, at, String(error)),
     broken: () => verdict,

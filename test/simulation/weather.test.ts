@@ -195,6 +195,25 @@ describe('the table', () => {
   })
 })
 
+describe('the counts of canvases', () => {
+  const canvas = { canvasId: 'c1', born: 'b1' }
+
+  it.each([
+    ['have what is answered with an error when only the answer is lost', { answerLost: 1 }, [3]],
+    ['have nothing of what was refused', { refused: 1 }, []],
+  ])('%s', async (_name, weather, counted) => {
+    const world = await createDrivenWorld({ weather, calmAt: 5_000 })
+    const { canvases } = world.services.systemFor(world.process())
+
+    const adding = canvases.addEnds(canvas, 0, { ok: [3], bad: [] }, START)
+    const answer = await world.until(adding.catch(error => error.code))
+    await world.clock.advance(5_000)
+
+    expect(answer).toBe('unavailable')
+    expect((await world.until(canvases.ends(canvas, [0]))).get(0)?.ok).toEqual(counted)
+  })
+})
+
 describe('a queue', () => {
   const bodiesAfter = async (weather: Partial<Weather>, ms: number) => {
     const world = await inWeather(weather)

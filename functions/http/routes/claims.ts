@@ -42,7 +42,11 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
     return answerProblem(unknownType(outcome.type, outcome.existing, path))
   }
   const { type, configuration } = outcome.type
-  const detail = `${type} is of kind ${configuration.kind} and served by its handler; only types of kind http are claimed`
+  const isFlow = configuration.kind === 'flow'
+  const by = isFlow
+    ? 'worked on by the types of its steps: claim those'
+    : 'served by its handler; only types of kind http are claimed'
+  const detail = `${type} is of kind ${configuration.kind} and ${by}`
   return answerProblem(problem('conflict', detail))
 }
 

@@ -126,6 +126,7 @@ export const task = z
     params: optional(z.record(z.string(), json)),
     needsAttention: optional(z.literal(true)),
     step: optional(z.string()),
+    stepType: optional(z.string()),
     direction: optional(z.enum(['do', 'undo'])),
     previous: optional(json),
     previousPaged: optional(z.literal(true)),

@@ -1,4 +1,4 @@
-import type { Body, EndedRun, Task } from '../task.ts'
+import type { EndedRun, Task } from '../task.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
 
 /** A step as people see it: those that have not begun are pending. */
@@ -17,20 +17,18 @@ export function describeSteps({ definition, steps }: FlowState): DescribedStep[]
   })
 }
 
-/** The runs that have done steps: a head keeps them with the steps alone. */
+/** The runs that have done steps: a head keeps them with the steps alone. Their results are shown there. */
 export function stepRuns({ flow }: Task): EndedRun[] {
   if (!flow) return []
-  return Object.entries(flow.steps).flatMap(([index, { do: done, result }]) =>
-    runOf(done, flow.definition.steps[Number(index)]?.name ?? index, result),
+  return Object.entries(flow.steps).flatMap(([index, { do: done }]) =>
+    runOf(done, flow.definition.steps[Number(index)]?.name ?? index),
   )
 }
 
-function runOf(action: ActionRecord, piece: string, result?: Body): EndedRun[] {
+function runOf(action: ActionRecord, piece: string): EndedRun[] {
   const { fence, workerId, startedAt, ranAt = startedAt, endedAt } = action
   if (fence === undefined || workerId === undefined || ranAt === undefined || endedAt === undefined) return []
-  return [
-    { fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece, ...(result && { result }) },
-  ]
+  return [{ fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece }]
 }
 
 /** Whether an undo has failed for good: a person has to decide. */

@@ -67,6 +67,8 @@ export type FlowState = {
   readonly direction: Direction
   /** Steps that began, by index. */
   readonly steps: Readonly<Record<string, StepRecord>>
+  /** 2 once a step that had been undone is done again, and so on: its idempotency keys are others then. */
+  readonly round?: number
   /** Set while a cancelled flow undoes its steps. */
   readonly cancelling?: true
   /** Limit of all `do` steps together, from the due time. */

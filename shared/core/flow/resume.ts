@@ -1,3 +1,4 @@
+import { afterFirstEnd } from '../canvas/member-end.ts'
 import { type Decision, refuse, revise } from '../change.ts'
 import type { Task } from '../task.ts'
 import { failureOf, openNext, undoFrom } from './end-piece.ts'
@@ -58,11 +59,22 @@ function reopened(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
   const limit = deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs }
-  return { ...rest, state: 'open', operation: 'resume', dueAt: now, flow: { ...flow, ...limit } }
+  return {
+    ...rest,
+    state: 'open',
+    operation: 'resume',
+    dueAt: now,
+    flow: { ...flow, ...limit },
+    ...(task.member && { member: afterFirstEnd(task.member, task) }),
+  }
 }
 
+/** What was undone is done anew: that is another piece of work. */
 function redone(draft: Task, { cursor, steps }: FlowState, now: number): Task {
-  return openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
+  const again = openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
+  const isUndone = steps[cursor]?.undo?.endedAt !== undefined && steps[cursor]?.state !== 'undo-failed'
+  if (!again.flow || !isUndone) return again
+  return { ...again, flow: { ...again.flow, round: (again.flow.round ?? 1) + 1 } }
 }
 
 function continued(draft: Task, { cursor, steps }: FlowState, now: number): Task {

@@ -2,14 +2,15 @@ import { evaluate } from '../../core/canvas/evaluate.ts'
 import { createCancelled } from '../../core/canvas/transitions.ts'
 import { cancel, settle } from '../../core/operate.ts'
 import type { Task } from '../../core/task.ts'
+import type { TypeReader } from '../flow/resolve-flow.ts'
 import { publicationOf, withOwnBirth } from '../publication-of.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
+import { typesReadOnce } from '../types-read-once.ts'
 import { goOn } from './go-on.ts'
 import { allEnds } from './known-ends.ts'
 import { type Canvas, leafRequest, memberId, memberKey } from './load-canvas.ts'
-import { withTypesReadOnce } from './start-leaves.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
@@ -44,15 +45,17 @@ const NONE = { ok: false, reason: 'owes-nothing' } as const
 async function cancelPage(system: System, canvas: Canvas, leaves: readonly number[]): Promise<void> {
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   const byId = new Map(heads.map(task => [task.id, task]))
-  const reading = withTypesReadOnce(system)
+  const reading = { ...system, typeOf: typesReadOnce(system) }
   await sideBySide(leaves, MOST_AT_ONCE, leaf =>
     cancelLeaf(reading, canvas, leaf, byId.get(memberId(canvas, leaf))),
   )
 }
 
+type Reading = System & { readonly typeOf: TypeReader }
+
 /** A member that is there is cancelled as any task is; one that has ended stays as it is. */
 async function cancelLeaf(
-  system: System,
+  system: Reading,
   canvas: Canvas,
   leaf: number,
   seen: Task | undefined,
@@ -65,7 +68,7 @@ async function cancelLeaf(
   })
 }
 
-async function unpublished(system: System, canvas: Canvas, leaf: number) {
+async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
   const {
     onSuccess: _then,
     onError: _else,
@@ -73,7 +76,7 @@ async function unpublished(system: System, canvas: Canvas, leaf: number) {
     ...request
   } = await leafRequest(system, canvas, leaf)
   const member = { canvasId: canvas.canvasId, born: canvas.born, leaf }
-  const typeOf = (name: string) => system.types.get(name)
+  const { typeOf } = system
   const type = await typeOf(request.type)
   const settings = { ...system, typeOf }
   const resolved =

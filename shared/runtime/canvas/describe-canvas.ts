@@ -57,7 +57,7 @@ const MAX_ITEM_BYTES = 1.25 * 1024 * 1024
 /** The result of a canvas is put together from so many members at most; beyond, they are read page by page. */
 const MOST_RESULTS = 10_000
 /** Of so many members each head is read to count them; of more, their ends, and the rest of those that may have started counts as running. */
-const MOST_COUNTED = 1_000
+const MOST_COUNTED = 200
 
 /** A canvas with a page of its members, in the order of the body. */
 export async function readCanvas(

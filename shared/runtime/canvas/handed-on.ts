@@ -1,10 +1,13 @@
+import { bodyExpiry } from '../../core/body.ts'
 import { soleLeaf } from '../../core/canvas/node-value.ts'
 import { type Source, sourceOf } from '../../core/canvas/source.ts'
 import { firstFailure, standingsOf } from '../../core/canvas/standing.ts'
 import { nodeAt } from '../../core/canvas/tree.ts'
 import type { Json } from '../../core/json.ts'
+import { BODY_GRACE_MS } from '../../core/limits.ts'
 import type { HandedOn } from '../../core/publish.ts'
 import { resultOf } from '../../core/result.ts'
+import type { Task } from '../../core/task.ts'
 import type { System } from '../system.ts'
 import { learnEnds, noEndsKnown } from './known-ends.ts'
 import { type Canvas, memberId } from './load-canvas.ts'
@@ -60,4 +63,14 @@ async function firstError(system: System, canvas: Canvas, number: number) {
   await learnEnds(system, canvas, known, [node.leaves])
   const standings = standingsOf(canvas.tree, known.know, node)
   return memberError(system, canvas, firstFailure(canvas.tree, standings, node))
+}
+
+/** A result that was handed on where it is outlives its task by a month: who is due later has it kept for longer. */
+export async function keepForLate(
+  { tasks, clock }: System,
+  { previous, dueAt, options }: Task,
+): Promise<void> {
+  const now = clock.now()
+  if (previous?.kind !== 'result' || dueAt - now < BODY_GRACE_MS) return
+  await tasks.renewBody(previous.taskId, previous.ref, bodyExpiry(dueAt, now, options.retentionMs))
 }

@@ -32,8 +32,8 @@ export function noEndsKnown({ leaves }: Canvas): KnownEnds {
       chunks.add(chunk)
       const from = chunk * CHUNK_LEAVES
       states.fill(OPEN, from, Math.min(leaves, from + CHUNK_LEAVES))
-      for (const leaf of bad) states[leaf] = FAILED
       for (const leaf of ok) states[leaf] = SUCCEEDED
+      for (const leaf of bad) states[leaf] = FAILED
     },
     hasChunk: chunk => chunks.has(chunk),
   }

@@ -1,5 +1,5 @@
 import type { Task, TaskError } from '../../core/task.ts'
-import { fullError } from '../settle-debts.ts'
+import { fullError } from '../full-error.ts'
 import type { System } from '../system.ts'
 import { type Canvas, memberId } from './load-canvas.ts'
 

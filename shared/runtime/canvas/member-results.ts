@@ -9,6 +9,8 @@ import { type Canvas, memberId } from './load-canvas.ts'
 
 const PAGE = 500
 const MOST_READS_AT_ONCE = 10
+/** Who can take only so many bytes waits for them: however short the results, this many heads fewer are read for it. */
+const BYTES_PER_READ = 200
 
 /**
  * The results of members that have succeeded, by leaf, read page by page; undefined when one has expired. Who returned
@@ -21,6 +23,7 @@ export async function memberResults(
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Map<number, Json> | 'too-long' | undefined> {
   const results = new Map<number, Json>()
+  if (leaves.length * BYTES_PER_READ > maxBytes) return 'too-long'
   let bytes = 0
   for (let start = 0; start < leaves.length; start += PAGE) {
     const page = leaves.slice(start, start + PAGE)
@@ -59,7 +62,12 @@ function resultBytes(head: Task | undefined): number {
 
 /** Undefined when it is no longer stored. */
 async function resultValue(system: Pick<System, 'tasks'>, head: Task | undefined): Promise<Json | undefined> {
-  if (!head || head.state === 'removed') return undefined
+  if (!head || head.state === 'removed' || isStartedOver(head)) return undefined
   const result = resultOf(head)
   return result ? bodyValue(system, head.id, result) : null
+}
+
+/** What it has come to since is not what its canvas has counted. */
+function isStartedOver({ member, state }: Task): boolean {
+  return member?.first === 'succeeded' && state !== 'succeeded'
 }

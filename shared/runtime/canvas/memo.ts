@@ -9,18 +9,23 @@ export function createMemo<Value>(most: number, weigh: (value: Value) => number)
     total -= known.get(name)?.weight ?? 0
     known.delete(name)
   }
+  const makeRoom = (kept: string) => {
+    for (const old of known.keys()) if (total > most && old !== kept) forget(old)
+  }
   const remember = async (name: string, read: () => Promise<Value | undefined>) => {
     const value = read()
     const entry = { value, weight: 0 }
     known.set(name, entry)
     try {
       const present = await value
+      // Forgotten while it was read: it weighs nothing here.
+      if (known.get(name) !== entry) return
       if (present === undefined) return forget(name)
       entry.weight = weigh(present)
       total += entry.weight
-      for (const old of known.keys()) if (total > most && old !== name) forget(old)
+      makeRoom(name)
     } catch {
-      forget(name)
+      if (known.get(name) === entry) forget(name)
     }
   }
   return (name, read) => {

@@ -21,10 +21,11 @@ import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { newTraceparent } from '../traceparent.ts'
 import { transact } from '../transact.ts'
+import { typesReadOnce } from '../types-read-once.ts'
 import { settleEnds } from './count-ends.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './load-canvas.ts'
 import { pagesOf } from './pages.ts'
-import { startLeaves, withTypesReadOnce } from './start-leaves.ts'
+import { startLeaves } from './start-leaves.ts'
 
 export type CanvasRequest = {
   /** Made up when left out. */
@@ -57,7 +58,7 @@ export type CanvasPublished =
 export async function publishCanvas(system: System, request: CanvasRequest): Promise<CanvasPublished> {
   const { shape, leaves } = takeApart(request.composition)
   const tree = growTree(shape)
-  const refusal = await refusalOf(withTypesReadOnce(system), tree, leaves)
+  const refusal = await refusalOf(system, tree, leaves)
   if (refusal) return refusal
   const pages = pagesOf(leaves)
   const types = leaves.map(({ type }) => type)
@@ -96,7 +97,7 @@ async function refusalOf(
     const message = `has ${leaves.length} tasks; a canvas has at most ${MAX_CANVAS_LEAVES}`
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
-  const typeOf = (name: string) => system.types.get(name)
+  const typeOf = typesReadOnce(system)
   const settings = { ...system, typeOf }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const type = await typeOf(request.type)

@@ -2,7 +2,8 @@ import type { Task } from '../../core/task.ts'
 import { type PublishOutcome, publish } from '../publish.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
-import { handingOn } from './handed-on.ts'
+import { typesReadOnce } from '../types-read-once.ts'
+import { handingOn, keepForLate } from './handed-on.ts'
 import { type Canvas, leafRequest, memberKey } from './load-canvas.ts'
 
 const SEND_CONCURRENCY = 25
@@ -22,31 +23,23 @@ export async function startLeaves(
 ): Promise<number[]> {
   const handed = handingOn(system, canvas)
   const most = head.canvas?.sendConcurrency ?? SEND_CONCURRENCY
-  const reading = withTypesReadOnce(system)
+  const typeOf = typesReadOnce(system)
   const outcomes = await sideBySide(leaves, most, async leaf => {
     const request = await leafRequest(system, canvas, leaf)
     const previous = request.immutable ? undefined : await handed(leaf)
-    return publish(reading, {
+    const publication = {
       ...(head.traceparent !== undefined && { traceparent: head.traceparent }),
       ...request,
       key: memberKey(canvas.born, leaf),
-      once: true,
+      once: true as const,
       member: { canvasId: canvas.canvasId, born: canvas.born, leaf },
       ...(previous && { previous }),
-    })
+    }
+    const outcome = await publish(system, publication, typeOf)
+    if (outcome.ok) await keepForLate(system, outcome.task)
+    return outcome
   })
   return leaves.filter((leaf, index) => isRefused(system, canvas, leaf, outcomes[index]))
-}
-
-/** The system, for one batch: each type is read once, however many members are of it. */
-export function withTypesReadOnce(system: System): System {
-  const read = new Map<string, ReturnType<System['types']['get']>>()
-  const get = (name: string) => {
-    const known = read.get(name) ?? system.types.get(name)
-    read.set(name, known)
-    return known
-  }
-  return { ...system, types: { ...system.types, get } }
 }
 
 function isRefused(

@@ -22,6 +22,8 @@ const CANVASES_AT_ONCE = 4
 const GRACE_MS = 40_000
 /** A round comes every minute and shares its time with the types. */
 const MOST_MS = 15_000
+/** Rounds come every minute. */
+const RECENT_MS = 120_000
 const RENEW_AFTER_MS = 10 * 86_400_000
 const CURSOR_LIFE_MS = 7 * 86_400_000
 
@@ -81,8 +83,16 @@ async function nextOpen(system: System, shard: number): Promise<Task[]> {
     const position = last ? { id: last.id, sort: last.sort } : null
     await system.records.put(name, position, system.clock.now() + CURSOR_LIFE_MS)
   }
-  const heads = await system.tasks.heads(page.entries.map(({ id }) => id))
+  const recent = await system.tasks.page(recentRange(partition, system.clock.now()))
+  const ids = new Set([...recent.entries, ...page.entries].map(({ id }) => id))
+  const heads = await system.tasks.heads([...ids])
   return heads.filter(({ state, owes }) => state === 'open' || owes)
+}
+
+/** Those that were published a short while ago are looked at first, in two rounds: their beginning may have got lost. */
+function recentRange(partition: string, now: number) {
+  const to = now - GRACE_MS
+  return { index: 'view' as const, partition, limit: CANVASES, from: to - RECENT_MS, to }
 }
 
 /** What an open canvas is kept in must outlive it. */

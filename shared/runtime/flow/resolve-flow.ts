@@ -2,6 +2,7 @@ import type { FieldProblem } from '../../core/errors.ts'
 import { definitionName } from '../../core/flow/definition-name.ts'
 import type { FlowDefinition, Step, StepAction } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
+import { MAX_DEFINITION_BYTES } from '../../core/limits.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../core/options.ts'
 import { overlaidOptions } from '../../core/overlaid-options.ts'
 import {
@@ -23,10 +24,18 @@ export type ResolvedFlow =
  * defaults of its type; the flow's own defaults are for the flow as a whole. Problems name the type, since a caller who
  * publishes can do nothing about its steps.
  */
-export async function resolveFlow(
-  typeOf: TypeReader,
-  { type, configuration }: TaskType,
-): Promise<ResolvedFlow> {
+export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<ResolvedFlow> {
+  const known = resolvedBy.get(typeOf) ?? new Map<string, Promise<ResolvedFlow>>()
+  resolvedBy.set(typeOf, known)
+  const present = known.get(type.type) ?? resolveAnew(typeOf, type)
+  known.set(type.type, present)
+  return present
+}
+
+/** A reader reads each type once, so the steps of a flow are the same for all whom it serves: thousands, in a canvas. */
+const resolvedBy = new WeakMap<TypeReader, Map<string, Promise<ResolvedFlow>>>()
+
+async function resolveAnew(typeOf: TypeReader, { type, configuration }: TaskType): Promise<ResolvedFlow> {
   const problems: FieldProblem[] = []
   const steps = await Promise.all(
     (configuration.steps ?? []).map(step => resolveStep(typeOf, step, problems)),
@@ -35,7 +44,16 @@ export async function resolveFlow(
     return { ok: false, problems: problems.map(({ message }) => aboutFlow(type, message)) }
   const { onCancel = 'undo' } = configuration
   const content = { steps: steps.filter(step => step !== undefined), onCancel }
-  return { ok: true, definition: { name: definitionName(content), ...content } }
+  const definition = { name: definitionName(content), ...content }
+  const bytes = escapedBytes(definition)
+  if (bytes <= MAX_DEFINITION_BYTES) return { ok: true, definition }
+  const message = `its steps take ${bytes} bytes with the options of their types; at most ${MAX_DEFINITION_BYTES} are sent`
+  return { ok: false, problems: [aboutFlow(type, message)] }
+}
+
+/** As messages carry it: what is not ASCII takes six characters. */
+function escapedBytes(definition: FlowDefinition): number {
+  return JSON.stringify(definition).replace(/[\u007f-\uffff]/g, '\\u0000').length
 }
 
 function aboutFlow(type: string, message: string): FieldProblem {
@@ -70,6 +88,11 @@ async function resolveAction(
   const { kind, defaults, ordering = defaultOrdering(kind) } = type.configuration
   if (kind === 'flow') return refuse(`its step '${name}' names '${action.type}', which is a flow itself`)
   const options = optionsOf(defaults, action)
+  if (options.ok && options.options.concurrency > 1) {
+    return refuse(
+      `its step '${name}' names '${action.type}', whose tasks are for several workers; a step is for one`,
+    )
+  }
   if (options.ok && options.options.workerIds.length > 0) {
     return refuse(`its step '${name}' names '${action.type}', whose tasks list workerIds; steps cannot`)
   }

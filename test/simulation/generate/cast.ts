@@ -16,7 +16,7 @@ export type Cast = {
   nextNonce(): number
 }
 
-export type Feature = 'stages' | 'callbacks' | 'canvases'
+type Feature = 'stages' | 'callbacks' | 'canvases'
 
 /** Jobs count on from here; publishes of the scenario are below. */
 export const FIRST_JOB_NONCE = 100

@@ -70,14 +70,13 @@ export const OF_FLOWS: readonly Invariant[] = [
     watch: () => {
       const pieces = new Map<string, string>()
       const keys = new Map<string, string>()
-      const births = new Map<string, string>()
+      const rounds = createRounds()
       return {
         on: happening => {
-          const isClaim = happening.what === 'write' && happening.after.operation === 'claim'
-          if (isClaim) births.set(runOf(happening.after), happening.after.born)
+          if (happening.what === 'write') rounds.see(happening)
           if (happening.what !== 'began') return undefined
-          const { id, piece = '', idempotencyKey } = happening
-          const name = `${id} ${births.get(runOf(happening))} ${piece}`
+          const { piece = '', idempotencyKey } = happening
+          const name = `${rounds.ofRun(happening)} ${piece}`
           const isOwn = (pieces.get(idempotencyKey) ?? name) === name
           const isSame = (keys.get(name) ?? idempotencyKey) === idempotencyKey
           pieces.set(idempotencyKey, name)
@@ -93,8 +92,30 @@ function birthOf({ id, born }: Task): string {
   return `${id} ${born}`
 }
 
-function runOf({ id, fence }: { readonly id: string; readonly fence: number }): string {
-  return `${id} ${fence}`
+type Run = { readonly id: string; readonly fence: number }
+
+/** Birth and round of each run: what is done again after it was undone is another piece of work. */
+function createRounds() {
+  const rounds = new Map<string, number>()
+  const runs = new Map<string, string>()
+  const nameOf = ({ id, fence }: Run) => `${id} ${fence}`
+  return {
+    see: (write: Write) => {
+      const { after } = write
+      const birth = birthOf(after)
+      const round = (rounds.get(birth) ?? 1) + Number(isRedone(write))
+      rounds.set(birth, round)
+      if (after.operation === 'claim') runs.set(nameOf(after), `${birth} ${round}`)
+    },
+    ofRun: (run: Run) => runs.get(nameOf(run)),
+  }
+}
+
+/** Whether a person has a step done again that was undone. */
+function isRedone({ before, after }: Write): boolean {
+  const isAgain = after.operation === 'resume' && after.flow?.direction === 'do' && after.state === 'open'
+  const state = before?.flow?.steps[after.flow?.at ?? -1]?.state
+  return isAgain && (state === 'undone' || state === 'skipped')
 }
 
 /** Steps that a write shows to have begun. A person may count a step as done that nobody had claimed. */

@@ -1,4 +1,4 @@
-import { endedRuns } from '../../../shared/core/task.ts'
+import { endedRuns, type Task } from '../../../shared/core/task.ts'
 import { CALM, type Scenario } from '../scenario.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
@@ -9,6 +9,8 @@ const LOST_WITHIN_MS = 2_000
 const CLAIMED_WITHIN_MS = 500
 /** A dispatch whose claim met an outage is hidden for its queue's visibility timeout, 12 minutes for a Lambda here. */
 const REPAIRED_WITHIN_MS = 15 * 60_000
+/** The stream falls behind by a minute, and the sweeper comes every minute; calls may be slow on the way. */
+const GONE_ON_WITHIN_MS = 5 * 60_000
 /** Longer than any message can be delayed, and a little. */
 const QUIET_AFTER_MS = 17 * 60_000
 
@@ -56,6 +58,40 @@ export const OF_TIME: readonly Invariant[] = [
     }),
   },
   {
+    name: 'once it is calm, what the end of a task owes is published within minutes',
+    watch: ({ calmAt }) => ({
+      on: happening => {
+        if (happening.what !== 'write' || happening.after.operation !== 'settle') return undefined
+        const { before, after, at } = happening
+        const waited = at - Math.max(before?.finishedAt ?? at, START + calmAt)
+        return waited > GONE_ON_WITHIN_MS
+          ? `the debt of ${after.id} was settled after ${Math.round(waited / 1_000)} s`
+          : undefined
+      },
+    }),
+  },
+  {
+    name: 'once it is calm, a canvas goes on within minutes of the end that it waited for',
+    watch: ({ calmAt }) => {
+      /** When something last happened to each canvas, by its birth. */
+      const latest = new Map<string, number>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after, at } = happening
+          const born = canvasOf(after)
+          if (born === undefined || before?.state === after.state) return undefined
+          const waited = at - Math.max(latest.get(born) ?? at, START + calmAt)
+          latest.set(born, at)
+          const goesOn = after.operation === 'publish' || (after.canvas && after.state !== 'cancelled')
+          return goesOn && waited > GONE_ON_WITHIN_MS
+            ? `${after.id} waited ${Math.round(waited / 1_000)} s for its ${after.operation}`
+            : undefined
+        },
+      }
+    },
+  },
+  {
     name: 'nothing is sent any more about tasks that are over',
     watch: ({ afterwardsMs }) => {
       const open = new Set<string>()
@@ -81,6 +117,11 @@ export const OF_TIME: readonly Invariant[] = [
     },
   },
 ]
+
+/** The birth of the canvas that a task is, or is a member of. */
+function canvasOf({ canvas, member, born }: Task): string | undefined {
+  return canvas ? born : member?.born
+}
 
 /** Nobody dies there, from outside or by a crash of its own. */
 function isUndisturbed({ weather, steps }: Scenario): boolean {

@@ -42,7 +42,8 @@ export const OF_RUNS: readonly Invariant[] = [
             ? 0
             : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
           costs.set(birth, spent)
-          const isOver = after.state === 'removed' || after.operation === 'expire'
+          // A flow that a person has taken up again may end by that: what it shows is of the piece before.
+          const isOver = after.state === 'removed' || ['expire', 'settle'].includes(after.operation)
           if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
           return `${after.operation} left ${after.id} with ${after.failures} failures after ${spent} failed and lost runs`
         },
