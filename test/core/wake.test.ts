@@ -241,3 +241,11 @@ describe('a look', () => {
     expect(afterOf(look(task, NOW + HOUR, 0)).place?.name).toBe('ready#resize#0')
   })
 })
+
+test('a large canvas is driven from its publish on, but not anew by those who note their progress', () => {
+  const canvas = { tree: { inline: null }, leaves: 5_000, started: false }
+  const published = aTask({ kind: 'canvas', type: 'canvas', canvas })
+
+  expect(plan(published, NOW)).toEqual({ driveAt: NOW })
+  expect(plan({ ...published, operation: 'patch' }, NOW)).toEqual({})
+})

@@ -162,6 +162,20 @@ describe('POST /v1/canvases', () => {
       404,
     ],
     ['the reserved type', { chain: [{ type: 'canvas' }] }, 'chain.0.type', 404],
+    [
+      'an input and callbacks that are too long together',
+      {
+        group: [
+          {
+            type: 'add',
+            input: 'x'.repeat(200_000),
+            onError: [{ type: 'tell', input: 'x'.repeat(200_000) }],
+          },
+        ],
+      },
+      'group.0',
+      413,
+    ],
     ['an input too long', { group: [{ type: 'add', input: 'x'.repeat(360_000) }] }, 'group.0.input', 413],
     ['a strange width', { chain: [add(1)], sendConcurrency: 0 }, 'sendConcurrency', 400],
   ])('refuses %s by its path', async (_name, body, path, status) => {

@@ -67,6 +67,29 @@ describe('a claim of a step', () => {
     expect(await api.get()).toMatchObject({ status: 'running', cursor: 0 })
   })
 
+  test('whose result the flow’s parameters have no room for is told how much there is', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    await api.put({ kind: 'flow', steps: names.map(name => ({ name, do: { type: 'jobs' } })) })
+    await api.publish()
+    const statuses: number[] = []
+    let last: Shown
+    for (const _ of names) {
+      const { run } = await api.claim()
+      last = await api.call('POST', `${ORDER}/runs/${run.id}/succeed`, {
+        fence: run.fence,
+        result: 'x'.repeat(350_000),
+      })
+      statuses.push(last.status)
+      if (last.status !== 200) break
+    }
+
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 413])
+    expect(last.body.errors[0]).toMatchObject({
+      path: 'result',
+      message: expect.stringMatching(/have room for \d+ bytes more/),
+    })
+  })
+
   test('hands on long results, too', async () => {
     await api.put(FLOW)
     await api.publish({ input: { sku: 'y'.repeat(300) } })

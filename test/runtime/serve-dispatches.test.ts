@@ -9,7 +9,7 @@ import { serveDispatches } from '../../shared/runtime/serve-dispatches.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { cachedTypes } from '../../shared/runtime/type-cache.ts'
 import { wakeTasks } from '../../shared/runtime/wake-tasks.ts'
-import { HOUR, MINUTE, NOW, SECOND } from '../support/a-task.ts'
+import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../support/memory-system.ts'
 
 const CLAIMER = { workerId: 'lambda-1' }
@@ -109,6 +109,23 @@ describe('a batch of dispatches', () => {
       ['k0', 0],
       ['k2', 0],
     ])
+  })
+
+  it('with a flow that lost a run in an earlier step runs all of it', async () => {
+    const system = aMemorySystem()
+    const [first, second] = await storedAll(
+      system,
+      {},
+      { flow: aFlow({ steps: [{ name: 'a' }, { name: 'b' }] }) },
+    )
+    const lost = await afterLostRun(system, second!)
+    await served(system, [lost])
+    const atNextStep = await system.tasks.head(lost.id)
+
+    const again = await served(system, [first!, atNextStep!])
+
+    expect(again).toEqual([])
+    expect(await statesOf(system, [first!, lost])).toEqual(['succeeded', 'succeeded'])
   })
 })
 

@@ -94,7 +94,11 @@ it('a group of 10,000 is published page by page and completes', async () => {
   const published = await system.call('POST', '/v1/canvases', { key: 'ten-thousand', group: members })
   const publishedMs = Date.now() - begunAt
   const path = `/v1/canvases/${published.body.id}`
-  await until(async () => (await system.call('GET', `${path}?limit=1`)).body.status === 'succeeded', 120_000, 1_000)
+  await until(
+    async () => (await system.call('GET', `${path}?limit=1`)).body.status === 'succeeded',
+    120_000,
+    1_000,
+  )
 
   measured(`group of 10,000 over HTTP (answered after ${publishedMs} ms)`, Date.now() - begunAt)
   await Promise.all(clerks.map(clerk => clerk.stop()))

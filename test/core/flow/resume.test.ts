@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { attempts } from '../../../shared/core/attempts.ts'
+import { memberEnd } from '../../../shared/core/canvas/member-end.ts'
 import { finish } from '../../../shared/core/finish.ts'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
@@ -43,6 +44,26 @@ describe('retry-do', () => {
     expect(idempotencyKey(task)).toBe(`order:k1/${BORN}/c`)
     for (const gone of ['error', 'finishedAt', 'expiresAt'] as const) expect(task[gone]).toBeUndefined()
     expect(done(task, 'sent', LATER)).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('of a step that had been undone is another piece of work, with another key', () => {
+    const onlyFirst = failedFor(aFlowTask(), 'no')
+    const { task } = undoneInTurn(onlyFirst)
+
+    const again = resumed(task, 'retry-do')
+
+    expect(idempotencyKey(onlyFirst)).toBe(`order:k1/${BORN}/undo a`)
+    expect(idempotencyKey(again)).toBe(`order:k1/${BORN}/a/2`)
+    expect(idempotencyKey(failedFor(again, 'no', LATER))).toBe(`order:k1/${BORN}/undo a/2`)
+  })
+
+  test('of a canvas’s member does not change how it ended first, which its canvas counts', () => {
+    const member = { canvasId: 'c', born: BORN, leaf: 0 }
+
+    const again = resumed({ ...HALTED, member }, 'retry-do')
+
+    expect(again.member).toEqual({ ...member, first: 'failed' })
+    expect(memberEnd(done(again, 'sent', LATER))?.end).toBe('failed')
   })
 
   test('may fail again, and everything is undone then', () => {

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { roomForResult } from '../../../shared/core/flow/params.ts'
+import { MAX_PARAMS_BYTES } from '../../../shared/core/limits.ts'
+import { aTask } from '../../support/a-task.ts'
+import { aFlowTask, done } from '../../support/flow-life.ts'
+
+test('input and results leave less room for the next result, whether they stand in the head or apart', () => {
+  const published = aFlowTask(undefined, { input: { sku: 'x'.repeat(1_000) } })
+  const inHead = done(published, 'x'.repeat(98))
+  const apart = done(inHead, 'x'.repeat(9_998))
+
+  expect(roomForResult(published)).toBe(MAX_PARAMS_BYTES - 1_010)
+  expect(roomForResult(inHead)).toBe(MAX_PARAMS_BYTES - 1_010 - 100)
+  expect(roomForResult(apart)).toBe(MAX_PARAMS_BYTES - 1_010 - 100 - 10_000)
+})
+
+test('only flows have such a bound', () => {
+  expect(roomForResult(aTask())).toBeUndefined()
+})

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { createMemo } from '../../../shared/runtime/canvas/memo.ts'
+
+/** A memo for `most` values, and how often each was read. */
+function aMemo(most: number) {
+  const reads: string[] = []
+  const memo = createMemo<string>(most, () => 1)
+  const read = (name: string, ready: Promise<unknown> = Promise.resolve()) =>
+    memo(name, async () => {
+      reads.push(name)
+      await ready
+      return name
+    })
+  return { read, reads }
+}
+
+it('reads what it remembers once, and forgets what was read longest ago', async () => {
+  const { read, reads } = aMemo(2)
+
+  for (const name of ['a', 'b', 'a', 'c', 'b', 'a']) await read(name)
+
+  expect(reads).toEqual(['a', 'b', 'c', 'a'])
+})
+
+it('remembers as much after a value was forgotten while it was read', async () => {
+  const { read, reads } = aMemo(2)
+  const slow = Promise.withResolvers<void>()
+  const reading = read('slow', slow.promise)
+  for (const name of ['a', 'b', 'c']) await read(name)
+  slow.resolve()
+  await reading
+  reads.length = 0
+
+  for (const name of ['b', 'c', 'b', 'c']) await read(name)
+
+  expect(reads).toEqual([])
+})
