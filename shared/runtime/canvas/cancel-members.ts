@@ -69,12 +69,7 @@ async function cancelLeaf(
 }
 
 async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
-  const {
-    onSuccess: _then,
-    onError: _else,
-    input: _input,
-    ...request
-  } = await leafRequest(system, canvas, leaf)
+  const request = await leafRequest(system, canvas, leaf)
   const member = { canvasId: canvas.canvasId, born: canvas.born, leaf }
   const { typeOf } = system
   const type = await typeOf(request.type)

@@ -58,9 +58,9 @@ export const OF_WRITES: readonly Invariant[] = [
     return isExpired ? undefined : `a publish replaced ${after.id}, which was ${before.state}`
   }),
   {
-    name: 'no input is lost, and nothing handed on unless who handed it on is removed',
+    name: 'no input is lost, and nothing handed on unless who handed it on is removed or started over',
     watch: ({ steps }) => {
-      const mayMiss = steps.some(step => step.do === 'operate-member' && step.operation === 'remove')
+      const mayMiss = steps.some(step => step.do === 'operate-member' && step.operation !== 'cancel')
       const isMissing = ({ error }: EndedRun) =>
         error?.message.includes('no longer stored') && !(mayMiss && error.message.includes('handed on'))
       return {
