@@ -81,12 +81,15 @@ export function endCanvas(
   return revise(task, finished({ ...task, operation }, outcome.end, now, outcome.error), now)
 }
 
-/** A member of a cancelled canvas that was never published: written as cancelled, so that nobody publishes it any more. */
+/**
+ * A member of a cancelled canvas that was never published: written as cancelled, so that nobody publishes it any more. Who
+ * starts it over gets its own input, and nothing that was handed on.
+ */
 export function createCancelled(
   publication: Publication,
   now: number,
 ): { readonly ok: true; readonly change: Change } {
-  const { task } = newborn(publication, { revision: 1, fence: 0, operation: 'cancel' }, now)
+  const { task, bodies } = newborn(publication, { revision: 1, fence: 0, operation: 'cancel' }, now)
   const after = indexed(finished(task, 'cancelled', now), now)
-  return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies: [] } }
+  return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }

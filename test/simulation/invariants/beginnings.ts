@@ -5,7 +5,6 @@ import { allJobs } from '../jobs-in.ts'
 import type { Step } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
 import { claimIn } from './pieces.ts'
-import { isHollow } from './tags.ts'
 
 /** Of one run: the first, and one local retry where the scenario asks for it. */
 const MOST_BEGINNINGS = 2
@@ -40,12 +39,9 @@ export const OF_BEGINNINGS: readonly Invariant[] = [
     name: 'a handler is given an input that was given to its task',
     watch: ({ steps }) => {
       const givenTo = takers(steps)
-      const hollow = new Set<string>()
       return {
         on: happening => {
-          if (happening.what === 'write' && isHollow(happening.before, happening.after))
-            hollow.add(happening.after.id)
-          if (happening.what !== 'began' || hollow.has(happening.id)) return undefined
+          if (happening.what !== 'began') return undefined
           const { id, input } = happening
           const nonce = scriptIn(input)?.nonce ?? Number.NaN
           const isGiven = OWN_NONCES.has(nonce) || givenTo.get(nonce)?.(id)

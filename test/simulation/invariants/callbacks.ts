@@ -2,7 +2,7 @@ import type { Task } from '../../../shared/core/task.ts'
 import { allJobs } from '../jobs-in.ts'
 import type { Callbacks, Step } from '../scenario.ts'
 import type { Invariant, Write } from './invariant.ts'
-import { isCreation, isHollow, nonceOf } from './tags.ts'
+import { isCreation, nonceOf } from './tags.ts'
 
 type When = keyof Callbacks
 
@@ -39,14 +39,12 @@ export const OF_CALLBACKS: readonly Invariant[] = [
       const places = placesIn(steps)
       const owed = createCount()
       const children = createCount()
-      const hollow = new Set<string>()
       return {
         on: happening => {
           if (happening.what !== 'write') return undefined
           const { before, after } = happening
           const end = endIn(happening)
-          if (isHollow(before, after)) hollow.add(after.id)
-          if (end && !hollow.has(after.id)) owed.plus(end)
+          if (end) owed.plus(end)
           if (before?.owes && after.state === 'removed') owed.plus(nameOfEnd(before), -1)
           const call = callIn(happening, places)
           if (call) children.plus(`${call.of} ${call.nonce}`)

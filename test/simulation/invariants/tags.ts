@@ -10,7 +10,7 @@ export function isCreation(before: Task | undefined, after: Task): boolean {
   return after.operation === 'publish' && before?.born !== after.born
 }
 
-/** Whether a task is written as cancelled that was never published: it has no input, whoever starts it over. */
+/** Whether a task is written as cancelled that was never published: nothing is handed on to it, whoever starts it over. */
 export function isHollow(before: Task | undefined, after: Task): boolean {
   return before === undefined && after.operation === 'cancel'
 }
