@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Tests that hold single waits to a few dozen milliseconds; they have the machine to themselves. */
-const TIMED = ['test/system/{reliability,cost,takeover,chord}.test.ts']
+const TIMED = ['test/system/timing.test.ts']
 
 /** Thousands of simulated runs on all cores. */
 const SIMULATION = 'test/simulation/seeds.test.ts'
@@ -35,7 +35,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           exclude: TIMED,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
       },
@@ -46,7 +46,7 @@ export default defineConfig({
           include: TIMED,
           fileParallelism: false,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
           ...onTheSystem,
         },
       },
@@ -56,7 +56,7 @@ export default defineConfig({
           name: 'simulation',
           include: [SIMULATION],
           maxWorkers: 1,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
