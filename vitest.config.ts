@@ -1,15 +1,16 @@
 import { defineConfig } from 'vitest/config'
 
 /** Tests that hold single waits to a few dozen milliseconds; they have the machine to themselves. */
-const TIMED = ['test/system/timing.test.ts']
+const TIMED = ['test/system/{timing,chord}.test.ts']
 
 /** Thousands of simulated runs on all cores. */
 const SIMULATION = 'test/simulation/seeds.test.ts'
 
-const onTheSystem = { globalSetup: ['test/system/synthesise.ts'] }
+const onTheSystem = { globalSetup: ['test/support/one-dynamodb.ts', 'test/system/synthesise.ts'] }
 
 export default defineConfig({
   test: {
+    globalSetup: ['test/support/one-dynamodb.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

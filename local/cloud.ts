@@ -16,7 +16,7 @@ import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
 import { createSecrets } from './secrets.ts'
 import { type LocalService, startServices } from './services/services.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
-import { startDynamoDbLocal } from './stores/dynamodb-local.ts'
+import { joinDynamoDbLocal, startDynamoDbLocal } from './stores/dynamodb-local.ts'
 import { createQueues } from './stores/queues.ts'
 import { type QueueContent, startSqsServer } from './stores/sqs-server.ts'
 import { createTables, isTable } from './stores/tables.ts'
@@ -38,6 +38,8 @@ export type LocalCloudOptions = {
   readonly log?: (line: string) => void
   /** Whether container services run, each as one process. @default true */
   readonly services?: boolean
+  /** A DynamoDB Local in memory that runs already: the tables are kept there, apart from those of other clouds. */
+  readonly dynamoDbPort?: number
   /** Added to the environment of every function and service. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -115,7 +117,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   const stack = openStack(assembly, options.stackName, { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl })
   const unsupported = reportUnsupported(stack, log)
 
-  const { sqs } = await startStores(stack, gateway, dataDir, closing)
+  const { sqs } = await startStores(stack, gateway, { ...options, ...(dataDir && { dataDir }) }, closing)
   await createTables(stack, gateway)
   await createQueues(stack, gateway)
 
@@ -160,10 +162,16 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 }
 
 /** A stack without a table is spared the start of DynamoDB Local, the longest part of a boot. */
-async function startStores(stack: Stack, gateway: Gateway, dataDir: string | undefined, closing: Closing) {
+async function startStores(
+  stack: Stack,
+  gateway: Gateway,
+  { dataDir, dynamoDbPort }: Pick<LocalCloudOptions, 'dataDir' | 'dynamoDbPort'>,
+  closing: Closing,
+) {
   const folder = (name: string) => dataDir && join(dataDir, name)
   if (stack.ids(isTable).length > 0) {
-    const dynamo = await startDynamoDbLocal(folder('dynamodb'))
+    const isJoined = dynamoDbPort !== undefined && dataDir === undefined
+    const dynamo = isJoined ? joinDynamoDbLocal(dynamoDbPort) : await startDynamoDbLocal(folder('dynamodb'))
     closing.part(dynamo.stop)
     gateway.serve('dynamodb', dynamo.answer)
   }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
@@ -26,16 +27,21 @@ wait $java`
 export type DynamoDbLocal = {
   /** Where it answers SDK clients that need no gateway. */
   readonly url: string
+  /** With which they must sign. */
+  readonly accessKey: string
   answer(call: Call): Promise<Answer>
   stop(): Promise<void>
 }
+
+/** Where the tables are: those of one access key do not see those of another. */
+type Database = { readonly port: number; readonly accessKey: string }
 
 /** Starts DynamoDB Local on a free port, in memory or on files under `dataDir`. */
 export async function startDynamoDbLocal(dataDir: string | undefined): Promise<DynamoDbLocal> {
   const port = await freePort()
   const java = spawnJava(port, dataDir)
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
-  const forward = (call: Call) => forwardCall(call, port, agent)
+  const forward = (call: Call) => forwardCall(call, { port, accessKey: 'local' }, agent)
   const stop = async () => {
     agent.destroy()
     await kill(java.child)
@@ -46,7 +52,19 @@ export async function startDynamoDbLocal(dataDir: string | undefined): Promise<D
     await stop()
     throw cause
   }
-  return { url: `http://127.0.0.1:${port}`, answer: forward, stop }
+  return { url: `http://127.0.0.1:${port}`, accessKey: 'local', answer: forward, stop }
+}
+
+/** A database of its own in a DynamoDB Local that runs already, at this port: a second start takes seconds of a core. */
+export function joinDynamoDbLocal(port: number): DynamoDbLocal {
+  const accessKey = `db${randomBytes(8).toString('hex')}`
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  return {
+    url: `http://127.0.0.1:${port}`,
+    accessKey,
+    answer: call => forwardCall(call, { port, accessKey }, agent),
+    stop: async () => agent.destroy(),
+  }
 }
 
 type Java = { readonly child: ChildProcess; failure(): string | undefined }
@@ -54,13 +72,14 @@ type Java = { readonly child: ChildProcess; failure(): string | undefined }
 function spawnJava(port: number, dataDir: string | undefined): Java {
   const folder = jarFolder()
   if (dataDir) mkdirSync(dataDir, { recursive: true })
-  const storage = dataDir ? ['-dbPath', dataDir] : ['-inMemory']
+  // Files are one database, whoever signs; in memory each access key has its own.
+  const storage = dataDir ? ['-dbPath', dataDir, '-sharedDb'] : ['-inMemory']
   const args = [
     '-XX:+UseSerialGC',
     `-Djava.library.path=${join(folder, 'DynamoDBLocal_lib')}`,
     '-jar',
     join(folder, 'DynamoDBLocal.jar'),
-    ...['-port', String(port), '-sharedDb', '-disableTelemetry', ...storage],
+    ...['-port', String(port), '-disableTelemetry', ...storage],
   ]
   const child = spawn('sh', ['-c', guardedJava, 'sh', 'java', ...args], {
     stdio: ['pipe', 'ignore', 'pipe'],
@@ -120,18 +139,17 @@ const listTables: Call = {
   headers: {
     'content-type': 'application/x-amz-json-1.0',
     'x-amz-target': 'DynamoDB_20120810.ListTables',
-    authorization:
-      'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
   },
   body: Buffer.from('{}'),
 }
 
-function forwardCall(call: Call, port: number, agent: Agent): Promise<Answer> {
+/** Callers sign with names of their own, by which the gateway tells them apart; here all are one. */
+function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): Promise<Answer> {
   const body = isMeteredDynamoCall(call) ? askForCapacity(call.body) : call.body
   const headers = {
     'content-type': 'application/x-amz-json-1.0',
     'x-amz-target': String(call.headers['x-amz-target']),
-    authorization: String(call.headers.authorization),
+    authorization: `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0`,
     'content-length': body.length,
   }
   return new Promise((resolve, reject) => {

@@ -97,6 +97,6 @@ it('memory and DynamoDB hold the same after any history, late and blind writers 
       const { tasks } = dynamoStores(client, await dynamo.createTable())
       await play([createMemoryTaskStore(), tasks], history)
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   )
 }, 120_000)

@@ -4,8 +4,9 @@ import {
   DynamoDBClient,
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
-import { startDynamoDbLocal as startServer } from '../../local/stores/dynamodb-local.ts'
+import { joinDynamoDbLocal, startDynamoDbLocal as startServer } from '../../local/stores/dynamodb-local.ts'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../../shared/dynamo/keys.ts'
+import { sharedDynamoDb } from './one-dynamodb.ts'
 
 export type DynamoDbLocal = {
   readonly url: string
@@ -16,14 +17,16 @@ export type DynamoDbLocal = {
   stop(): Promise<void>
 }
 
-/** DynamoDB Local in memory on a free port. */
+/** A database in memory: in the DynamoDB Local of this run of the tests, if it has one. */
 export async function startDynamoDbLocal(): Promise<DynamoDbLocal> {
-  const { url, stop: stopServer } = await startServer(undefined)
+  const port = sharedDynamoDb()
+  const server = port === undefined ? await startServer(undefined) : joinDynamoDbLocal(port)
+  const { url, accessKey, stop: stopServer } = server
   const client = () =>
     new DynamoDBClient({
       endpoint: url,
       region: 'us-east-1',
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      credentials: { accessKeyId: accessKey, secretAccessKey: 'local' },
     })
   const own = client()
   const stop = async () => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
 import { testAssembly } from '../system/synthesise.ts'
+import { sharedDynamoDb } from './one-dynamodb.ts'
 
 /** What the HTTP API answered. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
@@ -48,11 +49,13 @@ export async function startLocalSystem(
 ): Promise<LocalSystem> {
   const reports: Report[] = []
   const receiver = await startReportReceiver(reports)
+  const port = sharedDynamoDb()
   const cloud = await startLocalCloud({
     assemblyDir: testAssembly(),
     stackName: 'Baton',
     apiPort: 0,
     services: false,
+    ...(port !== undefined && { dynamoDbPort: port }),
     ...deployed,
     log: line => {
       if (process.env.VERBOSE || line.includes('"level":"ERROR"')) console.error(line)

@@ -115,7 +115,8 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
     const tasks = CASES.map((input, index) => ({ type: 'provision', key: `case-${index}`, input }))
     await system().call('POST', '/v1/tasks', { tasks })
 
-    const ended: Task[] = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded, 60_000)))
+    const ended: Task[] = []
+    for (const id of ids) ended.push(await system().taskWhen(id, hasEnded, 60_000))
 
     isOver = true
     await stop()
