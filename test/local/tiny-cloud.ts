@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { App, Duration, Stack } from 'aws-cdk-lib'
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
+import { sharedDynamoDb } from '../support/one-dynamodb.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 
@@ -26,7 +27,9 @@ export async function bootTiny(
   options: Partial<LocalCloudOptions> = {},
 ): Promise<TinyCloud> {
   const { assemblyDir, remove } = synthesize(build)
-  const booting = startLocalCloud({ assemblyDir, stackName: 'Tiny', apiPort: 0, ...options })
+  const port = sharedDynamoDb()
+  const shared = port === undefined ? {} : { dynamoDbPort: port }
+  const booting = startLocalCloud({ assemblyDir, stackName: 'Tiny', apiPort: 0, ...shared, ...options })
   booting.catch(remove)
   const cloud = await booting
   return {

@@ -38,7 +38,7 @@ export type LocalSystem = {
   stop(): Promise<void>
 }
 
-const POLL_MS = 20
+const POLL_MS = 40
 
 /**
  * Boots the system under test on the local cloud, with a receiver for the probes' reports. Its worker service polls and
