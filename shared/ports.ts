@@ -5,8 +5,9 @@
  */
 import type { BodyWrite, Change } from './core/change.ts'
 import type { Json } from './core/json.ts'
-import type { EndedRun, Task } from './core/task.ts'
+import type { EndedRun, Task, View } from './core/task.ts'
 import type { TaskType } from './core/task-type.ts'
+import type { TypeJob } from './core/type-job.ts'
 import type { Marker, Worker } from './core/worker.ts'
 
 /** Milliseconds since the epoch, and waiting. */
@@ -178,12 +179,26 @@ export type CanvasLook = {
   readonly delaySeconds: number
 }
 
+/**
+ * A message that makes the waker go on with a job on the tasks in one partition of their type's view, from `after` on.
+ * `delaySeconds` is a whole number from 0 to 900.
+ */
+export type JobLook = {
+  readonly type: string
+  readonly job: TypeJob
+  readonly bucket: View['bucket']
+  readonly shard: number
+  readonly after?: IndexEntry
+  readonly delaySeconds: number
+}
+
 /** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }
   | { readonly kind: 'minute'; readonly minute: number }
   | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
   | { readonly kind: 'canvas'; readonly look: CanvasLook }
+  | { readonly kind: 'job'; readonly look: JobLook }
 
 /**
  * What could not be sent, by its position in the batch, with the reason. Trying again helps only if it is `transient`:
@@ -197,6 +212,7 @@ export type Messages = {
   look(looks: readonly Look[]): Promise<SendFailure[]>
   lookAtMinute(look: MinuteLook): Promise<void>
   lookAtCanvases(looks: readonly CanvasLook[]): Promise<SendFailure[]>
+  goOnWithJobs(looks: readonly JobLook[]): Promise<SendFailure[]>
   /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
   backlog(servingType: string): Promise<number | undefined>
 }

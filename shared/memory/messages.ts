@@ -1,4 +1,4 @@
-import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports.ts'
+import type { CanvasLook, Dispatch, FarTimers, JobLook, Look, Messages, MinuteLook } from '../ports.ts'
 
 /** Messages that go nowhere: what was sent, in order, and the backlogs that it reports. */
 export type MemoryMessages = Messages & {
@@ -6,19 +6,21 @@ export type MemoryMessages = Messages & {
   readonly looks: Look[]
   readonly minuteLooks: MinuteLook[]
   readonly canvasLooks: CanvasLook[]
+  readonly jobLooks: JobLook[]
   /** By type; a type that is not in it has no queue. */
   readonly backlogs: Map<string, number>
 }
 
 export function createMemoryMessages(): MemoryMessages {
   const [dispatches, looks, minuteLooks]: [Dispatch[], Look[], MinuteLook[]] = [[], [], []]
-  const canvasLooks: CanvasLook[] = []
+  const [canvasLooks, jobLooks]: [CanvasLook[], JobLook[]] = [[], []]
   const backlogs = new Map<string, number>()
   return {
     dispatches,
     looks,
     minuteLooks,
     canvasLooks,
+    jobLooks,
     backlogs,
     dispatch: async sent => {
       dispatches.push(...sent)
@@ -33,6 +35,10 @@ export function createMemoryMessages(): MemoryMessages {
     },
     lookAtCanvases: async looks => {
       canvasLooks.push(...looks)
+      return []
+    },
+    goOnWithJobs: async looks => {
+      jobLooks.push(...looks)
       return []
     },
     backlog: async type => backlogs.get(type),

@@ -1,5 +1,6 @@
 import type { Wake } from '../ports.ts'
 import { driveCanvas } from './canvas/drive-canvas.ts'
+import { workOnJob } from './jobs/work-on-job.ts'
 import type { System } from './system.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
 
@@ -7,7 +8,7 @@ import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**
- * Looks at tasks whose time has come, side by side, dispatches far minutes, and sees to canvases; what of these is not
+ * Looks at tasks whose time has come, side by side, dispatches far minutes, sees to canvases and works on jobs; what of these is not
  * done at `stopAt` goes on in a message of its own. Answers the ids of the messages that must come again.
  */
 export async function serveWakes(
@@ -41,10 +42,11 @@ async function wakeFar(system: System, { messageId, wake }: Received, stopAt: nu
   try {
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
     else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
+    else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
     else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {
-    system.log.warn('a far minute or a canvas was not seen to yet', { error, messageId })
+    system.log.warn('a far minute, a canvas or a job was not seen to yet', { error, messageId })
     return [messageId]
   }
 }

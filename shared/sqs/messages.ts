@@ -11,7 +11,7 @@ import { servingType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
 import type { Dispatch, Messages, SendFailure } from '../ports.ts'
 import { batchesOf } from './batches.ts'
-import { encodeCanvasLook, encodeDispatch, encodeLook, encodeMinute } from './wire.ts'
+import { encodeCanvasLook, encodeDispatch, encodeJob, encodeLook, encodeMinute } from './wire.ts'
 
 export type QueueNames = {
   /** Prefix of the physical names of this system's queues. */
@@ -32,29 +32,30 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames): Messages {
       const sent = [...outgoing].map(([url, group]) => sendAll(sqs, url, group.map(dispatchMessage)))
       return (await Promise.all(sent)).flat()
     },
-    look: looks => {
-      const outgoing = looks.map((look, index) => ({
-        index,
-        body: encodeLook(look),
-        delaySeconds: look.delaySeconds,
-      }))
-      return sendAll(sqs, names.wakeQueueUrl, outgoing)
-    },
+    look: looks => sendWakes(sqs, names, looks, encodeLook),
     lookAtMinute: async look => {
       await sqs.send(
         new SendMessageCommand({ QueueUrl: names.wakeQueueUrl, MessageBody: encodeMinute(look) }),
       )
     },
-    lookAtCanvases: looks => {
-      const outgoing = looks.map((look, index) => ({
-        index,
-        body: encodeCanvasLook(look),
-        delaySeconds: look.delaySeconds,
-      }))
-      return sendAll(sqs, names.wakeQueueUrl, outgoing)
-    },
+    lookAtCanvases: looks => sendWakes(sqs, names, looks, encodeCanvasLook),
+    goOnWithJobs: looks => sendWakes(sqs, names, looks, encodeJob),
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
   }
+}
+
+function sendWakes<Look extends { readonly delaySeconds: number }>(
+  sqs: SQSClient,
+  { wakeQueueUrl }: QueueNames,
+  looks: readonly Look[],
+  encode: (look: Look) => string,
+): Promise<SendFailure[]> {
+  const outgoing = looks.map((look, index) => ({
+    index,
+    body: encode(look),
+    delaySeconds: look.delaySeconds,
+  }))
+  return sendAll(sqs, wakeQueueUrl, outgoing)
 }
 
 function dispatchMessage({ dispatch, index }: { dispatch: Dispatch; index: number }): Outgoing {

@@ -1,7 +1,7 @@
 import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
-import type { CanvasLook, Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
+import type { CanvasLook, Delivery, Dispatch, JobLook, Look, MinuteLook, Wake } from '../ports.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
@@ -9,6 +9,7 @@ type WakeMessage =
   | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
   | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
   | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
+  | ({ kind: 'job' } & Omit<JobLook, 'delaySeconds'>)
 
 export function encodeDispatch({ task, passedOn }: Pick<Dispatch, 'task'> & { passedOn?: number }): string {
   return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
@@ -33,6 +34,10 @@ export function encodeCanvasLook({ id, born, from }: CanvasLook): string {
   return encodeWake({ kind: 'canvas', id, born, from })
 }
 
+export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
+  return encodeWake({ kind: 'job', ...look })
+}
+
 function encodeWake(message: WakeMessage): string {
   return asciiJson({ v: SCHEMA_VERSION, ...message })
 }
@@ -48,25 +53,50 @@ function asciiJson(value: unknown): string {
 /** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no wake message. */
 export function decodeWake(body: string): Wake {
   const message = parse(body) as Partial<WakeMessage>
+  const wake = wakeIn(message)
+  if (!wake) throw malformed(`a wake message${message.kind ? ` of kind ${message.kind}` : ''}`, body)
+  return wake
+}
+
+function wakeIn(message: Partial<WakeMessage>): Wake | undefined {
   switch (message.kind) {
-    case 'look': {
-      const { id, born, revision = 0, hops = 0 } = message
-      if (typeof id !== 'string' || typeof born !== 'string') throw malformed('a look', body)
-      return { kind: 'look', look: { id, born, revision, hops, delaySeconds: 0 } }
-    }
+    case 'look':
+      return lookIn(message)
     case 'minute':
-      if (typeof message.minute !== 'number') throw malformed('a minute', body)
-      return message.shard === undefined
-        ? { kind: 'minute', minute: message.minute }
-        : { kind: 'minute-shard', look: message as MinuteLook }
-    case 'canvas': {
-      const { id, born, from = 0 } = message
-      if (typeof id !== 'string' || typeof born !== 'string') throw malformed('a look at a canvas', body)
-      return { kind: 'canvas', look: { id, born, from: Number(from), delaySeconds: 0 } }
-    }
+      return minuteIn(message)
+    case 'canvas':
+      return canvasIn(message)
+    case 'job':
+      return jobIn(message)
     default:
-      throw malformed('a wake message', body)
+      return undefined
   }
+}
+
+type Of<Kind> = Partial<Extract<WakeMessage, { kind: Kind }>>
+
+function lookIn({ id, born, revision = 0, hops = 0 }: Of<'look'>): Wake | undefined {
+  if (typeof id !== 'string' || typeof born !== 'string') return undefined
+  return { kind: 'look', look: { id, born, revision, hops, delaySeconds: 0 } }
+}
+
+function minuteIn(message: Of<'minute'>): Wake | undefined {
+  const { minute, shard } = message
+  if (typeof minute !== 'number') return undefined
+  return shard === undefined
+    ? { kind: 'minute', minute }
+    : { kind: 'minute-shard', look: message as MinuteLook }
+}
+
+function canvasIn({ id, born, from = 0 }: Of<'canvas'>): Wake | undefined {
+  if (typeof id !== 'string' || typeof born !== 'string') return undefined
+  return { kind: 'canvas', look: { id, born, from: Number(from), delaySeconds: 0 } }
+}
+
+function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined {
+  const isWhole = typeof type === 'string' && job?.kind !== undefined && typeof shard === 'number'
+  if (!isWhole || bucket === undefined) return undefined
+  return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
 }
 
 function parse(body: string): Record<string, unknown> {

@@ -7,6 +7,7 @@ import {
   decodeWake,
   encodeCanvasLook,
   encodeDispatch,
+  encodeJob,
   encodeLook,
   encodeMinute,
 } from '../../shared/sqs/wire.ts'
@@ -37,6 +38,15 @@ describe('messages', () => {
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
+    const job = {
+      type: 'resize',
+      job: { kind: 'resume' as const },
+      bucket: 'open' as const,
+      shard: 1,
+      after: { id: 'resize:ü', sort: 7 },
+      delaySeconds: 0,
+    }
+    expect(decodeWake(encodeJob(job))).toEqual({ kind: 'job', look: job })
     expect(decodeWake(encodeMinute({ minute: 5 }))).toEqual({ kind: 'minute', minute: 5 })
     expect(decodeWake(encodeMinute({ minute: 5, shard: 2 }))).toMatchObject({
       kind: 'minute-shard',
@@ -52,6 +62,7 @@ describe('messages', () => {
     '{"v":1}',
     '{"v":1,"kind":"look"}',
     '{"v":1,"kind":"minute"}',
+    '{"v":1,"kind":"job","type":"a"}',
     '{"v":1,"kind":"?"}',
   ])('that are none are refused: %s', body => {
     expect(() => decodeWake(body)).toThrow(BatonError)

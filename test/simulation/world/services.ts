@@ -9,6 +9,7 @@ import type {
   Delivery,
   Dispatch,
   Inbox,
+  JobLook,
   Log,
   Look,
   Messages,
@@ -140,6 +141,10 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
     lookAtCanvases: looks =>
       sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
         wakes.send({ kind: 'canvas', look }, look.delaySeconds),
+      ),
+    goOnWithJobs: looks =>
+      sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
+        wakes.send({ kind: 'job', look }, look.delaySeconds),
       ),
     backlog: type => process.call('read a backlog', () => queueOf(type)?.visible()),
   }
