@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
-import type { Task } from '../shared/core/task.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
+import type { Received } from '../shared/runtime/received-dispatch.ts'
 import { serveDispatches } from '../shared/runtime/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/spans.ts'
 import type { System } from '../shared/runtime/system.ts'
@@ -32,12 +32,10 @@ export function executorOf(definition: TaskDefinition): Handler {
 }
 
 /** What cannot be read will not become readable: it is logged and let go; the sweeper sends a fresh dispatch. */
-function readDispatch(
-  system: System,
-  { messageId, body }: SQSRecord,
-): Array<{ messageId: string; seen: Task }> {
+function readDispatch(system: System, { messageId, body }: SQSRecord): Received[] {
   try {
-    return [{ messageId, seen: decodeDispatch(body).task }]
+    const { task: seen, passedOn } = decodeDispatch(body)
+    return [{ messageId, seen, passedOn }]
   } catch (error) {
     system.log.error('dropped a dispatch that cannot be read', { error, messageId })
     return []

@@ -20,7 +20,7 @@ import {
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
 import { createFunction, reserving } from './system-function.ts'
-import { PUBLISHING } from './task-table.ts'
+import { SERVING } from './task-table.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
 export type HandlerProps = Partial<Feeding> & {
@@ -72,8 +72,9 @@ export class HandlerFunction extends Construct {
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
     // Claims and finishes need no more than this; handlers may publish.
-    table.openTo(this.function, PUBLISHING)
-    messages.openTo(this.function, { dispatchesTo: this.queue })
+    table.openTo(this.function, SERVING)
+    // A permit that is given back is told to the waker.
+    messages.openTo(this.function, { wakes: true, dispatchesTo: this.queue })
     const mapping = fed.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),

@@ -23,11 +23,14 @@ export type TableUse = {
   readonly queries?: ReadonlyArray<IndexName | 'items'>
 }
 
-/** What a publisher or a worker does; it lists types to name them when one is unknown, and reads members of canvases. */
+/** What a publisher does; it lists types to name them when one is unknown, and reads members of canvases. */
 export const PUBLISHING: TableUse = {
   items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
   queries: ['items'],
 }
+
+/** What a worker does: of types whose tasks are run in order it takes the best from the index. */
+export const SERVING: TableUse = { ...PUBLISHING, queries: ['items', 'place'] }
 
 export type TableLimits = {
   /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */

@@ -33,7 +33,7 @@ import {
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
 import { environmentOf } from './system-function.ts'
-import { PUBLISHING } from './task-table.ts'
+import { SERVING } from './task-table.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 import { clusterFor, isPublic, type Placement } from './worker-cluster.ts'
 import { workerImage } from './worker-image.ts'
@@ -169,7 +169,7 @@ function withDefaults(given: WorkerServiceProps) {
 
 /** What an executor may, and to receive and find what is meant for it: workers fetch by themselves. */
 function openSystemTo(runner: Runner, { table, messages }: Parts, queues: readonly Queue[]): void {
-  table.openTo(runner, PUBLISHING)
+  table.openTo(runner, SERVING)
   messages.openTo(runner, { wakes: true })
   allow(runner, {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],

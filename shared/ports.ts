@@ -4,10 +4,12 @@
  * Every call may throw `BatonError('unavailable')` when its service does not answer.
  */
 import type { BodyWrite, Change } from './core/change.ts'
+import type { HeldPermits, Holder, LimitLook } from './core/control/held-permits.ts'
+import type { StartLog, StoredStarts } from './core/control/starts.ts'
 import type { Json } from './core/json.ts'
-import type { EndedRun, Task, View } from './core/task.ts'
+import type { EndedRun, Task } from './core/task.ts'
 import type { TaskType } from './core/task-type.ts'
-import type { TypeJob } from './core/type-job.ts'
+import type { JobLook } from './core/type-job.ts'
 import type { Marker, Worker } from './core/worker.ts'
 
 /** Milliseconds since the epoch, and waiting. */
@@ -104,6 +106,29 @@ export type CanvasStore = {
   ends(canvas: CanvasName, chunks: readonly number[]): Promise<ReadonlyMap<number, CanvasEnds>>
 }
 
+/** What the limits of types have granted, by the names of the limits. */
+export type LimitStore = {
+  /** Strongly consistent. */
+  starts(limit: string): Promise<StoredStarts>
+  /** Puts a log in the place of the one of this version; undefined when it did, else what is stored. */
+  putStarts(
+    limit: string,
+    log: StartLog,
+    version: number,
+    expiresAt: number,
+  ): Promise<StoredStarts | undefined>
+  /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */
+  acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
+  /** Takes a holder out, if it is there; answers what is recorded then. */
+  release(limit: string, holder: string): Promise<HeldPermits>
+  /** Strongly consistent. */
+  permits(limit: string): Promise<HeldPermits>
+  /** Notes that somebody waits; false when fewer than `max` hold a permit, so that nobody need. */
+  noteWaiting(limit: string, now: number, max: number): Promise<boolean>
+  /** Nobody waits any more, unless that was noted again since. */
+  clearWaiting(limit: string, since: number): Promise<void>
+}
+
 /** Small records of the machinery itself: cursors, answers to be repeated. */
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>
@@ -151,7 +176,12 @@ export type WorkerStore = {
  * A message that tells a type's workers that a task can be claimed; it carries the head it was computed from.
  * `delaySeconds` is a whole number from 0 to 900.
  */
-export type Dispatch = { readonly task: Task; readonly delaySeconds: number }
+export type Dispatch = {
+  readonly task: Task
+  readonly delaySeconds: number
+  /** How often workers have passed it on because there was nothing they could take; 0 when left out. */
+  readonly passedOn?: number
+}
 
 /**
  * A message that makes the waker look at a task, planned on one of its revisions. `hops` counts how often it was armed
@@ -179,19 +209,6 @@ export type CanvasLook = {
   readonly delaySeconds: number
 }
 
-/**
- * A message that makes the waker go on with a job on the tasks in one partition of their type's view, from `after` on.
- * `delaySeconds` is a whole number from 0 to 900.
- */
-export type JobLook = {
-  readonly type: string
-  readonly job: TypeJob
-  readonly bucket: View['bucket']
-  readonly shard: number
-  readonly after?: IndexEntry
-  readonly delaySeconds: number
-}
-
 /** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }
@@ -199,6 +216,7 @@ export type Wake =
   | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
   | { readonly kind: 'canvas'; readonly look: CanvasLook }
   | { readonly kind: 'job'; readonly look: JobLook }
+  | { readonly kind: 'limit'; readonly look: LimitLook }
 
 /**
  * What could not be sent, by its position in the batch, with the reason. Trying again helps only if it is `transient`:
@@ -213,6 +231,7 @@ export type Messages = {
   lookAtMinute(look: MinuteLook): Promise<void>
   lookAtCanvases(looks: readonly CanvasLook[]): Promise<SendFailure[]>
   goOnWithJobs(looks: readonly JobLook[]): Promise<SendFailure[]>
+  lookAtLimits(looks: readonly LimitLook[]): Promise<SendFailure[]>
   /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
   backlog(servingType: string): Promise<number | undefined>
 }

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { httpWorkers } from '../../shared/runtime/announce-http-workers.ts'
+import { cachedAllowance } from '../../shared/runtime/control/allows-start.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/live-workers.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { cachedTypes } from '../../shared/runtime/type-cache.ts'
@@ -32,6 +33,7 @@ export function createApi(system: System): Hono<Environment> {
     system,
     typeOf: cachedTypes(system),
     liveWorkers: cachedLiveWorkers(system),
+    allowsStart: cachedAllowance(system),
     httpWorkers: httpWorkers(system),
   }
   const domain = [

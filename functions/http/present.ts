@@ -12,7 +12,7 @@ import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
 import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
 import type { Options } from '../../shared/core/options.ts'
 import { type EndedRun, runId, type Task, taskId } from '../../shared/core/task.ts'
-import { defaultOrdering, shardsOf, type TaskType } from '../../shared/core/task-type.ts'
+import { orderingOf, shardsOf, type TaskType } from '../../shared/core/task-type.ts'
 import type { DescribedRun, TaskDescription } from '../../shared/runtime/describe-task.ts'
 import type { HeldTask } from '../../shared/runtime/held-task.ts'
 import type { PresentWorker } from '../../shared/runtime/list-workers.ts'
@@ -23,7 +23,7 @@ import { presentFlow } from './present-flow.ts'
 /** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {
   const { task, status, statusReason, attempts, runs, history, input, result, error, previous } = description
-  const { id, type, key, priority, userId, tags, options } = task
+  const { id, type, key, priority, userId, fairnessKey, tags, options } = task
   const traceId = traceIdOf(task.traceparent)
   return {
     id,
@@ -34,6 +34,7 @@ export function presentTask(description: TaskDescription): ApiTask {
     dueAt: iso(task.dueAt),
     priority,
     ...(userId !== undefined && { userId }),
+    ...(fairnessKey !== undefined && { fairnessKey }),
     ...(tags && { tags }),
     ...(input !== undefined && { input }),
     ...(result !== undefined && { result }),
@@ -108,12 +109,13 @@ function presentOptions(options: Options): ApiOptions {
 
 /** A task type as the API shows it, what it leaves to the system filled in. */
 export function presentType(type: TaskType): ApiType {
-  const { kind, defaults, ordering = defaultOrdering(kind), webhook, steps, onCancel } = type.configuration
+  const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
   return {
     type: type.type,
     kind,
     defaults,
-    ordering,
+    ordering: orderingOf(type),
+    ...(limits && { limits }),
     shards: shardsOf(type.configuration),
     ...(webhook && { webhook }),
     ...(steps && { steps }),

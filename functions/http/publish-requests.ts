@@ -22,7 +22,31 @@ export function fieldProblems(body: PublishFields | PatchFields, now: number, at
   if (dueAt !== undefined && delayMs !== undefined) add('delayMs', 'excludes dueAt: give one of the two')
   if (dueAt !== undefined && Date.parse(dueAt) > now + MAX_DELAY_MS) add('dueAt', 'must be within ten years')
   if ('clean' in body && body.ifExists !== 'restart') add('clean', 'is for ifExists "restart" only')
+  if ('debounce' in body || 'throttle' in body) problems.push(...spacingProblems(body, at))
   return [...problems, ...callbackProblems(body, now, at)]
+}
+
+/** What spaces publishes out by their key says itself when they are due, and what becomes of one that exists. */
+function spacingProblems(body: Partial<PublishFields>, at: string): FieldProblem[] {
+  const { debounce, key } = body
+  const field = debounce ? 'debounce' : 'throttle'
+  const excluded = [
+    ...(['ifExists', 'dueAt', 'delayMs'] as const),
+    ...(debounce ? (['throttle'] as const) : []),
+  ].filter(name => body[name] !== undefined)
+  const tooShort = debounce?.maxWaitMs !== undefined && debounce.maxWaitMs < debounce.ms
+  return [
+    ...(key === undefined ? [{ path: dotted(at, ['key']), message: `is required with ${field}` }] : []),
+    ...excluded.map(name => ({ path: dotted(at, [name]), message: `does not go with ${field}` })),
+    ...(tooShort
+      ? [
+          {
+            path: dotted(at, ['debounce', 'maxWaitMs']),
+            message: `must be at least debounce.ms, which is ${debounce.ms}`,
+          },
+        ]
+      : []),
+  ]
 }
 
 function callbackProblems(body: PublishFields | PatchFields, now: number, at: string): FieldProblem[] {
@@ -49,9 +73,9 @@ export function sizeProblem(value: Json | undefined, path: string): FieldProblem
 }
 
 export function publishRequestOf(body: PublishFields, headers: Headers): PublishRequest {
-  const { ifExists, clean } = body
+  const { ifExists, clean, debounce, throttle } = body
   const traceparent = body.traceparent ?? traceOf(headers)
-  return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent }) }
+  return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent, debounce, throttle }) }
 }
 
 export function patchRequestOf(body: PatchFields): PatchRequest {

@@ -4,6 +4,7 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createCanvasStore } from '../dynamo/canvas-store.ts'
 import { createHeadReader, type HeadReader } from '../dynamo/head-reader.ts'
+import { createLimitStore } from '../dynamo/limit-store.ts'
 import { createRecordStore } from '../dynamo/record-store.ts'
 import { createTargets } from '../dynamo/targets.ts'
 import { createTaskStore } from '../dynamo/task-store.ts'
@@ -49,6 +50,7 @@ export function createAwsSystem({
     tasks: createTaskStore(documents, { table, token: newToken, clock, chance }),
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
+    limits: createLimitStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

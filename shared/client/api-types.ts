@@ -56,10 +56,16 @@ export type PublishBody = OptionsBody & {
   readonly onError?: readonly CallbackBody[]
   /** Takes nothing that the task before it hands on. */
   readonly immutable?: boolean
+  /** Whose task it is: those of different keys take turns. */
+  readonly fairnessKey?: string
+  /** Runs `ms` after the last publish of its key, at the latest `maxWaitMs` after the first; the last one counts. */
+  readonly debounce?: { readonly ms: number; readonly maxWaitMs?: number }
+  /** Of those published with one key at most one in any `perMs` begins; the first one counts. */
+  readonly throttle?: { readonly perMs: number }
 }
 
 /** Its key is made up from the task whose end it follows, unless it has one. */
-export type CallbackBody = Omit<PublishBody, 'ifExists' | 'clean'>
+export type CallbackBody = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 'throttle'>
 
 export type PatchBody = OptionsBody & {
   readonly priority?: number
@@ -82,10 +88,19 @@ type WebhookBody = {
   readonly allowPrivate?: boolean
 }
 
+/** With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself. */
+export type LimitsBody = {
+  /** At most `limit` starts in any `perMs`. */
+  readonly rate?: { readonly limit: number; readonly perMs: number; readonly key?: string }
+  /** At most `max` runs at a time. */
+  readonly concurrency?: { readonly max: number; readonly key?: string }
+}
+
 export type TypeBody = {
   readonly kind: TypeKind
   readonly defaults?: OptionsBody & { readonly priority?: number }
   readonly ordering?: Ordering
+  readonly limits?: LimitsBody
   readonly shards?: number
   readonly webhook?: WebhookBody
   /** Of kind `flow`. */
@@ -154,6 +169,7 @@ export type ApiTask = {
   readonly dueAt: string
   readonly priority: number
   readonly userId?: string
+  readonly fairnessKey?: string
   readonly tags?: Readonly<Record<string, string>>
   readonly input?: Json
   readonly result?: Json
@@ -209,6 +225,7 @@ export type ApiType = {
   readonly kind: TypeKind
   readonly defaults: OptionsBody & { readonly priority?: number }
   readonly ordering: Ordering
+  readonly limits?: LimitsBody
   readonly shards: number
   readonly webhook?: WebhookBody
   readonly steps?: readonly StepBody[]

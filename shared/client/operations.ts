@@ -26,6 +26,8 @@ import type {
 } from './run-types.ts'
 import type { Send } from './send.ts'
 
+export type PausedType = { readonly type: string; readonly paused: boolean }
+
 /** The calls of the API that are one request and one answer. */
 export type Operations = {
   get(id: string): Promise<ApiTask>
@@ -43,6 +45,9 @@ export type Operations = {
   types(page?: { limit?: number; cursor?: string }): Promise<Page<ApiType>>
   type(type: string): Promise<ApiType>
   putType(type: string, configuration: TypeBody): Promise<ApiType>
+  /** Returns when nothing of the type can begin any more; what runs goes on. */
+  pause(type: string): Promise<PausedType>
+  resume(type: string): Promise<PausedType>
   workers(page?: { limit?: number; cursor?: string }): Promise<Page<ApiWorker>>
   claim(request: ClaimsBody): Promise<ClaimsAnswer>
   heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
@@ -72,6 +77,8 @@ export function createOperations(send: Send): Operations {
     types: (page = {}) => send('GET', '/v1/types', { query: page }),
     type: type => send('GET', typePath(type)),
     putType: (type, configuration) => send('PUT', typePath(type), { body: configuration }),
+    pause: type => post(`${typePath(type)}/pause`),
+    resume: type => post(`${typePath(type)}/resume`),
     workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
     claim: request => post('/v1/claims', request),
     heartbeat: (id, runId, body) => post(runPath(id, runId, 'heartbeat'), body),

@@ -62,9 +62,16 @@ export function revise(
 ): { readonly ok: true; readonly change: Change } {
   const { born, revision } = before
   const ended = recent(draft.ended, before.live)
-  const after = indexed({ ...draft, ended, revision: revision + 1, updatedAt: now }, now)
+  const after = indexed({ ...withoutEndedWait(draft), ended, revision: revision + 1, updatedAt: now }, now)
   const guard: Guard = { kind: 'revision', born, revision, leases: more.leases ?? [] }
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
+}
+
+/** What a limit made it wait for holds until the task changes. */
+function withoutEndedWait(draft: Task): Task {
+  if (!draft.wait || draft.operation === 'throttle' || draft.operation === 'block') return draft
+  const { wait: _over, ...rest } = draft
+  return rest
 }
 
 /** All successes and the last few others; what ended just now stays in any case, so that each run can be told why. */

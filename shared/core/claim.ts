@@ -3,7 +3,15 @@ import { expire, isPastDeadline } from './deadline.ts'
 import { beginPiece } from './flow/open-piece.ts'
 import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
 import { hasBudget } from './targeted.ts'
-import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from './task.ts'
+import {
+  type EndedRun,
+  type LiveRun,
+  liveRuns,
+  openSlots,
+  type Permit,
+  successes,
+  type Task,
+} from './task.ts'
 import { isSamePiece } from './work.ts'
 import { versionSuffices } from './worker-version.ts'
 
@@ -27,8 +35,14 @@ export type ClaimDecision =
 /**
  * A worker takes the task: a slot and the next fence are its own until its lease ends. Runs whose lease has ended are
  * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
+ * `permits` are what the run holds of concurrency limits.
  */
-export function claim(task: Task, claimer: Claimer, now: number): ClaimDecision {
+export function claim(
+  task: Task,
+  claimer: Claimer,
+  now: number,
+  permits: readonly Permit[] = [],
+): ClaimDecision {
   if (task.state !== 'open' || task.canvas) return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
   const expired = takeable(task, claimer, now)
@@ -48,6 +62,7 @@ export function claim(task: Task, claimer: Claimer, now: number): ClaimDecision 
     startedAt: now,
     leaseUntil: now + task.options.leaseMs,
     ...(task.options.timeoutMs !== undefined && { timeoutAt: now + task.options.timeoutMs }),
+    ...(permits.length > 0 && { permits }),
   }
   const draft: Task = {
     ...judged.draft,

@@ -23,7 +23,13 @@ export function endRuns(
 }
 
 function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedRun {
-  const { leaseUntil: _leaseUntil, timeoutAt: _timeoutAt, ...rest } = run
+  const {
+    leaseUntil: _leaseUntil,
+    timeoutAt: _timeoutAt,
+    leaseMs: _leaseMs,
+    permits: _permits,
+    ...rest
+  } = run
   const piece = pieceOf(task)
   return { ...rest, ...ending, endedAt: now, ...(piece !== undefined && { piece }) }
 }

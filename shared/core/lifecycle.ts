@@ -51,6 +51,14 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['running'], to: ['running'] },
     { from: ['compensating'], to: ['compensating'] },
   ],
+  throttle: [
+    { from: ['ready'], to: ['ready'] },
+    { from: ['compensating'], to: ['compensating'] },
+  ],
+  block: [
+    { from: ['ready'], to: ['ready'] },
+    { from: ['compensating'], to: ['compensating'] },
+  ],
   patch: [
     { from: WAITING, to: [...WAITING, 'succeeded', 'failed'] },
     { from: ['running'], to: [...OPEN, 'succeeded', 'failed'] },

@@ -39,6 +39,12 @@ export const MAX_TOLD_MEMBERS = 1_000
 export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2
 export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100
+/** Starts of a rate limit per period: its log counts them by hundredths of the period. */
+export const MAX_RATE = 100_000
+export const MIN_RATE_PERIOD_MS = 100
+export const MAX_RATE_PERIOD_MS = 31 * DAY_MS
+/** Runs that a concurrency limit may allow: its holders stand in one item, some 60 bytes each. */
+export const MAX_PERMITS = 1_000
 /** Inputs handed out with one answer to a claim; Lambda answers end at 6 MB. */
 export const MAX_CLAIM_BYTES = 5 * KB * KB
 /** Far from where `aged` order, which takes seconds of priority off a due time, would leave its 16 digits. */

@@ -1,5 +1,6 @@
 import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import { type BodyWrite, type Decision, refuse, revise } from './change.ts'
+import { limitValuesOf } from './control/limit-names.ts'
 import { endRuns, runRecord } from './end-runs.ts'
 import type { FlowState } from './flow/flow.ts'
 import { openStage, withDeadline } from './flow/open-piece.ts'
@@ -111,7 +112,9 @@ function withInput(draft: Task, changes: Patch, bodies: BodyWrite[], now: number
     expiry,
   )
   bodies.push(...writes)
-  return { ...draft, input: body }
+  const { limitValues = {}, ...rest } = draft
+  const values = limitValuesOf({ ...rest, input: body }, changes.input, Object.keys(limitValues))
+  return { ...rest, input: body, ...values }
 }
 
 function withoutExcluded(draft: Task, bodies: BodyWrite[], now: number): Task {

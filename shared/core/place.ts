@@ -1,7 +1,7 @@
 import { hash32 } from './hash.ts'
 import { MAX_QUEUE_DELAY_MS } from './limits.ts'
 import { isTargeted, liveRuns, openSlots, type Place, type Task, type View } from './task.ts'
-import { workOf } from './work.ts'
+import { isTakenInOrder, workOf } from './work.ts'
 
 const MINUTE_MS = 60_000
 /** Partitions of one minute's place: 100,000 tasks due at midnight must not go through one partition. */
@@ -31,7 +31,8 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 
 /**
  * - due beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
- * - claimed over HTTP, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
+ * - due, but a concurrency limit is used up: the limit's place;
+ * - taken in order, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
  * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers enter that only with a run's first
  *   heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while they run.
  */
@@ -39,12 +40,13 @@ function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open') return undefined
   const hasSlot = openSlots(task) > 0
   if (hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS) return minutePlace(task)
-  const { kind, type, shard } = workOf(task)
-  if (kind === 'http' && hasSlot && task.dueAt <= now && !isTargeted(task)) {
-    return { name: readyPlace(type, shard), order: orderOf(task) }
+  if (task.wait?.kind === 'permit') return { name: limitPlace(task.wait.limit), order: orderOf(task) }
+  if (isTakenInOrder(task) && hasSlot && task.dueAt <= now && !isTargeted(task)) {
+    return { name: readyPlaceOf(task), order: orderOf(task) }
   }
   if (liveRuns(task).length === 0) return undefined
   const running = runningPlaceOf(task)
+  const { kind } = workOf(task)
   return kind === 'http' || task.place?.name === running.name ? running : undefined
 }
 
@@ -92,6 +94,27 @@ export function ownerPartition(userId: string): string {
 
 export function readyPlace(type: string, shard: number): string {
   return `ready#${type}#${shard}`
+}
+
+/** Tenants with one hash share a group; the groups of a type take turns. */
+export const FAIR_GROUPS = 16
+
+export function fairPlace(type: string, group: number): string {
+  return `ready#${type}#f${group}`
+}
+
+/** Where the task stands when it can be claimed in order. */
+export function readyPlaceOf(task: Task): string {
+  const { type, shard } = workOf(task)
+  const { fairnessKey } = task
+  return fairnessKey === undefined
+    ? readyPlace(type, shard)
+    : fairPlace(type, hash32(fairnessKey) % FAIR_GROUPS)
+}
+
+/** Where tasks wait that a used-up concurrency limit keeps from running. */
+export function limitPlace(limit: string): string {
+  return `limit#${limit}`
 }
 
 export function runningPlace(type: string, shard: number): string {

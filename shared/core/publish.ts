@@ -1,6 +1,7 @@
 import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import type { Member } from './canvas/canvas.ts'
 import { type BodyWrite, type Change, type Decision, refuse, revise } from './change.ts'
+import { limitValuesOf } from './control/limit-names.ts'
 import type { FlowDefinition } from './flow/flow.ts'
 import { openStage, startFlow, withPastSuccesses } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
@@ -30,6 +31,9 @@ export type Publication = {
   readonly priority: number
   readonly options: Options
   readonly input?: Json
+  /** Fields of the input by which limits of its type count it. */
+  readonly limitFields?: readonly string[]
+  readonly fairnessKey?: string
   readonly userId?: string
   readonly tags?: Readonly<Record<string, string>>
   readonly traceparent?: string
@@ -78,7 +82,7 @@ export function newborn(
   start: Pick<Task, 'revision' | 'fence' | 'operation'>,
   now: number,
 ): { task: Task; bodies: BodyWrite[] } {
-  const { input, callbacks, previous, flow, ...rest } = publication
+  const { input, limitFields = [], callbacks, previous, flow, ...rest } = publication
   const { born } = publication
   const { deadlineMs, retentionMs } = publication.options
   const expiry = bodyExpiry(publication.dueAt, now, retentionMs)
@@ -105,7 +109,8 @@ export function newborn(
     ...(previous && { previous: keptPrevious(previous, born, kept) }),
     ...(deadlineMs !== undefined && { deadlineAt: publication.dueAt + deadlineMs }),
   }
-  return { task: flow ? startFlow(task, flow) : task, bodies }
+  const counted = { ...task, ...limitValuesOf(task, input, limitFields) }
+  return { task: flow ? startFlow(counted, flow) : counted, bodies }
 }
 
 type Keep = (value: Json, ref: string) => Body

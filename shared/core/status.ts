@@ -7,7 +7,16 @@ import { workOf } from './work.ts'
 export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
 
 /** Why an open task is not running. */
-export type StatusReason = 'due' | 'retry' | 'target-worker' | 'no-handler' | 'no-worker' | 'callbacks-owed'
+export type StatusReason =
+  | 'due'
+  | 'retry'
+  | 'paused'
+  | 'rate-limit'
+  | 'concurrency-limit'
+  | 'target-worker'
+  | 'no-handler'
+  | 'no-worker'
+  | 'callbacks-owed'
 
 /** Who serves a task, as far as it must be known to say why it waits. */
 export type Served = {
@@ -17,6 +26,10 @@ export type Served = {
   readonly isServedByWorkers: boolean
   /** Workers that show signs of life: of a task that lists workers all, else those that serve its type. */
   readonly liveWorkers: readonly Claimer[]
+  /** Whether its type is paused, or of a flow's step one of the two. */
+  readonly isPaused: boolean
+  /** Whether a rate limit allows no start now of what is taken as soon as one is allowed. */
+  readonly isRateUsedUp: boolean
 }
 
 /** The one status of a task that is not removed. A lease that ended without being recorded changes nothing. */
@@ -42,7 +55,15 @@ export function statusReasonOf(task: Task, now: number, served: Served): StatusR
   if (task.state !== 'open') return undefined
   const status = statusOfWork(task, now)
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'
-  return status === 'ready' ? whoIsMissing(task, now, served) : undefined
+  if (status === 'running') return undefined
+  if (served.isPaused) return 'paused'
+  return limitedBy(task, now, served) ?? whoIsMissing(task, now, served)
+}
+
+function limitedBy({ wait }: Task, now: number, { isRateUsedUp }: Served): StatusReason | undefined {
+  if (wait?.kind === 'permit') return 'concurrency-limit'
+  const isReserved = wait?.kind === 'turn' && wait.at > now
+  return isReserved || isRateUsedUp ? 'rate-limit' : undefined
 }
 
 function whoIsMissing(task: Task, now: number, served: Served): StatusReason | undefined {

@@ -32,11 +32,20 @@ export type StepConfiguration = {
   readonly undo?: StepActionConfiguration
 }
 
+/** At most `limit` starts in any span of `perMs`; with `key` for each value of that field. */
+export type RateLimit = { readonly limit: number; readonly perMs: number; readonly key?: string }
+
+/** At most `max` runs at a time; with `key` for each value of that field. */
+export type ConcurrencyLimit = { readonly max: number; readonly key?: string }
+
+export type TypeLimits = { readonly rate?: RateLimit; readonly concurrency?: ConcurrencyLimit }
+
 /** What is set of a task type: by `PUT /v1/types/{type}`, or by the deployment of its handler. */
 export type TypeConfiguration = {
   readonly kind: TypeKind
   readonly defaults: PartialOptions & { readonly priority?: number }
   readonly ordering?: Ordering
+  readonly limits?: TypeLimits
   /** Partitions of its indexes; may only grow. */
   readonly shards?: number
   readonly webhook?: WebhookSettings
@@ -51,6 +60,8 @@ export type TaskType = {
   readonly type: string
   readonly configuration: TypeConfiguration
   readonly paused: boolean
+  /** Whether tasks with a fairness key have been published: their claimers look for them, too. */
+  readonly isFair?: true
   /** Since when it is deployed to be served; undefined: none does. HTTP types need none. */
   readonly handlerSince?: number
   /** Who does: workers that fetch from its queue, and are there or not; undefined: Lambda, which always is. */
@@ -59,6 +70,11 @@ export type TaskType = {
   readonly version: number
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** In which order the type's tasks are run now; of those that wait some may still be on their way to it. */
+export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType, 'configuration'>): Ordering {
+  return ordering ?? defaultOrdering(kind)
 }
 
 /** The order in which a type's tasks are run unless it says otherwise. */

@@ -12,11 +12,15 @@
  * - target    a worker that a task names in `workerIds`; a marker of its own tells it that it may take the task
  * - revision  grows with every change but heartbeats; a write names the revision it was decided on
  * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
+ * - permit    leave to run under a concurrency limit, recorded with its holder until it is given back
+ * - turn      the start under a rate limit that is reserved for a task
+ * - token     a dispatch of a type whose tasks are run in order: it says that one may be claimed, whichever is first
  * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
  */
 import type { CanvasState, Member } from './canvas/canvas.ts'
+import type { Wait } from './control/wait.ts'
 import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
@@ -50,7 +54,12 @@ export type LiveRun = {
   /** The run's own limit, as its claim found it: options that change later apply at the next claim. */
   readonly timeoutAt?: number
   readonly progress?: Json
+  /** What it holds of concurrency limits. */
+  readonly permits?: readonly Permit[]
 }
+
+/** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */
+export type Permit = { readonly limit: string; readonly holder: string }
 
 export type EndedRunState = 'succeeded' | 'failed' | 'lost' | 'released' | 'cancelled'
 export type RunState = 'running' | EndedRunState
@@ -89,6 +98,8 @@ export type Operation =
   | 'release'
   | 'expire'
   | 'surface'
+  | 'throttle'
+  | 'block'
   | 'patch'
   | 'cancel'
   | 'remove'
@@ -127,6 +138,12 @@ export type Task = {
   /** Of the present piece. */
   readonly options: Options
   readonly input?: Body
+  /** Of an input kept apart, the fields by which limits of its type count it; null where it has none. */
+  readonly limitValues?: Readonly<Record<string, string | null>>
+  /** Whose task it is where tenants take turns. */
+  readonly fairnessKey?: string
+  /** What a limit makes it wait for. */
+  readonly wait?: Wait
   /** What the task before it handed on. */
   readonly previous?: Previous
   /** Takes nothing that a task before it would hand on. */

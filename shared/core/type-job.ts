@@ -1,6 +1,26 @@
+import type { Ordering, View } from './task.ts'
+
 /**
  * What is done to the tasks of a type one after the other, in the background.
  *
- * - `resume`   what waits is sent to the type's workers again: the type was paused, or its limits were others
+ * - `resume`   what waits is sent to the type's workers again: the type was paused, and dispatches were dropped
+ * - `relimit`  what waits for a limit waits no more, and asks for what the limit is now
+ * - `reorder`  what waits is run in another order
  */
-export type TypeJob = { readonly kind: 'resume' }
+export type TypeJob =
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'relimit' }
+  | { readonly kind: 'reorder'; readonly ordering: Ordering }
+
+/**
+ * A message that makes the waker go on with a job on the tasks in one partition of their type's view, from `after` on.
+ * `delaySeconds` is a whole number from 0 to 900.
+ */
+export type JobLook = {
+  readonly type: string
+  readonly job: TypeJob
+  readonly bucket: View['bucket']
+  readonly shard: number
+  readonly after?: { readonly id: string; readonly sort: number | string }
+  readonly delaySeconds: number
+}

@@ -5,11 +5,11 @@ import { runRecord } from './end-runs.ts'
 import { failed } from './finish.ts'
 import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from './limits.ts'
 import { leaseEnded, lose } from './lose.ts'
-import { indexed, minuteOf, readyPlace } from './place.ts'
+import { indexed, minuteOf, readyPlaceOf } from './place.ts'
 import { retryDelayMs } from './settle.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from './task.ts'
-import { isSamePiece, workOf } from './work.ts'
+import { isSamePiece, isTakenInOrder, workOf } from './work.ts'
 
 /**
  * What must be sent so that a task is looked at when it must be: all derived from the stored task, so that sending it
@@ -38,18 +38,28 @@ export function plan(task: Task, now: number): Plan {
   const hasSlot = openSlots(task) > 0
   const isFar = hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS
   const lookAt = nextLook(task, now, isFar)
-  const dispatches = hasSlot && !isFar && workOf(task).kind !== 'http' && !isTargeted(task)
+  const dispatches = hasSlot && !isFar && isDispatched(task, now)
   const marks = hasSlot && task.dueAt <= now && isTargeted(task)
   return {
     ...(isFar && { minute: minuteOf(task.dueAt) }),
-    ...(dispatches && { dispatchAt: Math.max(task.dueAt, now) }),
+    ...(dispatches && { dispatchAt: Math.max(startsAt(task), now) }),
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
   }
 }
 
-/** A canvas's own head is never dispatched, and its debt is its members'. */
-/** Whoever notes progress sees to the rest himself; if his message is lost, the sweeper finds the canvas quiet. */
+/** When the task can be claimed at the earliest: when it is due, and when its turn comes. */
+export function startsAt({ dueAt, wait }: Task): number {
+  return wait?.kind === 'turn' ? Math.max(dueAt, wait.at) : dueAt
+}
+
+/** What is taken in order is dispatched once it stands in its ready place, where whoever is told may take another first. */
+function isDispatched(task: Task, now: number): boolean {
+  if (workOf(task).kind === 'http' || isTargeted(task) || task.wait?.kind === 'permit') return false
+  return !isTakenInOrder(task) || task.dueAt <= now
+}
+
+/** A canvas's own head is never dispatched, and its debt is its members'. Whoever notes progress sees to the rest himself; if his message is lost, the sweeper finds the canvas quiet. */
 function canvasPlan(canvas: Task, now: number): Plan {
   const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
   return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
@@ -78,11 +88,10 @@ function nextLook(task: Task, now: number, isFar: boolean): number | undefined {
   return Number.isFinite(next) ? next : undefined
 }
 
-/** What no dispatch tells of: over HTTP a task must move to its ready place, a targeted one must be marked. */
+/** What no dispatch tells of: what is taken in order must move to its ready place, a targeted task must be marked. */
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
-  const { kind, type, shard } = workOf(task)
-  return kind === 'http' && task.place?.name !== readyPlace(type, shard)
+  return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
 }
 
 function runLimit(run: LiveRun): number {
@@ -90,8 +99,8 @@ function runLimit(run: LiveRun): number {
 }
 
 /**
- * What a look finds: a passed deadline, a run that is lost or over its limit, a task of an HTTP type that has become
- * due and moves to its ready place. Refused when the task needs nothing yet; the look is then armed anew.
+ * What a look finds: a passed deadline, a run that is lost or over its limit, a task taken in order that has become due
+ * and moves to its ready place. Refused when the task needs nothing yet; the look is then armed anew.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')
@@ -102,7 +111,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   }
   const overdue = liveRuns(task).find(run => runLimit(run) <= now)
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
-  const surfaced = indexed(task, now)
+  const surfaced = task.wait ? task : indexed(task, now)
   if (surfaced.place !== undefined && surfaced.place.name !== task.place?.name) {
     return revise(task, { ...task, operation: 'surface' }, now)
   }

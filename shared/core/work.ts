@@ -10,6 +10,15 @@ export type Work = {
   readonly shard: number
 }
 
+/**
+ * Whether who works on the task takes it from the index, where the best one is in front: over HTTP, and where its type
+ * has an order. Others take what their queue delivers. Tenants take turns in the index only.
+ */
+export function isTakenInOrder(task: Task): boolean {
+  const { kind, ordering } = workOf(task)
+  return kind === 'http' || ordering !== 'arrival' || task.fairnessKey !== undefined
+}
+
 /** The type that serves the present piece of a task: of a flow that of its step, else its own. */
 export function workOf(task: Task): Work {
   const action = actionOf(task)

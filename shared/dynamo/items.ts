@@ -33,6 +33,7 @@ import {
   liveValue,
 } from './run-values.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
+import { type WaitValue, waitFrom, waitValue } from './wait-values.ts'
 
 /** Heads and back. What equals its default is left out: a head is to stay within one write unit. */
 
@@ -56,6 +57,9 @@ export type HeadItem = OriginValues & {
   readonly options?: string
   readonly input?: BodyValue
   readonly flow?: FlowValue
+  readonly wait?: WaitValue
+  readonly fair?: string
+  readonly values?: string
   readonly fence?: number
   readonly live?: Readonly<Record<string, LiveValue>>
   readonly ended?: Readonly<Record<string, EndedValue>>
@@ -107,6 +111,9 @@ function identityOf(task: Task) {
     ),
     input: task.input && bodyValue(task.input),
     flow: task.flow && flowValue(task.flow),
+    wait: task.wait && waitValue(task.wait),
+    fair: task.fairnessKey,
+    values: task.limitValues && JSON.stringify(task.limitValues),
   }
 }
 
@@ -196,6 +203,10 @@ function identityFrom(head: HeadItem) {
     userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
     tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
     traceparent: head.trace,
+    wait: head.wait && waitFrom(head.wait),
+    fairnessKey: head.fair,
+    limitValues:
+      head.values === undefined ? undefined : (JSON.parse(head.values) as Record<string, string | null>),
   }
 }
 

@@ -50,6 +50,18 @@ export function endsPartition(canvasId: string, born: string, chunk: number): st
 }
 export const ENDS_SORT_KEY = 'ends'
 
+/** Starts under a rate limit: one item for each limit. */
+export function startsPartition(limit: string): string {
+  return `starts#${limit}`
+}
+export const STARTS_SORT_KEY = 'starts'
+
+/** Permits under a concurrency limit: one item for each limit, an attribute for each holder. */
+export function permitsPartition(limit: string): string {
+  return `permits#${limit}`
+}
+export const PERMITS_SORT_KEY = 'permits'
+
 /** Small records of the machinery, one item each. */
 export function recordPartition(name: string): string {
   return `record#${name}`

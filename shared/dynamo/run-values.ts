@@ -1,6 +1,7 @@
 import type { Json } from '../core/json.ts'
 import type { Body, EndCause, EndedRun, EndedRunState, LiveRun, TaskError } from '../core/task.ts'
 import { defined } from './defined.ts'
+import { permitsFrom, permitsValue } from './wait-values.ts'
 
 /**
  * The parts of a head as attribute values. JSON of users is kept as JSON text, since DynamoDB's own maps would lose
@@ -37,6 +38,7 @@ export type LiveValue = {
   readonly length?: number
   readonly limit?: number
   readonly progress?: string
+  readonly permits?: Readonly<Record<string, string>>
 }
 
 export function liveValue(run: LiveRun): LiveValue {
@@ -47,6 +49,7 @@ export function liveValue(run: LiveRun): LiveValue {
     length: run.leaseMs,
     limit: run.timeoutAt,
     progress: jsonText(run.progress),
+    permits: permitsValue(run.permits),
   })
 }
 
@@ -59,6 +62,7 @@ export function liveFrom(fence: number, value: LiveValue): LiveRun {
     leaseMs: value.length,
     timeoutAt: value.limit,
     progress: parsedJson(value.progress),
+    permits: permitsFrom(value.permits),
   })
 }
 

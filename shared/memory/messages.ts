@@ -1,4 +1,6 @@
-import type { CanvasLook, Dispatch, FarTimers, JobLook, Look, Messages, MinuteLook } from '../ports.ts'
+import type { LimitLook } from '../core/control/held-permits.ts'
+import type { JobLook } from '../core/type-job.ts'
+import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports.ts'
 
 /** Messages that go nowhere: what was sent, in order, and the backlogs that it reports. */
 export type MemoryMessages = Messages & {
@@ -7,13 +9,14 @@ export type MemoryMessages = Messages & {
   readonly minuteLooks: MinuteLook[]
   readonly canvasLooks: CanvasLook[]
   readonly jobLooks: JobLook[]
+  readonly limitLooks: LimitLook[]
   /** By type; a type that is not in it has no queue. */
   readonly backlogs: Map<string, number>
 }
 
 export function createMemoryMessages(): MemoryMessages {
   const [dispatches, looks, minuteLooks]: [Dispatch[], Look[], MinuteLook[]] = [[], [], []]
-  const [canvasLooks, jobLooks]: [CanvasLook[], JobLook[]] = [[], []]
+  const [canvasLooks, jobLooks, limitLooks]: [CanvasLook[], JobLook[], LimitLook[]] = [[], [], []]
   const backlogs = new Map<string, number>()
   return {
     dispatches,
@@ -21,6 +24,7 @@ export function createMemoryMessages(): MemoryMessages {
     minuteLooks,
     canvasLooks,
     jobLooks,
+    limitLooks,
     backlogs,
     dispatch: async sent => {
       dispatches.push(...sent)
@@ -39,6 +43,10 @@ export function createMemoryMessages(): MemoryMessages {
     },
     goOnWithJobs: async looks => {
       jobLooks.push(...looks)
+      return []
+    },
+    lookAtLimits: async looks => {
+      limitLooks.push(...looks)
       return []
     },
     backlog: async type => backlogs.get(type),

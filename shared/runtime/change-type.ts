@@ -6,7 +6,8 @@ import type { System } from './system.ts'
 const MAX_ROUNDS = 20
 
 /** What may be set of a type; the rest of it stays or follows. */
-export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy'>
+export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy'> &
+  Partial<Pick<TaskType, 'paused' | 'isFair'>>
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
 export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
@@ -35,13 +36,14 @@ export async function changeType(
 function successor(
   type: string,
   before: TaskType | undefined,
-  { configuration, handlerSince, servedBy }: TypeChange,
+  { configuration, handlerSince, servedBy, paused = before?.paused ?? false, isFair }: TypeChange,
   now: number,
 ): TaskType {
   return {
     type,
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
-    paused: before?.paused ?? false,
+    paused,
+    ...((isFair ?? before?.isFair) && { isFair: true as const }),
     ...(handlerSince !== undefined && { handlerSince }),
     ...(servedBy && { servedBy }),
     version: (before?.version ?? 0) + 1,

@@ -1,10 +1,13 @@
 import type { Claimer } from '../core/claim.ts'
+import { limitName, limitValue } from '../core/control/limit-names.ts'
 import { jsonBytes } from '../core/json.ts'
 import { MAX_CLAIM_BYTES } from '../core/limits.ts'
 import { byClaimOrder, orderOf } from '../core/place.ts'
 import { type Body, isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
-import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
+import { workOf } from '../core/work.ts'
+import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
+import { atOnce, type Starting } from './control/starting.ts'
 import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
 import type { System } from './system.ts'
 
@@ -30,10 +33,15 @@ const MUCH_LOST = 0.3
 const WIDEST_WINDOW = 500
 
 type Round = {
+  readonly types: readonly TaskType[]
   readonly ready: ReadyTasks
   readonly claimer: Claimer
   readonly wanted: number
-  readonly isOneType: boolean
+  /** Whether the ready tasks come in the order of their type, and not in turns. */
+  readonly isInOrder: boolean
+  readonly starting: Starting
+  /** Rate limits that allow no start any more. */
+  readonly spent: Set<string>
   readonly claimed: Claimed[]
   /** Tasks for this claimer alone that no ready place shows, in order, not yet among the pending. */
   targets: readonly Task[]
@@ -44,7 +52,8 @@ type Round = {
 }
 
 /**
- * Claims up to `wanted` ready tasks and `targets` in their type's order, until their inputs together would exceed 5 MB.
+ * Claims up to `wanted` ready tasks and `targets` in their type's order, until their inputs together would exceed 5 MB; what
+ * limits keep from running is passed over. `starting` says how starts under rate limits are got.
  * When much of an attempt is lost to others, the next ones choose by chance among the first tasks, so that many who
  * claim at once do not all write to the same ones: among 500 at most, so a later answer may bring tasks that belong
  * before those of an earlier one, but no answer passes over more. The answer itself is in order in any case.
@@ -55,13 +64,17 @@ export async function claimReady(
   claimer: Claimer,
   wanted: number,
   targets: readonly Task[] = [],
+  starting: Starting = atOnce,
 ): Promise<Claimed[]> {
   const ready = readyTasks(system, types, Math.min(PAGE, wanted + 1))
   const round: Round = {
+    types,
     ready,
     claimer,
     wanted,
-    isOneType: types.length === 1,
+    isInOrder: types.length === 1 && !types[0]?.isFair,
+    starting,
+    spent: new Set(),
     claimed: [],
     targets,
     pending: [],
@@ -83,7 +96,7 @@ export async function claimReady(
     } else if (lost === 0) size *= GROWTH
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
-  return round.isOneType ? round.claimed.sort((a, b) => byClaimOrder(a.task, b.task)) : round.claimed
+  return round.isInOrder ? round.claimed.sort((a, b) => byClaimOrder(a.task, b.task)) : round.claimed
 }
 
 /** What was read and not tried is read again with the rest of the window, if the ready places show it. */
@@ -101,7 +114,7 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
   while (chosen.length < most && !round.isOver) {
     const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
     if (!task) break
-    if (!isWorthAWrite(task, round.claimer, system.clock.now())) continue
+    if (isSpent(round, task) || !isWorthAWrite(task, round.claimer, system.clock.now())) continue
     bytes += inputBytes(task)
     round.isOver = bytes > MAX_CLAIM_BYTES && round.claimed.length + chosen.length > 0
     if (!round.isOver) chosen.push(task)
@@ -119,8 +132,8 @@ async function refill(round: Round, count: number): Promise<Task | undefined> {
 
 /** Puts the targets between ready tasks where they belong; those of several types, which come in turns, in front. */
 function withTargets(round: Round, found: readonly Task[]): Task[] {
-  const ready = round.isOneType ? found.toSorted(byClaimOrder) : found
-  const last = round.isOneType ? ready.at(-1) : undefined
+  const ready = round.isInOrder ? found.toSorted(byClaimOrder) : found
+  const last = round.isInOrder ? ready.at(-1) : undefined
   const isNext = (task: Task) => !last || orderOf(task) <= orderOf(last)
   const next = round.targets.filter(isNext)
   round.targets = round.targets.filter(task => !isNext(task))
@@ -152,9 +165,12 @@ function bodyBytes(body: Body | undefined): number {
  * the storage's sake: it would be lost otherwise.
  */
 async function attempt(system: System, round: Round, chosen: readonly Task[]): Promise<number> {
-  const results = await Promise.allSettled(chosen.map(task => claimTask(system, task, round.claimer)))
+  const results = await Promise.allSettled(
+    chosen.map(task => claimTask(system, task, round.claimer, round.starting)),
+  )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))
+  noteSpent(round, chosen, results)
   const failure = results.find(result => result.status === 'rejected')
   if (failure) {
     if (round.claimed.length === 0) throw failure.reason
@@ -162,4 +178,36 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
     round.isOver = true
   }
   return answers.filter(answer => 'refused' in answer && answer.lostToOthers).length
+}
+
+/** Whether the rate limit that counts the task has refused another in this call. */
+function isSpent({ spent, types }: Round, task: Task): boolean {
+  return spent.size > 0 && spent.has(rateOf(types, task) ?? '')
+}
+
+function noteSpent(
+  round: Round,
+  chosen: readonly Task[],
+  results: ReadonlyArray<PromiseSettledResult<Claimed | NotClaimed>>,
+): void {
+  for (const [nth, result] of results.entries()) {
+    const task = chosen[nth]
+    if (!task || result.status === 'rejected' || !('refused' in result.value)) continue
+    if (result.value.refused !== 'rate-limit') continue
+    const name = rateOf(round.types, task)
+    if (name !== undefined) round.spent.add(name)
+  }
+  // One limit for all tasks of the only type: none of them may begin.
+  const [only, ...others] = round.types
+  if (only && others.length === 0 && round.spent.has(only.type)) round.isOver = true
+}
+
+/** The name of the rate limit of the type that does the task, as far as the head tells. */
+function rateOf(types: readonly TaskType[], task: Task): string | undefined {
+  const { type } = workOf(task)
+  const rate = types.find(one => one.type === type)?.configuration.limits?.rate
+  if (!rate) return undefined
+  if (rate.key === undefined) return limitName(type, undefined)
+  const found = limitValue(task, rate.key)
+  return found.known ? limitName(type, found.value) : undefined
 }

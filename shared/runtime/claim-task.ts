@@ -1,6 +1,11 @@
 import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
+import { finish } from '../core/finish.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { isSamePiece, openSince } from '../core/work.ts'
+import { type Admission, admit, isPausedByNow } from './control/admit.ts'
+import { type Terms, termsOf } from './control/limits-of.ts'
+import { giveBack } from './control/permits.ts'
+import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
@@ -13,8 +18,11 @@ export type Claimed = {
 }
 
 export type NotClaimed = {
-  /** Why the claim came to nothing; `gone`: the birth, or the piece of it, that was seen is over. */
-  readonly refused: ClaimRefusal | 'gone'
+  /**
+   * Why the claim came to nothing; `gone`: the birth, or the piece of it, that was seen is over; the last three: its types
+   * do not let it run now, and what waits for a limit has been noted to do so.
+   */
+  readonly refused: ClaimRefusal | 'gone' | 'paused' | 'rate-limit' | 'concurrency-limit'
   /** Whether somebody else was faster. */
   readonly lostToOthers: boolean
 }
@@ -25,16 +33,67 @@ export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolea
 }
 
 /**
- * Claims the task that was seen, usually by one conditional write and no read: `seen` comes with the dispatch. When it
- * has changed since, the claim is decided anew on what stands there, but never on another birth or piece: the next step of
- * a flow may be another type's.
+ * Claims the task that was seen, if its types let it run. Without limits that is one conditional write and no read of the
+ * task: `seen` comes with the dispatch. When it has changed since, the claim is decided anew on what stands there, but
+ * never on another birth or piece: the next step of a flow may be another type's.
  */
-export async function claimTask(system: System, seen: Task, claimer: Claimer): Promise<Claimed | NotClaimed> {
-  const { decision, task, conflicts } = await transact(system, seen, current =>
-    current && isSamePiece(seen, current)
-      ? claim(current, claimer, system.clock.now())
-      : { ok: false as const, reason: 'gone' as const },
-  )
+export async function claimTask(
+  system: System,
+  seen: Task,
+  claimer: Claimer,
+  starting: Starting = inTurn,
+): Promise<Claimed | NotClaimed> {
+  const terms = await termsOf(system, seen)
+  if (terms.isPaused) return refused('paused')
+  if (terms.rates.length + terms.concurrencies.length === 0) {
+    return claimAdmitted(system, seen, claimer, { ok: true, permits: [], unpausedUntil: terms.unpausedUntil })
+  }
+  return claimLimited(system, seen, claimer, terms, starting)
+}
+
+function refused(reason: NotClaimed['refused']): NotClaimed {
+  return { refused: reason, lostToOthers: false }
+}
+
+/** A start or a permit spent on what cannot be claimed would be missing for others: so the head is read first. */
+async function claimLimited(
+  system: System,
+  seen: Task,
+  claimer: Claimer,
+  terms: Terms,
+  starting: Starting,
+): Promise<Claimed | NotClaimed> {
+  const current = await system.tasks.head(seen.id)
+  if (!current || !isSamePiece(seen, current)) return refused('gone')
+  const possible = claim(current, claimer, system.clock.now())
+  if (!possible.ok) return claimAdmitted(system, current, claimer, NONE)
+  const admission = await admit(system, current, terms, starting)
+  if (!admission.ok) return refused(admission.reason)
+  const claimed = await claimAdmitted(system, current, claimer, admission).catch(async error => {
+    await giveBack(system, admission.permits)
+    throw error
+  })
+  if ('refused' in claimed) await giveBack(system, admission.permits)
+  return claimed
+}
+
+type Admitted = Extract<Admission, { ok: true }>
+
+/** What could not be claimed when it was read must not be claimed without being admitted; but its end is recorded. */
+const NONE = 'none'
+
+async function claimAdmitted(
+  system: System,
+  seen: Task,
+  claimer: Claimer,
+  admitted: Admitted | typeof NONE,
+): Promise<Claimed | NotClaimed> {
+  const { decision, task, conflicts } = await transact(system, seen, current => {
+    if (!current || !isSamePiece(seen, current)) return GONE
+    const permits = admitted === NONE ? [] : admitted.permits
+    const decided = claim(current, claimer, system.clock.now(), permits)
+    return decided.ok && admitted === NONE ? GONE : decided
+  })
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })
@@ -42,8 +101,20 @@ export async function claimTask(system: System, seen: Task, claimer: Claimer): P
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
+  if (admitted !== NONE && (await isPausedByNow(system, task, admitted))) {
+    await release(system, task, decision.run)
+    return refused('paused')
+  }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }
+}
+
+const GONE = { ok: false, reason: 'gone' } as const
+
+/** A pause was acknowledged while the claim was under way: nothing of it has begun. */
+async function release(system: System, task: Task, { fence }: LiveRun): Promise<void> {
+  const word = { born: task.born, fence, outcome: 'release' as const }
+  await transact(system, task, current => finish(current, word, system.clock.now(), system.chance.fraction()))
 }
 
 /** What a worker has just claimed or finished itself may still be shown to it as ready. */

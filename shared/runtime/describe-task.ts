@@ -16,7 +16,7 @@ import {
   type TaskError,
 } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
-import { workOf } from '../core/work.ts'
+import { isTakenInOrder, workOf } from '../core/work.ts'
 import type { Worker } from '../core/worker.ts'
 
 /** The history of a task is so many ended runs long. */
@@ -104,12 +104,21 @@ export type Surroundings = {
   typeOf(type: string): Promise<TaskType | undefined>
   /** The workers that show signs of life. */
   liveWorkers(): Promise<readonly Worker[]>
+  /** Whether the rate limits of its types allow a start of the task now. */
+  allowsStart(task: Task): Promise<boolean>
 }
 
-const BY_LAMBDA: Served = { hasHandler: true, isServedByWorkers: false, liveWorkers: [] }
+const BY_LAMBDA: Served = {
+  hasHandler: true,
+  isServedByWorkers: false,
+  liveWorkers: [],
+  isPaused: false,
+  isRateUsedUp: false,
+}
 
 /** Who serves the task: needed, and read, only of one that is open and does not run. */
-export async function servedBy({ typeOf, liveWorkers }: Surroundings, task: Task): Promise<Served> {
+export async function servedBy(surroundings: Surroundings, task: Task): Promise<Served> {
+  const { typeOf, liveWorkers } = surroundings
   const { state, live } = task
   const { type, kind } = workOf(task)
   const serving = servingType(type, kind)
@@ -123,6 +132,21 @@ export async function servedBy({ typeOf, liveWorkers }: Surroundings, task: Task
     hasHandler: !needsHandler || deployed?.handlerSince !== undefined,
     isServedByWorkers,
     liveWorkers: isTargeted(task) ? workers : workers.filter(({ types }) => types.includes(serving)),
+    ...(await controlled(surroundings, task)),
+  }
+}
+
+async function controlled(
+  { typeOf, allowsStart }: Surroundings,
+  task: Task,
+): Promise<Pick<Served, 'isPaused' | 'isRateUsedUp'>> {
+  const names = [...new Set([task.type, workOf(task).type])]
+  const types = await Promise.all(names.map(typeOf))
+  // Of what is dispatched its own turn tells.
+  const isAsked = isTakenInOrder(task) && types.some(type => type?.configuration.limits?.rate)
+  return {
+    isPaused: types.some(type => type?.paused),
+    isRateUsedUp: isAsked && !(await allowsStart(task)),
   }
 }
 

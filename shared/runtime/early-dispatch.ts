@@ -1,11 +1,12 @@
 import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
+import { startsAt } from '../core/wake.ts'
 
 /** A dispatch that arrives early by less than this is waited for; one that is earlier goes back with a delay. */
 const MAX_WAIT_MS = 1_500
 
 /** With how many seconds of delay a dispatch that came too early is sent back; undefined: wait out the rest. */
-export function sendBackSeconds({ dueAt }: Task, now: number): number | undefined {
-  const early = dueAt - now
+export function sendBackSeconds(task: Task, now: number): number | undefined {
+  const early = startsAt(task) - now
   return early > MAX_WAIT_MS ? Math.floor(Math.min(early, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
 }

@@ -43,7 +43,14 @@ export type PublishRequest = {
   readonly previous?: HandedOn
   readonly parentId?: string
   readonly member?: Member
+  readonly fairnessKey?: string
+  /** With a key, and without `ifExists` and a due time, as is `throttle`: see `decide-publish.ts`. */
+  readonly debounce?: Debounce
+  readonly throttle?: Throttle
 }
+
+export type Debounce = { readonly ms: number; readonly maxWaitMs?: number }
+export type Throttle = { readonly perMs: number }
 
 /** A publication without the birth that each attempt to write it gets. */
 export type Unborn = Omit<Publication, 'born'>
@@ -74,7 +81,28 @@ export async function publicationOf(
   ]
   if (problems.length > 0 || !overlaid.ok) return { ok: false, problems }
   const publication = resolved(settings, type, request, overlaid.options)
-  return { ok: true, publication: { ...publication, ...(flow?.ok && { flow: flow.definition }) } }
+  const limitFields = await limitFieldsOf(settings, type)
+  return {
+    ok: true,
+    publication: {
+      ...publication,
+      ...(flow?.ok && { flow: flow.definition }),
+      ...(limitFields.length > 0 && { limitFields }),
+    },
+  }
+}
+
+/** Fields of the input that limits of the type, and of those that do its steps, count its tasks by. */
+async function limitFieldsOf({ typeOf }: Settings, type: TaskType): Promise<string[]> {
+  const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
+  const types = [type, ...(await Promise.all(steps.map(action => typeOf(action.type))))]
+  const keys = types.flatMap(one => {
+    const { rate, concurrency } = one?.configuration.limits ?? {}
+    return [rate?.key, concurrency?.key]
+  })
+  return [...new Set(keys)].filter(
+    key => key !== undefined && key !== 'userId' && key !== 'fairnessKey',
+  ) as string[]
 }
 
 function flowProblems(
@@ -117,19 +145,22 @@ function resolved(
     kind: configuration.kind,
     ordering: configuration.ordering ?? defaultOrdering(configuration.kind),
     shard: shardOf(taskId(type, key), configuration),
-    dueAt: request.dueAt ?? now + (request.delayMs ?? 0),
+    dueAt: request.dueAt ?? now + (request.delayMs ?? request.debounce?.ms ?? 0),
     priority: request.priority ?? configuration.defaults.priority ?? 0,
-    options: request.member ? asMember(options) : options,
+    options: keptLongEnough(options, request),
     ...(input !== undefined && { input }),
     ...(userId !== undefined && { userId }),
     ...(tags !== undefined && { tags }),
+    ...(request.fairnessKey !== undefined && { fairnessKey: request.fairnessKey }),
     ...placeIn(request),
     traceparent: request.traceparent ?? newTraceparent(chance),
   }
 }
 
-function asMember(options: Options): Options {
-  return { ...options, retentionMs: Math.max(options.retentionMs, MIN_MEMBER_RETENTION_MS) }
+/** Members are read when others need their results; what is throttled must be there as long as its window. */
+function keptLongEnough(options: Options, { member, throttle }: PublishRequest): Options {
+  const least = Math.max(member ? MIN_MEMBER_RETENTION_MS : 0, throttle?.perMs ?? 0)
+  return least <= options.retentionMs ? options : { ...options, retentionMs: least }
 }
 
 /** Where the task begins, where it comes from, and what follows it. */

@@ -1,14 +1,14 @@
 import { bodiesApart } from '../core/body.ts'
-import type { BodyWrite, Change } from '../core/change.ts'
+import type { BodyWrite } from '../core/change.ts'
 import { BatonError, type FieldProblem } from '../core/errors.ts'
 import { jsonBytes } from '../core/json.ts'
 import { MAX_INLINE_BYTES } from '../core/limits.ts'
-import { create, isGone, type Publication, update } from '../core/publish.ts'
-import { type Clean, restart } from '../core/restart.ts'
-import { liveRuns, type Task, taskId } from '../core/task.ts'
+import { type Task, taskId } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
+import { markFair } from './control/mark-fair.ts'
+import { decidePublish } from './decide-publish.ts'
 import type { TypeReader } from './flow/resolve-flow.ts'
-import { type PublishRequest, publicationOf, withOwnBirth } from './publication-of.ts'
+import { type PublishRequest, publicationOf, type Unborn, withOwnBirth } from './publication-of.ts'
 import { sideBySide, sideBySideByName } from './side-by-side.ts'
 import { inPublishSpan } from './spans.ts'
 import type { System } from './system.ts'
@@ -17,6 +17,8 @@ import { typesReadOnce } from './types-read-once.ts'
 
 /** Publishes of one batch that are under way at a time. */
 const MOST_AT_ONCE = 25
+/** Tasks of one debounced key that run at a time; more are refused. */
+const MAX_DEBOUNCED = 20
 
 export type PublishOutcome =
   /** `created`: the key was free. Otherwise the task is the one that has it, as `ifExists` left it. */
@@ -99,11 +101,38 @@ async function write(
   const wanted = await publicationOf({ ...system, typeOf }, type, request)
   if (!wanted.ok) return { ok: false, reason: 'invalid', problems: wanted.problems }
   const { publication } = wanted
+  if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)
+  if (request.debounce) return writeDebounced(system, publication, request)
+  return writeUnder(system, publication, request)
+}
+
+/** While a task of the key runs, what is published waits under the next key: `k~1`, `k~2`. */
+async function writeDebounced(
+  system: System,
+  publication: Unborn,
+  request: PublishRequest,
+): Promise<PublishOutcome> {
+  for (let nth = 0; nth < MAX_DEBOUNCED; nth++) {
+    const key = nth === 0 ? publication.key : `${publication.key}~${nth}`
+    const outcome = await writeUnder(system, { ...publication, key }, request)
+    if (outcome.ok || outcome.reason !== 'running') return outcome
+  }
+  throw new BatonError(
+    'refused',
+    `${MAX_DEBOUNCED} tasks of ${publication.type}:${publication.key} are running`,
+  )
+}
+
+async function writeUnder(
+  system: System,
+  publication: Unborn,
+  request: PublishRequest,
+): Promise<PublishOutcome> {
   const id = taskId(publication.type, publication.key)
   const seen = isWorthALook(request) ? await system.tasks.head(id) : undefined
   const attempted: BodyWrite[] = []
   const { decision, task } = await transact(system, seen, current => {
-    const decided = decide(current, withOwnBirth(system, publication), request, system.clock.now())
+    const decided = decidePublish(current, withOwnBirth(system, publication), request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))
     return decided
   })
@@ -116,45 +145,6 @@ async function write(
  * publishes once has looked. */
 function isWorthALook({ key, input, once }: PublishRequest): boolean {
   return key !== undefined && !once && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
-}
-
-type PublishDecision =
-  | { readonly ok: true; readonly created: boolean; readonly change?: Change }
-  | { readonly ok: false; readonly change?: undefined }
-
-const UNCHANGED: PublishDecision = { ok: true, created: false }
-
-function decide(
-  current: Task | undefined,
-  publication: Publication,
-  { ifExists = 'keep', clean = ['failed', 'succeeded'], once }: PublishRequest,
-  now: number,
-): PublishDecision {
-  if (current && once) return UNCHANGED
-  if (!current || isGone(current, now)) {
-    return { ok: true, created: true, change: create(publication, current, now) }
-  }
-  switch (ifExists) {
-    case 'keep':
-      return UNCHANGED
-    case 'update':
-      return changed(update(current, publication, now))
-    case 'reject':
-      return liveRuns(current).length > 0 ? { ok: false } : UNCHANGED
-    case 'restart':
-      return startOver(current, publication, clean, now)
-  }
-}
-
-/** Refused while a flow is between two of its steps, too, and while callbacks of its end are still to be published. */
-function startOver(current: Task, publication: Publication, clean: Clean, now: number): PublishDecision {
-  const decision = restart(current, { publication, clean, keepInput: false, evenWaiting: true }, now)
-  const isBusy = !decision.ok && (decision.reason === 'running' || decision.reason === 'owes')
-  return isBusy ? { ok: false } : changed(decision)
-}
-
-function changed(decision: { ok: true; change: Change } | { ok: false }): PublishDecision {
-  return decision.ok ? { ok: true, created: false, change: decision.change } : UNCHANGED
 }
 
 /** Inputs that lost their race, and that the head which won does not share (equal input has an equal name). */

@@ -1,10 +1,11 @@
-import { readyPlace } from '../core/place.ts'
+import { FAIR_GROUPS, fairPlace, readyPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
 import type { Chance } from '../ports.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import type { System } from './system.ts'
+import { fairly } from './take-turns.ts'
 
 /** One page of each partition is enough for most windows. */
 const WIDE_PAGE = 100
@@ -24,8 +25,7 @@ export type ReadyTasks = {
 export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
   // A flow that the index still shows may have gone on to a step of another type.
   const served = new Set(types.map(({ type }) => type))
-  const fromTheFront = (size: number) =>
-    distinct(inTurns(types.map(type => mergeRanges(system.tasks, rangesOf(type), { pageSize: size }))))
+  const fromTheFront = (size: number) => distinct(inTurns(types.map(type => lineOf(system, type, size))))
   let entries = fromTheFront(pageSize)
   let queue: string[] = []
   return {
@@ -51,16 +51,21 @@ function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
   return lots.map(({ id }) => id)
 }
 
-function rangesOf(type: TaskType) {
-  return shardNumbers(type).map(shard => ({
-    index: 'place' as const,
-    partition: readyPlace(type.type, shard),
-  }))
+type Line = AsyncGenerator<MergedEntry, void, undefined>
+
+/** The ready tasks of one type; where tenants are named these take turns, and what names none is one more of them. */
+function lineOf({ tasks, chance }: System, type: TaskType, pageSize: number): Line {
+  const plain = shardNumbers(type).map(shard => readyPlace(type.type, shard))
+  const lineIn = (partitions: readonly string[]) => {
+    const ranges = partitions.map(partition => ({ index: 'place' as const, partition }))
+    return mergeRanges(tasks, ranges, { pageSize })
+  }
+  if (!type.isFair) return lineIn(plain)
+  const groups = Array.from({ length: FAIR_GROUPS }, (_, group) => lineIn([fairPlace(type.type, group)]))
+  return fairly([lineIn(plain), ...groups], Math.floor(chance.fraction() * (FAIR_GROUPS + 1)))
 }
 
-async function* inTurns(
-  lines: ReadonlyArray<AsyncGenerator<MergedEntry, void, undefined>>,
-): AsyncGenerator<MergedEntry, void, undefined> {
+async function* inTurns(lines: readonly Line[]): Line {
   let waiting = lines
   while (waiting.length > 0) {
     const round = await Promise.all(waiting.map(async line => ({ line, next: await line.next() })))

@@ -1,22 +1,26 @@
 import type { TaskType, TypeConfiguration } from '../core/task-type.ts'
 import { changeType } from './change-type.ts'
+import { applyTypeChange } from './control/apply-type-change.ts'
 import type { System } from './system.ts'
+
+type Deploying = Pick<System, 'types' | 'clock' | 'messages'>
 
 /**
  * A type's handler was deployed, or the queue that workers serve it from: its configuration is the deployed one from now
  * on. `paused` stays as it is.
  */
 export async function handlerDeployed(
-  system: Pick<System, 'types' | 'clock'>,
+  system: Deploying,
   type: string,
   configuration: TypeConfiguration,
   servedBy?: TaskType['servedBy'],
 ): Promise<void> {
-  await changeType(system, type, () => ({
+  const changed = await changeType(system, type, () => ({
     configuration,
     handlerSince: system.clock.now(),
     ...(servedBy && { servedBy }),
   }))
+  await applyTypeChange(system, changed)
 }
 
 /**
@@ -24,7 +28,7 @@ export async function handlerDeployed(
  * handler, and none of its type that was there serves it any more.
  */
 export async function flowDeployed(
-  system: Pick<System, 'types' | 'clock'>,
+  system: Deploying,
   type: string,
   configuration: TypeConfiguration,
 ): Promise<void> {
@@ -32,6 +36,6 @@ export async function flowDeployed(
 }
 
 /** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */
-export async function handlerGone(system: Pick<System, 'types' | 'clock'>, type: string): Promise<void> {
+export async function handlerGone(system: Deploying, type: string): Promise<void> {
   await changeType(system, type, stored => stored && { configuration: stored.configuration })
 }

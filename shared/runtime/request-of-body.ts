@@ -4,12 +4,13 @@ import type { PublishRequest } from './publication-of.ts'
 
 /** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
 export function requestOfBody(body: CallbackBody): PublishRequest {
-  const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent } = body
+  const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
+    body
   const options = optionsIn(body)
   return {
     type,
     ...(Object.keys(options).length > 0 && { options }),
-    ...given({ key, input, userId, tags, delayMs, priority, stage, traceparent }),
+    ...given({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
     ...given({ dueAt: timeOf(body.dueAt) }),
     ...(immutable && { immutable }),
     ...given({ onSuccess: body.onSuccess?.map(requestOfBody), onError: body.onError?.map(requestOfBody) }),

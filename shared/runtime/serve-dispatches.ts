@@ -1,17 +1,23 @@
 import type { Claimer } from '../core/claim.ts'
-import { BatonError } from '../core/errors.ts'
-import { endedRuns, type Task } from '../core/task.ts'
-import { pieceOf, workOf } from '../core/work.ts'
+import { startsAt } from '../core/wake.ts'
+import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Clock } from '../ports.ts'
+import { isToken } from './claim-by-token.ts'
 import { sendBackSeconds } from './early-dispatch.ts'
-import { type RunTools, runTask } from './run-task.ts'
+import {
+  caught,
+  type DispatchTools,
+  isSuspect,
+  type Received,
+  sendBack,
+  toolsFor,
+} from './received-dispatch.ts'
+import { runTask } from './run-task.ts'
+import { serveTokens } from './serve-tokens.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import type { cachedTypes } from './type-cache.ts'
-
-/** A dispatch as its queue delivered it. */
-type Received = { readonly messageId: string; readonly seen: Task }
 
 type ServingTools = {
   readonly definition: TaskDefinition
@@ -19,8 +25,6 @@ type ServingTools = {
   /** By the system's clock: when runs are told to stop, and end as timed out. */
   readonly stopAt: number
 }
-
-type Tools = RunTools & Pick<ServingTools, 'typeOf'>
 
 /**
  * Serves a batch of dispatches of one type, side by side; answers the ids of the messages that must come again. A task
@@ -33,7 +37,7 @@ export async function serveDispatches(
   claimer: Claimer,
   { stopAt, ...rest }: ServingTools,
 ): Promise<string[]> {
-  const suspect = received.find(isSuspect)
+  const suspect = received.find(({ seen }) => isSuspect(seen))
   const served = suspect ? [suspect] : received
   const over = new AbortController()
   const tools = { ...rest, outOfTime: signalAt(system.clock, stopAt, over.signal) }
@@ -42,20 +46,16 @@ export async function serveDispatches(
       system,
       received.filter(one => !served.includes(one)),
     )
-    const failed = await Promise.all(served.map(one => serve(system, one, claimer, tools)))
+    const { early, tokens, named } = await sorted(system, served, tools)
+    const failed = await Promise.all([
+      ...early.map(one => caught(system, one, () => sendBackEarly(system, one))),
+      ...tokens.map(together => serveTokens(system, together, claimer, tools)),
+      ...named.map(one => caught(system, one, () => runNamed(system, one, claimer, tools))),
+    ])
     return [...unsent, ...failed.flat()]
   } finally {
     over.abort()
   }
-}
-
-function isSuspect({ seen }: Received): boolean {
-  const piece = pieceOf(seen)
-  const last = endedRuns(seen)
-    .filter(run => run.piece === piece)
-    .sort((a, b) => a.fence - b.fence)
-    .at(-1)
-  return last?.state === 'lost'
 }
 
 /** Aborts at `time`, unless `over` comes first. */
@@ -71,50 +71,51 @@ function signalAt(clock: Clock, time: number, over: AbortSignal): AbortSignal {
 async function sendBackAll(system: System, received: readonly Received[]): Promise<string[]> {
   if (received.length === 0) return []
   const failures = await system.messages.dispatch(
-    received.map(({ seen }) => ({ task: seen, delaySeconds: 0 })),
+    received.map(({ seen, passedOn = 0 }) => ({
+      task: seen,
+      delaySeconds: 0,
+      ...(passedOn > 0 && { passedOn }),
+    })),
   )
   return failures.flatMap(({ index }) => received[index]?.messageId ?? [])
 }
 
-/** A dispatch that met an outage is sent anew with this delay; by itself it would hide for its visibility timeout. */
-const OUTAGE_DELAY_S = 20
-
-/** Serves one dispatch; its message id when it could not be served and must come again. */
-async function serve(
-  system: System,
-  { messageId, seen }: Received,
-  claimer: Claimer,
-  tools: Tools,
-): Promise<string[]> {
-  try {
-    await runDispatch(system, seen, claimer, tools)
-    return []
-  } catch (error) {
-    system.log.error('a dispatch was not served and comes again', { error, taskId: seen.id })
-    const isOutage = error instanceof BatonError && error.code === 'unavailable'
-    const isSent = isOutage && (await sendBack(system, seen, OUTAGE_DELAY_S).then(always, never))
-    return isSent ? [] : [messageId]
-  }
+type Sorted = {
+  readonly early: readonly Received[]
+  /** Those that can be claimed for together. */
+  readonly tokens: ReadonlyArray<readonly Received[]>
+  readonly named: readonly Received[]
 }
 
-const always = () => true
-const never = () => false
-
-async function runDispatch(
+/** Of tokens, those whose time has come go together, by their type; each of the others waits for its own. */
+async function sorted(
   system: System,
-  seen: Task,
+  received: readonly Received[],
+  { typeOf }: DispatchTools,
+): Promise<Sorted> {
+  const now = system.clock.now()
+  const early = received.filter(({ seen }) => sendBackSeconds(seen, now) !== undefined)
+  const inTime = received.filter(one => !early.includes(one))
+  const areTokens = await Promise.all(
+    inTime.map(async ({ seen }) => isToken(seen, await typeOf(workOf(seen).type))),
+  )
+  const tokens = inTime.filter((_, index) => areTokens[index])
+  const groups = Map.groupBy(tokens, ({ messageId, seen }) =>
+    startsAt(seen) <= now ? workOf(seen).type : `later ${messageId}`,
+  )
+  return { early, tokens: [...groups.values()], named: inTime.filter((_, index) => !areTokens[index]) }
+}
+
+async function sendBackEarly(system: System, { seen, passedOn }: Received): Promise<void> {
+  await sendBack(system, seen, sendBackSeconds(seen, system.clock.now()) ?? 0, passedOn)
+}
+
+async function runNamed(
+  system: System,
+  { seen }: Received,
   claimer: Claimer,
-  { typeOf, ...tools }: Tools,
+  tools: DispatchTools,
 ): Promise<void> {
-  const delaySeconds = sendBackSeconds(seen, system.clock.now())
-  if (delaySeconds !== undefined) return sendBack(system, seen, delaySeconds)
-  await sleepUntil(system.clock, seen.dueAt)
-  const { kind, type } = workOf(seen)
-  const webhook = kind === 'webhook' ? (await typeOf(type))?.configuration.webhook : undefined
-  await runTask(system, seen, claimer, { ...tools, ...(webhook && { context: { webhook } }) })
-}
-
-async function sendBack(system: System, task: Task, delaySeconds: number): Promise<void> {
-  const failures = await system.messages.dispatch([{ task, delaySeconds }])
-  if (failures[0]) throw new Error(`dispatch of ${task.id} not sent back: ${failures[0].reason}`)
+  await sleepUntil(system.clock, startsAt(seen))
+  await runTask(system, seen, claimer, await toolsFor(seen, tools))
 }

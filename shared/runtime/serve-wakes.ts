@@ -1,5 +1,6 @@
 import type { Wake } from '../ports.ts'
 import { driveCanvas } from './canvas/drive-canvas.ts'
+import { tendLimit } from './control/tend-limit.ts'
 import { workOnJob } from './jobs/work-on-job.ts'
 import type { System } from './system.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
@@ -18,9 +19,20 @@ export async function serveWakes(
 ): Promise<string[]> {
   const failed = await Promise.all([
     lookAll(system, received),
-    ...received.map(one => wakeFar(system, one, stopAt)),
+    ...distinctLimits(received).map(one => wakeFar(system, one, stopAt)),
   ])
   return failed.flat()
+}
+
+/** Of several permits of one limit that were given back one look finds all. */
+function distinctLimits(received: readonly Received[]): Received[] {
+  const seen = new Set<string>()
+  return received.filter(({ wake }) => {
+    if (wake.kind !== 'limit' || wake.look.quiet !== undefined) return true
+    const isFirst = !seen.has(wake.look.limit)
+    seen.add(wake.look.limit)
+    return isFirst
+  })
 }
 
 async function lookAll(system: System, received: readonly Received[]): Promise<string[]> {
@@ -43,10 +55,11 @@ async function wakeFar(system: System, { messageId, wake }: Received, stopAt: nu
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
     else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
     else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
+    else if (wake.kind === 'limit') await tendLimit(system, wake.look)
     else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {
-    system.log.warn('a far minute, a canvas or a job was not seen to yet', { error, messageId })
+    system.log.warn('a far minute, a canvas, a job or a limit was not seen to yet', { error, messageId })
     return [messageId]
   }
 }

@@ -4,10 +4,11 @@ import { patch } from '../core/patch.ts'
 import { runningPlace, viewPartition } from '../core/place.ts'
 import type { Task, TaskKind } from '../core/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
-import { plan } from '../core/wake.ts'
+import { plan, startsAt } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { IndexEntry, IndexRange } from '../ports.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
+import { tendForgotten } from './control/tend-limit.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -56,13 +57,17 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  */
 export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
-  const stateOf = servingStates(system, types)
+  const round: Round = {
+    stateOf: servingStates(system, types),
+    paused: new Set(types.filter(({ paused }) => paused).map(({ type }) => type)),
+    rounds,
+  }
   const sweepingCanvases = sweepCanvases(system).catch(error => {
     system.log.error('canvases were not swept', { error })
     return { looked: 0, failed: 1 }
   })
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
-    sweepType(system, type, stateOf, rounds).catch(error => {
+    sweepType(system, type, round).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
@@ -81,21 +86,25 @@ function rotated<T>(list: readonly T[], share: number): T[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
-async function sweepType(
-  system: PlanningSystem,
-  type: TaskType,
-  stateOf: StateReader,
-  rounds: Rounds | undefined,
-): Promise<SweepReport> {
+/** What one round knows of all types. */
+type Round = {
+  readonly stateOf: StateReader
+  readonly paused: ReadonlySet<string>
+  readonly rounds: Rounds | undefined
+}
+
+async function sweepType(system: PlanningSystem, type: TaskType, round: Round): Promise<SweepReport> {
+  const { rounds } = round
   const now = system.clock.now()
-  const { backlog } = await stateOf(type.type, type.configuration.kind)
+  const { backlog } = await round.stateOf(type.type, type.configuration.kind)
   const seen = new Map<string, Task>()
   for (const shard of shardNumbers(type)) {
     for (const task of await suspects(system, type, shard, backlog, now)) seen.set(task.id, task)
   }
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
-  const lost = await lostOnes(system, [...seen.values()], stateOf, sweptSince)
+  const lost = await lostOnes(system, [...seen.values()], round, sweptSince)
   await keepBodies(system, [...seen.values()], now)
+  await tendForgotten(system, [...seen.values()])
   const failures = await planTasks(system, lost)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
@@ -189,7 +198,7 @@ async function suspects(
 async function lostOnes(
   system: PlanningSystem,
   tasks: readonly Task[],
-  stateOf: StateReader,
+  { stateOf, paused }: Pick<Round, 'stateOf' | 'paused'>,
   sweptSince: number,
 ): Promise<Task[]> {
   const now = system.clock.now()
@@ -198,7 +207,12 @@ async function lostOnes(
     quiet.map(async task => {
       const { type, kind } = workOf(task)
       const { backlog, handlerSince } = await stateOf(type, kind)
-      const state = { backlog, waitingSince: Math.max(handlerSince, sweptSince) }
+      // A pause drops dispatches; its end sends them again.
+      const isHeld = paused.has(type) || paused.has(task.type)
+      const state = {
+        backlog: isHeld ? undefined : backlog,
+        waitingSince: Math.max(handlerSince, sweptSince),
+      }
       return isWorthSending(task, state, now, system.chance.fraction()) ? [task] : []
     }),
   )
@@ -220,8 +234,8 @@ function isWorthSending(
   const { dispatchAt, lookAt, settles } = plan(task, now)
   if (settles) return true
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
-  if (dispatchAt === undefined || task.dueAt > now - GRACE_MS || backlog === undefined) return false
-  const age = now - Math.max(task.dueAt, task.updatedAt, waitingSince)
+  if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false
+  const age = now - Math.max(startsAt(task), task.updatedAt, waitingSince)
   if (age > MESSAGE_LIFE_MS) return true
   if (backlog > 0) return age >= BACKLOG_PATIENCE_MS && chance < BACKLOG_PATIENCE_MS / age
   return chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)

@@ -3,6 +3,7 @@ import type {
   Chance,
   Clock,
   FarTimers,
+  LimitStore,
   Log,
   Messages,
   Metrics,
@@ -21,6 +22,7 @@ export type System = {
   readonly types: TypeStore
   readonly canvases: CanvasStore
   readonly records: RecordStore
+  readonly limits: LimitStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly messages: Messages

@@ -1,6 +1,7 @@
 import type { Change } from '../core/change.ts'
 import { BatonError } from '../core/errors.ts'
 import type { Task } from '../core/task.ts'
+import { giveBack, permitsLeft } from './control/permits.ts'
 import { withLivingBodies } from './living-bodies.ts'
 import type { System } from './system.ts'
 
@@ -23,21 +24,25 @@ export type Outcome<D extends Decided> = {
 
 /**
  * Decide, write, and when the guard no longer held, decide again on what stands there: the one loop around every
- * transition. `seen` is what the caller already holds, so that the usual case costs one write and no read.
+ * transition. Permits of runs that it ended are given back. `seen` is what the caller already holds, so that the usual case costs one write and no read.
  *
  * @throws BatonError `contended` after 20 lost races in a row.
  */
 export async function transact<D extends Decided>(
-  { tasks }: Pick<System, 'tasks'>,
+  system: System,
   seen: Task | undefined,
   decide: (task: Task | undefined) => D,
 ): Promise<Outcome<D>> {
+  const { tasks } = system
   let current = seen
   for (let conflicts = 0; conflicts < MAX_ROUNDS; conflicts++) {
     const decision = decide(current)
     if (!decision.change) return { decision, task: current, conflicts }
     const applied = await tasks.apply(await withLivingBodies(tasks, decision.change))
-    if (applied.applied) return { decision, task: applied.task, conflicts }
+    if (applied.applied) {
+      await giveBack(system, permitsLeft(current, decision.change.after))
+      return { decision, task: applied.task, conflicts }
+    }
     current = applied.current
   }
   throw new BatonError('contended', `${seen?.id ?? 'task'} changed ${MAX_ROUNDS} times while being written`)

@@ -1,5 +1,6 @@
 import { shardsOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
 import { changeType } from './change-type.ts'
+import { applyTypeChange } from './control/apply-type-change.ts'
 import type { System } from './system.ts'
 
 export type PutTypeOutcome =
@@ -8,16 +9,18 @@ export type PutTypeOutcome =
 
 /**
  * Creates the type or replaces its configuration; what is not configuration (paused, since when it has a handler)
- * stays. A configuration that says nothing of shards keeps those there are; one that asks for fewer is refused.
+ * stays. Limits and order hold at once. A configuration that says nothing of shards keeps those there are; one that asks for fewer is refused.
  */
 export async function putType(
-  system: Pick<System, 'types' | 'clock'>,
+  system: Pick<System, 'types' | 'clock' | 'messages'>,
   name: string,
   configuration: TypeConfiguration,
 ): Promise<PutTypeOutcome> {
-  const { before, after } = await changeType(system, name, stored =>
+  const changed = await changeType(system, name, stored =>
     isShrinking(configuration, stored) ? undefined : { ...stored, configuration },
   )
+  const { before, after } = changed
+  await applyTypeChange(system, changed)
   if (after) return { ok: true, created: !before, type: after }
   return { ok: false, reason: 'fewer-shards', shards: shardCount(before) }
 }

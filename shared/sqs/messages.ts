@@ -11,7 +11,14 @@ import { servingType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
 import type { Dispatch, Messages, SendFailure } from '../ports.ts'
 import { batchesOf } from './batches.ts'
-import { encodeCanvasLook, encodeDispatch, encodeJob, encodeLook, encodeMinute } from './wire.ts'
+import {
+  encodeCanvasLook,
+  encodeDispatch,
+  encodeJob,
+  encodeLimitLook,
+  encodeLook,
+  encodeMinute,
+} from './wire.ts'
 
 export type QueueNames = {
   /** Prefix of the physical names of this system's queues. */
@@ -39,6 +46,7 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames): Messages {
       )
     },
     lookAtCanvases: looks => sendWakes(sqs, names, looks, encodeCanvasLook),
+    lookAtLimits: looks => sendWakes(sqs, names, looks, encodeLimitLook),
     goOnWithJobs: looks => sendWakes(sqs, names, looks, encodeJob),
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
   }

@@ -1,7 +1,9 @@
+import type { LimitLook } from '../core/control/held-permits.ts'
 import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
-import type { CanvasLook, Delivery, Dispatch, JobLook, Look, MinuteLook, Wake } from '../ports.ts'
+import type { JobLook } from '../core/type-job.ts'
+import type { CanvasLook, Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
@@ -10,8 +12,9 @@ type WakeMessage =
   | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
   | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
   | ({ kind: 'job' } & Omit<JobLook, 'delaySeconds'>)
+  | ({ kind: 'limit' } & Omit<LimitLook, 'delaySeconds'>)
 
-export function encodeDispatch({ task, passedOn }: Pick<Dispatch, 'task'> & { passedOn?: number }): string {
+export function encodeDispatch({ task, passedOn }: Omit<Dispatch, 'delaySeconds'>): string {
   return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
 }
 
@@ -36,6 +39,10 @@ export function encodeCanvasLook({ id, born, from }: CanvasLook): string {
 
 export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
   return encodeWake({ kind: 'job', ...look })
+}
+
+export function encodeLimitLook({ limit, quiet }: LimitLook): string {
+  return encodeWake({ kind: 'limit', limit, ...(quiet !== undefined && { quiet }) })
 }
 
 function encodeWake(message: WakeMessage): string {
@@ -68,6 +75,8 @@ function wakeIn(message: Partial<WakeMessage>): Wake | undefined {
       return canvasIn(message)
     case 'job':
       return jobIn(message)
+    case 'limit':
+      return limitIn(message)
     default:
       return undefined
   }
@@ -97,6 +106,11 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
   const isWhole = typeof type === 'string' && job?.kind !== undefined && typeof shard === 'number'
   if (!isWhole || bucket === undefined) return undefined
   return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
+}
+
+function limitIn({ limit, quiet }: Of<'limit'>): Wake | undefined {
+  if (typeof limit !== 'string') return undefined
+  return { kind: 'limit', look: { limit, ...(quiet !== undefined && { quiet }), delaySeconds: 0 } }
 }
 
 function parse(body: string): Record<string, unknown> {

@@ -5,7 +5,9 @@ import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports.ts'
+import { createTokenDesk } from '../runtime/claim-by-token.ts'
 import type { System } from '../runtime/system.ts'
+import { cachedTypes } from '../runtime/type-cache.ts'
 import { announce } from './announce.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receive, receiveTargets } from './receive.ts'
@@ -60,6 +62,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const gone = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
+  const typeOf = cachedTypes(system)
+  const takeToken = createTokenDesk(system, claimer)
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
@@ -68,7 +72,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
     const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({ system, claimer, definition, hooks, ...signals }).finally(() => {
+    const ran = run({ system, claimer, definition, hooks, typeOf, takeToken, ...signals }).finally(() => {
       running.delete(ran)
       slots.release()
     })

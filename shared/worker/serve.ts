@@ -1,7 +1,11 @@
 import type { Claimer } from '../core/claim.ts'
 import { openSlots, type Task } from '../core/task.ts'
+import type { TaskType } from '../core/task-type.ts'
+import { startsAt } from '../core/wake.ts'
+import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports.ts'
+import { isToken, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S, type TokenDesk } from '../runtime/claim-by-token.ts'
 import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
 import { sendBackSeconds } from '../runtime/early-dispatch.ts'
 import { logFields } from '../runtime/log-fields.ts'
@@ -25,6 +29,8 @@ export type Serving = {
   readonly claimer: Claimer
   readonly definition: TaskDefinition
   readonly hooks: SafeHooks
+  readonly typeOf: (type: string) => Promise<TaskType | undefined>
+  readonly takeToken: TokenDesk
   /** The worker takes on nothing more. */
   readonly over: AbortSignal
   /** The worker ends now: runs are released. */
@@ -41,6 +47,8 @@ export function serve(delivery: Delivery, serving: Serving): Promise<void> {
   const { task } = delivery
   return guarded(serving, task, async onClaimed => {
     if (await isBeforeItsTime(delivery, serving)) return undefined
+    const type = await serving.typeOf(workOf(task).type)
+    if (type && isToken(task, type)) return serveToken(delivery, type, serving, onClaimed)
     let dropped: Promise<void> | undefined
     const report = await runTask(system, task, serving.claimer, {
       ...serving,
@@ -54,6 +62,27 @@ export function serve(delivery: Delivery, serving: Serving): Promise<void> {
     await settleRefused(system, delivery, report.why)
     return undefined
   })
+}
+
+/** A token: the best task that waits is claimed, whichever it is. */
+async function serveToken(
+  delivery: Delivery,
+  type: TaskType,
+  serving: Serving,
+  onClaimed: (claimed: Claimed) => Promise<void>,
+): Promise<Ran | undefined> {
+  const { system, takeToken } = serving
+  const claimed = type.paused ? undefined : await takeToken(type, delivery.task)
+  if (claimed) {
+    const dropped = dropMessage(system, delivery)
+    const ran = await runClaimed(system, claimed, { ...serving, onClaimed })
+    await dropped
+    return ran
+  }
+  const isPassable = !type.paused && delivery.passedOn < MAX_TOKEN_PASSES
+  if (isPassable) await delivery.again(TOKEN_PASS_DELAY_S, delivery.passedOn + 1)
+  else await delivery.done()
+  return undefined
 }
 
 /** Runs and finishes a task that this worker has claimed. Never throws. */
@@ -89,7 +118,7 @@ async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): P
     await delivery.again(delaySeconds)
     return true
   }
-  if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
+  if (!over.aborted) await sleepUntil(system.clock, startsAt(delivery.task))
   if (!over.aborted) return false
   await delivery.again(0)
   return true

@@ -1,5 +1,6 @@
 import { createMemoryCanvasStore } from '../../shared/memory/canvas-store.ts'
 import { createManualClock } from '../../shared/memory/clock.ts'
+import { createMemoryLimitStore } from '../../shared/memory/limit-store.ts'
 import { createMemoryRecordStore } from '../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../shared/memory/targets.ts'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
@@ -16,6 +17,7 @@ async function memoryStores(): Promise<Stores> {
     tasks: createMemoryTaskStore(),
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
+    limits: createMemoryLimitStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -5,6 +5,7 @@ import { canvasesContract } from './canvases.ts'
 import { flowsContract } from './flows.ts'
 import { guardsContract } from './guards.ts'
 import { indexesContract } from './indexes.ts'
+import { limitsContract } from './limits.ts'
 import { pathsContract } from './paths.ts'
 import { recordsContract } from './records.ts'
 import { targetsContract } from './targets.ts'
@@ -22,6 +23,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('indexes', () => indexesContract(makeStores))
   describe('flows', () => flowsContract(makeStores))
   describe('types', () => typesContract(makeStores))
+  describe('limits', () => limitsContract(makeStores))
   describe('records', () => recordsContract(makeStores))
   describe('canvases', () => canvasesContract(makeStores))
   describe('targets', () => targetsContract(makeStores))

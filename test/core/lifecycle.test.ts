@@ -85,6 +85,12 @@ const UNDO_IS_RETRIED_OVER_HTTP: Step[] = [
   { do: 'look' },
 ]
 
+const UNDO_WAITS_FOR_LIMITS: Step[] = [
+  ...UNDO_IS_RETRIED_OVER_HTTP.slice(0, 5),
+  { do: 'throttle', inMs: 1_000 },
+  { do: 'block' },
+]
+
 const CANVAS_IS_CANCELLED: Step[] = [
   {
     do: 'publish',
@@ -112,8 +118,9 @@ describe('every transition', () => {
     const lives = [
       SLOT_COMES_DUE_BESIDE_A_RUN,
       UNDO_IS_RETRIED_OVER_HTTP,
+      UNDO_WAITS_FOR_LIMITS,
       CANVAS_IS_CANCELLED,
-      ...fc.sample(steps, { numRuns: 5_000, seed: 1 }),
+      ...fc.sample(steps, { numRuns: 6_000, seed: 3 }),
     ]
     const moves = new Set<string>()
     const runMoves = new Set<string>()
@@ -289,13 +296,14 @@ describe('every task', () => {
     })
   })
 
-  test('is woken, unless it has ended or waits in its ready place for HTTP workers', () => {
+  test('is woken, unless it has ended or waits in a place where others find it: ready for HTTP, or for a permit', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
       const waitsForHttp = workOf(task).kind === 'http' && task.place?.name.startsWith('ready#')
+      const isFound = waitsForHttp || task.place?.name.startsWith('limit#')
       if (task.owes) expect(wake).toBe(now)
       else if (task.state !== 'open') expect(wake).toBeUndefined()
-      else if (!waitsForHttp || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')
+      else if (!isFound || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')
     })
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Claimer } from '../../shared/core/claim.ts'
-import { type StatusReason, statusOf, statusReasonOf } from '../../shared/core/status.ts'
+import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../shared/core/status.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../support/a-task.ts'
 
@@ -71,7 +71,7 @@ describe('the reason why a task waits', () => {
     [undefined, 'running', aTask({ live: [aRun()] }), false],
     [undefined, 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 }), false],
   ])('is %s: %s', (reason, _name, task, hasHandler) => {
-    const served = { hasHandler, isServedByWorkers: false, liveWorkers: [{ workerId: 'w' }] }
+    const served = { ...FREE, hasHandler, isServedByWorkers: false, liveWorkers: [{ workerId: 'w' }] }
 
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
@@ -95,8 +95,32 @@ describe('the reason why a task waits', () => {
     [undefined, 'due, one worker having done its part', aTask(twice), [old, recent]],
     ['due', 'not due, with no worker of its type', aTask({ dueAt: NOW + 1 }), []],
   ])('of a type that workers serve is %s: %s', (reason, _name, task, liveWorkers) => {
-    const served = { hasHandler: true, isServedByWorkers: true, liveWorkers }
+    const served = { ...FREE, hasHandler: true, isServedByWorkers: true, liveWorkers }
+
+    expect(statusReasonOf(task, NOW, served)).toBe(reason)
+  })
+
+  const turn = (at: number) => ({ wait: { kind: 'turn' as const, limit: 'resize', at, terms: '1/1000' } })
+  const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
+  test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
+    ['paused', 'due, its type paused', aTask(), { isPaused: true }],
+    [
+      'paused',
+      'due, its type paused, with nobody who serves it',
+      aTask(),
+      { isPaused: true, hasHandler: false },
+    ],
+    ['due', 'not due, its type paused', aTask({ dueAt: NOW + 1 }), { isPaused: true }],
+    [undefined, 'running, its type paused', aTask({ live: [aRun()] }), { isPaused: true }],
+    ['rate-limit', 'due, its turn to come', aTask(turn(NOW + 1)), {}],
+    [undefined, 'due, its turn having come', aTask(turn(NOW)), {}],
+    ['rate-limit', 'due, and no start is left', aTask(), { isRateUsedUp: true }],
+    ['concurrency-limit', 'due, and waits for a permit', aTask(permit), {}],
+  ])('of a controlled type is %s: %s', (reason, _name, task, parts) => {
+    const served = { ...FREE, hasHandler: true, isServedByWorkers: false, liveWorkers: [], ...parts }
 
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
 })
+
+const FREE = { isPaused: false, isRateUsedUp: false }

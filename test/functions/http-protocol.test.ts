@@ -79,7 +79,7 @@ describe('a path', () => {
     ['GET', '/v1/tasks/'],
     ['GET', '/v2/tasks'],
     ['GET', '/v1/canvas'],
-    ['POST', '/v1/types/jobs/pause'],
+    ['POST', '/v1/types/jobs/stop'],
     ['PUT', '/v1/schedules/a'],
     ['GET', '/v1/events'],
     ['GET', '/v1/tasks/nothing'],

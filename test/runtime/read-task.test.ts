@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { claim } from '../../shared/core/claim.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
 import type { Task } from '../../shared/core/task.ts'
+import { cachedAllowance } from '../../shared/runtime/control/allows-start.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/live-workers.ts'
 import { readTask } from '../../shared/runtime/read-task.ts'
 import { transact } from '../../shared/runtime/transact.ts'
@@ -15,7 +16,15 @@ beforeEach(() => {
 })
 
 const read = (id = 'resize:k1') =>
-  readTask(system, { typeOf: cachedTypes(system), liveWorkers: cachedLiveWorkers(system) }, id)
+  readTask(
+    system,
+    {
+      typeOf: cachedTypes(system),
+      liveWorkers: cachedLiveWorkers(system),
+      allowsStart: cachedAllowance(system),
+    },
+    id,
+  )
 
 /** One run of the task, a second long. */
 async function ranOnce(task: Task, workerId: string, outcome: Outcome): Promise<Task> {
@@ -89,6 +98,7 @@ describe('reading a task', () => {
     const configuration = { kind: 'handler' as const, defaults: {} }
     const type = { type: 'resize', configuration, paused: false, version: 1, createdAt: 0, updatedAt: 0 }
     await system.types.put({ ...type, handlerSince: 1 }, 0)
+    await system.clock.advance(1_000)
     expect((await read())?.statusReason).toBeUndefined()
   })
 })

@@ -14,13 +14,16 @@ const SETTLED_MS = 31
 async function simulatedStores(): Promise<Stores> {
   const driver = await createDrivenWorld({ startsAt: NOW })
   const { driven, clock } = driver
-  const { tasks, types, canvases, records, targets, workers } = driver.services.systemFor(driver.process())
+  const { tasks, types, canvases, records, limits, targets, workers } = driver.services.systemFor(
+    driver.process(),
+  )
   return {
     clock,
     tasks: afterLag(driver, driven(tasks)),
     types: driven(types),
     canvases: driven(canvases),
     records: driven(records),
+    limits: driven(limits),
     targets: driven(targets),
     workers: driven(workers),
   }

@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createCanvasStore } from '../../shared/dynamo/canvas-store.ts'
+import { createLimitStore } from '../../shared/dynamo/limit-store.ts'
 import { createRecordStore } from '../../shared/dynamo/record-store.ts'
 import { createTargets } from '../../shared/dynamo/targets.ts'
 import { createTaskStore } from '../../shared/dynamo/task-store.ts'
@@ -10,6 +11,7 @@ import { createSeededChance } from '../../shared/memory/chance.ts'
 import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
 import type {
   CanvasStore,
+  LimitStore,
   RecordStore,
   Targets,
   TaskStore,
@@ -23,6 +25,7 @@ export type Stores = {
   readonly types: TypeStore
   readonly canvases: CanvasStore
   readonly records: RecordStore
+  readonly limits: LimitStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock
@@ -47,6 +50,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     tasks: createTaskStore(documents, { table, token, clock, chance }),
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
+    limits: createLimitStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

@@ -5,6 +5,7 @@ import type { TaskType } from '../../shared/core/task-type.ts'
 import { createMemoryCanvasStore } from '../../shared/memory/canvas-store.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
 import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
+import { createMemoryLimitStore } from '../../shared/memory/limit-store.ts'
 import {
   createMemoryFarTimers,
   createMemoryMessages,
@@ -39,6 +40,7 @@ export function aMemorySystem(): MemorySystem {
     tasks: createMemoryTaskStore(),
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
+    limits: createMemoryLimitStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

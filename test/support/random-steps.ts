@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { CanvasState } from '../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../shared/core/change.ts'
 import { claim } from '../../shared/core/claim.ts'
+import { block, throttle, unblock } from '../../shared/core/control/wait.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
 import { type ResumeAction, resume } from '../../shared/core/flow/resume.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
@@ -33,6 +34,8 @@ export type Step =
   | { readonly do: 'patch'; readonly changes: Omit<Patch, 'dueAt'> & { readonly dueInMs?: number } }
   | { readonly do: 'resume'; readonly action: ResumeAction }
   | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' }
+  | { readonly do: 'throttle'; readonly inMs: number }
+  | { readonly do: 'block' | 'unblock' }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'waitForWake' }
 
@@ -83,6 +86,12 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
         patch(task, { ...changes, ...(dueInMs !== undefined && { dueAt: now + dueInMs }) }, now),
       )
     }
+    case 'throttle':
+      return changeIn(throttle(task, { limit: 'resize', at: now + step.inMs, terms: '1/1000' }, now))
+    case 'block':
+      return changeIn(block(task, 'resize=a', now))
+    case 'unblock':
+      return changeIn(unblock(task, now))
     case 'lose':
       return changeIn(lose(task, now))
     case 'look':
@@ -219,6 +228,11 @@ const wait = fc.record({
   ms: fc.constantFrom(1, SECOND, 16 * SECOND, MINUTE, HOUR, 16 * DAY),
 })
 
+const limited = fc.oneof(
+  fc.record({ do: fc.constant('throttle' as const), inMs: fc.constantFrom(SECOND, HOUR) }),
+  fc.record({ do: fc.constantFrom('block' as const, 'block' as const, 'unblock' as const) }),
+)
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('publish' as const), body: publication }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('update' as const), body: publication }) },
@@ -255,6 +269,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('settle' as const) }) },
+  { weight: 1, arbitrary: limited },
   { weight: 4, arbitrary: wait },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('waitForWake' as const) }) },
 )

@@ -5,6 +5,7 @@ import { type Json, jsonBytes } from '../../../shared/core/json.ts'
 import { MAX_STEPS_BYTES } from '../../../shared/core/limits.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/options.ts'
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
+import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
 import { putType } from '../../../shared/runtime/types.ts'
@@ -13,8 +14,8 @@ import { presentType } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { countsAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
-import { namePageQuery, typeBody } from '../schemas/requests.ts'
+import { countsAnswer, pausedAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
+import { namePageQuery, pauseBody, typeBody } from '../schemas/requests.ts'
 import { typeName } from '../schemas/scalars.ts'
 
 const PATH = '/v1/types/{type}'
@@ -52,6 +53,28 @@ export const typeRoutes = [
     handle: handlePut,
   }),
   route({
+    method: 'post',
+    path: `${PATH}/pause`,
+    operation: 'pauseType',
+    summary: 'Nothing of the type begins any more; answered once that is so. May be repeated',
+    body: pauseBody,
+    isBodyOptional: true,
+    answers: { 200: { description: 'It is paused', schema: pausedAnswer } },
+    problems: [404],
+    handle: call => handlePause(call, pauseType),
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/resume`,
+    operation: 'resumeType',
+    summary: 'Ends a pause: what has waited is run, in order. May be repeated',
+    body: pauseBody,
+    isBodyOptional: true,
+    answers: { 200: { description: 'It is paused no more', schema: pausedAnswer } },
+    problems: [404],
+    handle: call => handlePause(call, resumeType),
+  }),
+  route({
     method: 'get',
     path: `${PATH}/counts`,
     operation: 'counts',
@@ -87,6 +110,12 @@ async function handleGet(call: OneCall<unknown>): Promise<Answer> {
 async function handleCounts(call: OneCall<unknown>): Promise<Answer> {
   const type = await findType(call)
   return type ? { status: 200, body: await countTasks(call.system, type) } : answerUnknown(call)
+}
+
+async function handlePause(call: OneCall<unknown>, change: typeof pauseType): Promise<Answer> {
+  const { type = '' } = call.params
+  const changed = typeName.safeParse(type).success ? await change(call.system, type) : undefined
+  return changed ? { status: 200, body: { type, paused: changed.paused } } : answerUnknown(call)
 }
 
 async function findType({ system, params: { type = '' } }: OneCall<unknown>) {

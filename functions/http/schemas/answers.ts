@@ -109,11 +109,22 @@ export const task = z
     key: z.string(),
     status: statusName,
     statusReason: optional(
-      z.enum(['due', 'retry', 'target-worker', 'no-handler', 'no-worker', 'callbacks-owed']),
+      z.enum([
+        'due',
+        'retry',
+        'paused',
+        'rate-limit',
+        'concurrency-limit',
+        'target-worker',
+        'no-handler',
+        'no-worker',
+        'callbacks-owed',
+      ]),
     ),
     dueAt: time,
     priority: z.int(),
     userId: optional(z.string()),
+    fairnessKey: optional(z.string()),
     tags: optional(z.record(z.string(), z.string())),
     input: optional(json),
     result: optional(json),
@@ -203,6 +214,12 @@ export const typeAnswer = z
     kind: z.enum(['handler', 'http', 'webhook', 'flow']),
     defaults,
     ordering: z.enum(['arrival', 'priority', 'aged']),
+    limits: optional(
+      z.object({
+        rate: optional(z.object({ limit: whole, perMs: whole, key: optional(z.string()) })),
+        concurrency: optional(z.object({ max: whole, key: optional(z.string()) })),
+      }),
+    ),
     shards: whole,
     webhook: optional(
       z.object({
@@ -220,6 +237,8 @@ export const typeAnswer = z
     updatedAt: time,
   })
   .meta({ id: 'Type' })
+
+export const pausedAnswer = z.object({ type: z.string(), paused: z.boolean() })
 
 export const typePage = z.object({ items: z.array(typeAnswer), nextCursor: optional(z.string()) })
 

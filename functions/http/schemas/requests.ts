@@ -7,11 +7,15 @@ import {
   MAX_CONCURRENCY,
   MAX_DELAY_MS,
   MAX_KEY_LENGTH,
+  MAX_PERMITS,
   MAX_PRIORITY,
+  MAX_RATE,
+  MAX_RATE_PERIOD_MS,
   MAX_RETRIES,
   MAX_SHARDS,
   MAX_STEPS,
   MAX_TYPE_LENGTH,
+  MIN_RATE_PERIOD_MS,
 } from '../../../shared/core/limits.ts'
 import { isTraceparent } from '../../../shared/runtime/traceparent.ts'
 import {
@@ -81,6 +85,7 @@ const publishFields = {
   traceparent: optional(z.string().refine(isTraceparent, 'must be a W3C traceparent')),
   stage: optional(stage),
   immutable: optional(z.boolean()),
+  fairnessKey: optional(name(MAX_KEY_LENGTH).meta({ description: 'Tenants take turns' })),
 }
 
 /** What is published at a task's end, which may have callbacks itself. Published once, it has no use for `ifExists`. */
@@ -103,6 +108,8 @@ export const publishBody = strict({
   onError: optional(callbacks),
   ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
   clean: optional(clean),
+  debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })),
+  throttle: optional(strict({ perMs: duration(1) })),
 }).meta({ id: 'Publish' })
 
 /** Members are checked one by one, so that a bad one harms no other. */
@@ -119,6 +126,8 @@ export const patchBody = strict({
 }).meta({ id: 'Patch' })
 
 export const cancelBody = strict({})
+
+export const pauseBody = strict({})
 
 export const retryBody = strict({
   action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue'])),
@@ -148,10 +157,24 @@ const step = strict({
   undo: optional(stepAction),
 })
 
+const limitKey = name(MAX_TYPE_LENGTH).meta({ description: 'An input field, userId or fairnessKey' })
+
 export const typeBody = strict({
   kind: z.enum(['handler', 'http', 'webhook', 'flow']),
   defaults: optional(strict({ priority: optional(priority), ...options })),
   ordering: optional(z.enum(['arrival', 'priority', 'aged'])),
+  limits: optional(
+    strict({
+      rate: optional(
+        strict({
+          limit: whole(1, MAX_RATE),
+          perMs: duration(MIN_RATE_PERIOD_MS, MAX_RATE_PERIOD_MS),
+          key: optional(limitKey),
+        }),
+      ),
+      concurrency: optional(strict({ max: whole(1, MAX_PERMITS), key: optional(limitKey) })),
+    }),
+  ),
   shards: optional(whole(1, MAX_SHARDS)),
   webhook: optional(webhook),
   steps: optional(

@@ -1,16 +1,23 @@
+import type { Decision } from '../../core/change.ts'
+import { reorder, unblock } from '../../core/control/wait.ts'
 import { viewPartition } from '../../core/place.ts'
 import type { Task, View } from '../../core/task.ts'
 import { shardNumbers, type TaskType } from '../../core/task-type.ts'
-import type { TypeJob } from '../../core/type-job.ts'
-import type { IndexEntry, JobLook } from '../../ports.ts'
+import type { JobLook, TypeJob } from '../../core/type-job.ts'
+import type { IndexEntry } from '../../ports.ts'
 import { sendMessages } from '../plan-tasks.ts'
+import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
 
 const PAGE = 100
+const MOST_AT_ONCE = 25
 
 /** Which tasks of its type a job is about. */
 const BUCKETS: Readonly<Record<TypeJob['kind'], ReadonlyArray<View['bucket']>>> = {
   resume: ['open', 'compensating'],
+  relimit: ['open', 'compensating'],
+  reorder: ['open'],
 }
 
 /**
@@ -59,7 +66,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
 
 /** What is not due yet has its messages to come. */
 function boundsOf({ kind }: TypeJob, bucket: View['bucket'], now: number): { readonly to?: number } {
-  return kind === 'resume' && bucket === 'open' ? { to: now } : {}
+  return kind !== 'reorder' && bucket === 'open' ? { to: now } : {}
 }
 
 async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): Promise<Task[]> {
@@ -71,7 +78,24 @@ async function workOnPage(system: System, job: TypeJob, tasks: readonly Task[]):
   switch (job.kind) {
     case 'resume':
       return sendAgain(system, tasks)
+    case 'relimit':
+      return changeEach(system, tasks, task => unblock(task, system.clock.now()))
+    case 'reorder':
+      return changeEach(system, tasks, task => reorder(task, job.ordering, system.clock.now()))
   }
+}
+
+/** What has changed meanwhile is decided anew, but not on another birth. */
+async function changeEach(
+  system: System,
+  tasks: readonly Task[],
+  decide: (task: Task) => Decision<string>,
+): Promise<void> {
+  await sideBySide(tasks, MOST_AT_ONCE, seen =>
+    transact(system, seen, current =>
+      current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
+    ),
+  )
 }
 
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {

@@ -15,7 +15,7 @@ import { handlerGone } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/api.ts'
-import { liveWorkersIn, typesIn } from '../world/caches.ts'
+import { allowanceIn, liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
@@ -134,7 +134,11 @@ async function resume(
 async function read(system: PlanningSystem, id: string): Promise<Answer> {
   const description = await readTask(
     system,
-    { typeOf: typesIn(system), liveWorkers: liveWorkersIn(system) },
+    {
+      typeOf: typesIn(system),
+      liveWorkers: liveWorkersIn(system),
+      allowsStart: allowanceIn(system),
+    },
     id,
   )
   return description ? { ok: true, task: description.task } : { ok: false, reason: 'unknown' }

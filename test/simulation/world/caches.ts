@@ -1,3 +1,4 @@
+import { cachedAllowance } from '../../../shared/runtime/control/allows-start.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/live-workers.ts'
 import type { Rounds } from '../../../shared/runtime/sweep.ts'
 import type { System } from '../../../shared/runtime/system.ts'
@@ -6,6 +7,7 @@ import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
 /** What a process of the API or a Lambda remembers from one invocation to the next, as its entry does. */
 export const typesIn = perSystem(cachedTypes)
 export const roundsIn = perSystem((): Rounds => new Map())
+export const allowanceIn = perSystem(cachedAllowance)
 export const liveWorkersIn = perSystem(cachedLiveWorkers)
 
 function perSystem<Cache>(make: (system: System) => Cache): (system: System) => Cache {

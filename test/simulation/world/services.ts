@@ -1,5 +1,8 @@
+import type { LimitLook } from '../../../shared/core/control/held-permits.ts'
+import type { JobLook } from '../../../shared/core/type-job.ts'
 import { workOf } from '../../../shared/core/work.ts'
 import { createMemoryCanvasStore } from '../../../shared/memory/canvas-store.ts'
+import { createMemoryLimitStore } from '../../../shared/memory/limit-store.ts'
 import { createMemoryRecordStore } from '../../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../../shared/memory/targets.ts'
 import { createMemoryTypeStore } from '../../../shared/memory/type-store.ts'
@@ -9,7 +12,6 @@ import type {
   Delivery,
   Dispatch,
   Inbox,
-  JobLook,
   Log,
   Look,
   Messages,
@@ -56,6 +58,7 @@ export function createServices(
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
+    limits: createMemoryLimitStore(),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
@@ -79,6 +82,7 @@ export function createServices(
       types: reachedBy(process, 'types', stores.types),
       canvases: reachedBy(process, 'canvases', stores.canvases),
       records: reachedBy(process, 'records', stores.records),
+      limits: reachedBy(process, 'limits', stores.limits),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
       messages: messagesFor(process, { wakes, queueOf: type => queues.get(type) }),
@@ -141,6 +145,10 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
     lookAtCanvases: looks =>
       sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
         wakes.send({ kind: 'canvas', look }, look.delaySeconds),
+      ),
+    lookAtLimits: looks =>
+      sendAll<LimitLook>(`send ${looks.length} looks at limits`, looks, look =>
+        wakes.send({ kind: 'limit', look }, look.delaySeconds),
       ),
     goOnWithJobs: looks =>
       sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>

@@ -1,0 +1,107 @@
+import type { RateLimit } from '../task-type.ts'
+
+/**
+ * The starts that a rate limit has granted, past and reserved ones. A limit of 50 a second means that no span of one
+ * second sees more than 50 starts, wherever it begins. Time is counted in hundredths of the limit's period, which keeps
+ * the log within one write unit whatever the limit is.
+ */
+export type StartLog = {
+  /** The limit under which these starts were granted. */
+  readonly limit: number
+  readonly perMs: number
+  /** Which hundredth since the epoch, and how many starts in it; ascending. Only those that still bind others. */
+  readonly starts: ReadonlyArray<readonly [part: number, count: number]>
+}
+
+/** A start that was granted: not before `at`, and under these terms. */
+export type Turn = {
+  readonly at: number
+  /** Names the limit as it was; under another one it is void. */
+  readonly terms: string
+}
+
+const PARTS = 100
+/** A start may come so much later than its turn, in parts of the period. A start later than that reserves anew. */
+const LATE_PARTS = 3
+/** A turn is somewhere in its part, and may be late: so far apart are two starts that must be a whole period apart. */
+const APART = PARTS + LATE_PARTS + 1
+
+export function termsOf({ limit, perMs }: RateLimit): string {
+  return `${limit}/${perMs}`
+}
+
+/**
+ * Reserves `count` starts, each as early as the limit allows and none before an earlier one, which takes no more than the
+ * last `limit` starts to know. `onlyNow`: as many of them as can begin at once.
+ */
+export function reserve(
+  log: StartLog | undefined,
+  rate: RateLimit,
+  now: number,
+  { count, onlyNow = false }: { readonly count: number; readonly onlyNow?: boolean },
+): { readonly log: StartLog; readonly turns: readonly Turn[] } {
+  const present = partOf(now, rate)
+  const starts = singles(log, rate, now)
+  const turns: Turn[] = []
+  for (let nth = 0; nth < count; nth++) {
+    const part = nextPart(starts, rate, present)
+    if (onlyNow && part > present) break
+    starts.push(part)
+    turns.push({ at: part === present ? now : startOf(part, rate), terms: termsOf(rate) })
+  }
+  // What has begun binds under another limit, too; of what is reserved the last ones are enough.
+  const binding = starts.filter(
+    (part, nth) => part + APART > present && (part <= present || nth >= starts.length - rate.limit),
+  )
+  return { log: { limit: rate.limit, perMs: rate.perMs, starts: counted(binding) }, turns }
+}
+
+/** When the next start could be; `now` when it can be at once. */
+export function nextStart(log: StartLog | undefined, rate: RateLimit, now: number): number {
+  const present = partOf(now, rate)
+  const part = nextPart(singles(log, rate, now), rate, present)
+  return part === present ? now : startOf(part, rate)
+}
+
+/** Whether a turn may be used now: its time has come, has not passed, and the limit is still the same. */
+export function isUsable({ at, terms }: Turn, rate: RateLimit, now: number): boolean {
+  const end = startOf(partOf(at, rate) + 1 + LATE_PARTS, rate)
+  return terms === termsOf(rate) && at <= now && now < end
+}
+
+function nextPart(starts: readonly number[], { limit }: RateLimit, present: number): number {
+  const last = starts.at(-1) ?? present
+  const binding = starts.length >= limit ? (starts[starts.length - limit] ?? present) + APART : present
+  return Math.max(present, last, binding)
+}
+
+/** One entry for each start that binds others. Of another limit those count that have begun: its reservations are void. */
+function singles(log: StartLog | undefined, rate: RateLimit, now: number): number[] {
+  if (!log) return []
+  const isSame = log.limit === rate.limit && log.perMs === rate.perMs
+  const parts = log.starts.flatMap(([part, count]) => Array<number>(count).fill(part))
+  if (isSame) return parts
+  return parts
+    .map(part => startOf(part, log))
+    .filter(start => start <= now)
+    .map(start => partOf(start, rate))
+}
+
+function counted(parts: readonly number[]): Array<readonly [number, number]> {
+  const counts = new Map<number, number>()
+  for (const part of parts) counts.set(part, (counts.get(part) ?? 0) + 1)
+  return [...counts]
+}
+
+type Period = Pick<RateLimit, 'perMs'>
+
+function partOf(time: number, { perMs }: Period): number {
+  return Math.floor((time * PARTS) / perMs)
+}
+
+function startOf(part: number, { perMs }: Period): number {
+  return Math.ceil((part * perMs) / PARTS)
+}
+
+/** A log of starts and its version, which grows with every write; 0: none is stored. */
+export type StoredStarts = { readonly log: StartLog | undefined; readonly version: number }

@@ -1,0 +1,61 @@
+import { type Decision, refuse, revise } from '../change.ts'
+import { liveRuns, type Ordering, type Task } from '../task.ts'
+import type { Turn } from './starts.ts'
+
+/**
+ * What a due task waits for that limits of its type keep from running. Any other change of the task ends the wait; what
+ * it waited for is then asked for anew.
+ *
+ * - `turn`    its start under a rate limit is reserved for this time
+ * - `permit`  a concurrency limit is used up; it stands in the limit's place until a permit is given back
+ */
+export type Wait =
+  | ({ readonly kind: 'turn'; readonly limit: string } & Turn)
+  | { readonly kind: 'permit'; readonly limit: string }
+
+/** `running`: somebody works on it, and would be shown as waiting. */
+export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
+
+/** The task waits for its turn: it is dispatched again when that comes. */
+export function throttle(
+  task: Task,
+  turn: Turn & { readonly limit: string },
+  now: number,
+): Decision<WaitRefusal> {
+  const { limit, at, terms } = turn
+  return waiting(task, { kind: 'turn', limit, at, terms }, 'throttle', now)
+}
+
+/** The task waits in the limit's place until somebody gives a permit back. */
+export function block(task: Task, limit: string, now: number): Decision<WaitRefusal> {
+  return waiting(task, { kind: 'permit', limit }, 'block', now)
+}
+
+function waiting(
+  task: Task,
+  wait: Wait,
+  operation: 'throttle' | 'block',
+  now: number,
+): Decision<WaitRefusal> {
+  if (task.state !== 'open' || task.canvas) return refuse('finished')
+  if (liveRuns(task).length > 0) return refuse('running')
+  if (task.dueAt > now) return refuse('not-due')
+  if (task.wait?.kind === 'permit' && wait.kind === 'permit' && task.wait.limit === wait.limit) {
+    return refuse('waits-already')
+  }
+  return revise(task, { ...task, operation, wait }, now)
+}
+
+/** The task waits no more, and is dispatched, or stands in its ready place, again. */
+export function unblock(task: Task, now: number): Decision<'finished' | 'waits-not'> {
+  if (task.state !== 'open') return refuse('finished')
+  return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
+}
+
+/** The task is run in another order than the one it was published with. */
+export function reorder(task: Task, ordering: Ordering, now: number): Decision<'finished' | 'same-order'> {
+  if (task.state !== 'open') return refuse('finished')
+  return task.ordering === ordering
+    ? refuse('same-order')
+    : revise(task, { ...task, ordering, operation: 'patch' }, now)
+}

@@ -1,0 +1,163 @@
+import type { GetCommandInput, PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
+import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
+import type { StartLog, StoredStarts } from '../core/control/starts.ts'
+import { SCHEMA_VERSION } from '../core/limits.ts'
+import { JOINED_BY_AND } from './expressions.ts'
+import { PERMITS_SORT_KEY, permitsPartition, STARTS_SORT_KEY, startsPartition } from './keys.ts'
+import { METERED } from './sending.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
+
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const SAME_VERSION = '#version = :version'
+const HOLDS = 'attribute_exists(#holder)'
+const HOLDS_NOT = 'attribute_not_exists(#holder)'
+const HAS_ROOM = '(attribute_not_exists(#count) OR #count < :max)'
+const USED_UP = '#count >= :max'
+const SAME_NOTE = '#waits = :waits'
+
+/** Permits outlive the longest run by far; heartbeats do not renew them. */
+const PERMITS_LIFE_MS = 60 * 86_400_000
+/** Attributes that name holders begin so. */
+const HOLDER_MARK = 'h~'
+
+function startsKey(limit: string) {
+  return { pk: startsPartition(limit), sk: STARTS_SORT_KEY }
+}
+
+function permitsKey(limit: string) {
+  return { pk: permitsPartition(limit), sk: PERMITS_SORT_KEY }
+}
+
+/** Strongly consistent. */
+export function getStarts(table: string, limit: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: startsKey(limit), ConsistentRead: true }
+}
+
+/** Guard: the stored version is still `version`; 0 means that none is stored. */
+export function putStarts(
+  table: string,
+  limit: string,
+  { limit: most, perMs, starts }: StartLog,
+  { version, expiresAt }: { readonly version: number; readonly expiresAt: number },
+): PutCommandInput {
+  const put = {
+    ...METERED,
+    TableName: table,
+    Item: {
+      ...startsKey(limit),
+      ...SCHEMA,
+      version: version + 1,
+      json: JSON.stringify([most, perMs, starts.flat()]),
+      ttl: ttlSeconds(expiresAt),
+    },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const
+  if (version === 0) {
+    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+  }
+  return {
+    ...put,
+    ConditionExpression: SAME_VERSION,
+    ExpressionAttributeNames: { '#version': 'version' },
+    ExpressionAttributeValues: { ':version': version },
+  }
+}
+
+export function startsFromItem(item: Item | undefined): StoredStarts {
+  if (!item) return { log: undefined, version: 0 }
+  assertKnownSchema(item)
+  const [limit, perMs, flat] = JSON.parse(item.json as string) as [number, number, number[]]
+  const starts = Array.from(
+    { length: flat.length / 2 },
+    (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
+  )
+  return { log: { limit, perMs, starts }, version: item.version as number }
+}
+
+/** Strongly consistent. */
+export function getPermits(table: string, limit: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: permitsKey(limit), ConsistentRead: true }
+}
+
+/** Guard: fewer than `max` are recorded, and this one is not. */
+export function acquirePermit(
+  table: string,
+  limit: string,
+  { holder, taskId, since }: Holder,
+  max: number,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: permitsKey(limit),
+    UpdateExpression: 'SET #holder = :held, #v = :v, #ttl = :ttl ADD #count :one',
+    ConditionExpression: [HOLDS_NOT, HAS_ROOM].join(JOINED_BY_AND),
+    ExpressionAttributeNames: {
+      '#holder': HOLDER_MARK + holder,
+      '#v': 'v',
+      '#ttl': 'ttl',
+      '#count': 'count',
+    },
+    ExpressionAttributeValues: {
+      ':held': { of: taskId, at: since },
+      ':v': SCHEMA_VERSION,
+      ':ttl': ttlSeconds(since + PERMITS_LIFE_MS),
+      ':one': 1,
+      ':max': max,
+    },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+/** Guard: the holder is recorded. */
+export function releasePermit(table: string, limit: string, holder: string): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: permitsKey(limit),
+    UpdateExpression: 'REMOVE #holder ADD #count :less',
+    ConditionExpression: HOLDS,
+    ExpressionAttributeNames: { '#holder': HOLDER_MARK + holder, '#count': 'count' },
+    ExpressionAttributeValues: { ':less': -1 },
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+/** Guard: no permit is left. */
+export function noteWaiting(table: string, limit: string, now: number, max: number): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: permitsKey(limit),
+    UpdateExpression: 'SET #waits = :now',
+    ConditionExpression: USED_UP,
+    ExpressionAttributeNames: { '#waits': 'waits', '#count': 'count' },
+    ExpressionAttributeValues: { ':now': now, ':max': max },
+  }
+}
+
+/** Guard: nobody has noted it again since. */
+export function clearWaiting(table: string, limit: string, since: number): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: permitsKey(limit),
+    UpdateExpression: 'REMOVE #waits',
+    ConditionExpression: SAME_NOTE,
+    ExpressionAttributeNames: { '#waits': 'waits' },
+    ExpressionAttributeValues: { ':waits': since },
+  }
+}
+
+export function permitsFromItem(item: Item | undefined): HeldPermits {
+  if (!item) return { holders: [] }
+  assertKnownSchema(item)
+  const holders = Object.entries(item).flatMap(([name, value]) => {
+    if (!name.startsWith(HOLDER_MARK)) return []
+    const { of: taskId, at: since } = value as { of: string; at: number }
+    return [{ holder: name.slice(HOLDER_MARK.length), taskId, since }]
+  })
+  const { waits } = item as { waits?: number }
+  return { holders, ...(waits !== undefined && { waitsSince: waits }) }
+}

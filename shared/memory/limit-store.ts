@@ -1,0 +1,50 @@
+import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
+import type { StartLog } from '../core/control/starts.ts'
+import type { LimitStore } from '../ports.ts'
+import { asStored } from './as-stored.ts'
+
+/** What limits have granted, in memory. */
+export function createMemoryLimitStore(): LimitStore {
+  const starts = new Map<string, { readonly log: StartLog; readonly version: number }>()
+  const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
+  const of = (limit: string) => {
+    const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }
+    permits.set(limit, held)
+    return held
+  }
+  const shown = (limit: string): HeldPermits => {
+    const { holders, waitsSince } = of(limit)
+    return { holders: [...holders.values()], ...(waitsSince !== undefined && { waitsSince }) }
+  }
+  return {
+    starts: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
+    putStarts: async (limit, log, version) => {
+      const stored = starts.get(limit)
+      if ((stored?.version ?? 0) !== version) return stored
+      starts.set(limit, { log: asStored(log), version: version + 1 })
+      return undefined
+    },
+    acquire: async (limit, holder, max) => {
+      const { holders } = of(limit)
+      if (holders.has(holder.holder)) return undefined
+      if (holders.size >= max) return shown(limit)
+      holders.set(holder.holder, holder)
+      return undefined
+    },
+    release: async (limit, holder) => {
+      of(limit).holders.delete(holder)
+      return shown(limit)
+    },
+    permits: async limit => shown(limit),
+    noteWaiting: async (limit, now, max) => {
+      const held = of(limit)
+      if (held.holders.size < max) return false
+      held.waitsSince = now
+      return true
+    },
+    clearWaiting: async (limit, since) => {
+      const held = of(limit)
+      if (held.waitsSince === since) delete held.waitsSince
+    },
+  }
+}

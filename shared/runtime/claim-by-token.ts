@@ -1,0 +1,77 @@
+import type { Claimer } from '../core/claim.ts'
+import type { Task } from '../core/task.ts'
+import { orderingOf, type TaskType } from '../core/task-type.ts'
+import { workOf } from '../core/work.ts'
+import { claimReady } from './claim-ready.ts'
+import type { Claimed } from './claim-task.ts'
+import { byTokens } from './control/starting.ts'
+import type { System } from './system.ts'
+
+/**
+ * Tokens: where a type's tasks are run in order, a dispatch says no more than that one of them may be claimed. Whoever
+ * receives it takes the best that waits, the one that the dispatch names among them. There is a token for each task in a
+ * ready place, so one that finds the task it names taken still stands for another.
+ */
+
+/** A token that found nothing is passed on so often, since an index may show late what is there. */
+export const MAX_TOKEN_PASSES = 2
+export const TOKEN_PASS_DELAY_S = 1
+
+/** Whether a dispatch of this task is a token, as its type is now. */
+export function isToken(named: Task, type: TaskType | undefined): boolean {
+  if (named.options.workerIds.length > 0) return false
+  return named.fairnessKey !== undefined || (type !== undefined && orderingOf(type) !== 'arrival')
+}
+
+/** Claims for tokens of one type the best tasks that wait, at most one for each. */
+export function claimByTokens(
+  system: System,
+  type: TaskType,
+  claimer: Claimer,
+  named: readonly Task[],
+): Promise<Claimed[]> {
+  const distinct = [...new Map(named.map(task => [task.id, task])).values()]
+  return claimReady(system, [type], claimer, named.length, distinct, byTokens(distinct))
+}
+
+/** Claims for one token at a time; those who ask while others are claimed for are claimed for together. */
+export type TokenDesk = (type: TaskType, named: Task) => Promise<Claimed | undefined>
+
+type Asking = {
+  readonly named: Task
+  resolve(claimed: Claimed | undefined): void
+  reject(error: unknown): void
+}
+
+export function createTokenDesk(system: System, claimer: Claimer): TokenDesk {
+  const lines = new Map<string, Asking[]>()
+  const serve = async (name: string, type: TaskType) => {
+    for (let waiting = lines.get(name); waiting?.length; waiting = lines.get(name)) {
+      lines.set(name, [])
+      await answer(system, type, claimer, waiting)
+    }
+    lines.delete(name)
+  }
+  return (type, named) =>
+    new Promise((resolve, reject) => {
+      const name = workOf(named).type
+      const waiting = lines.get(name)
+      lines.set(name, [...(waiting ?? []), { named, resolve, reject }])
+      if (!waiting) void serve(name, type)
+    })
+}
+
+async function answer(
+  system: System,
+  type: TaskType,
+  claimer: Claimer,
+  asking: readonly Asking[],
+): Promise<void> {
+  try {
+    const named = asking.map(one => one.named)
+    const claimed = await claimByTokens(system, type, claimer, named)
+    for (const [nth, { resolve }] of asking.entries()) resolve(claimed[nth])
+  } catch (error) {
+    for (const { reject } of asking) reject(error)
+  }
+}

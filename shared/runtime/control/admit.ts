@@ -1,0 +1,72 @@
+import { block } from '../../core/control/wait.ts'
+import type { Permit, Task } from '../../core/task.ts'
+import { isSamePiece } from '../../core/work.ts'
+import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
+import { type Terms, termsOf } from './limits-of.ts'
+import { acquirePermits, giveBack } from './permits.ts'
+import type { Starting } from './starting.ts'
+
+/** Whether a run of a task may begin, as far as its types are concerned. */
+export type Admission =
+  | {
+      readonly ok: true
+      readonly permits: readonly Permit[]
+      /** Until then no pause can have been acknowledged that this does not heed. */
+      readonly unpausedUntil: number
+    }
+  | { readonly ok: false; readonly reason: 'rate-limit' | 'concurrency-limit' }
+
+/**
+ * Asks the limits of the task's types whether a run may begin: each concurrency limit has a permit, each rate limit allows
+ * a start. What may not begin is noted with the task, where that brings it back in time: it stands in the limit's
+ * place until a permit is given back, or waits for its turn.
+ */
+export async function admit(
+  system: System,
+  task: Task,
+  terms: Terms,
+  starting: Starting,
+): Promise<Admission> {
+  const acquired = await acquirePermits(system, task, terms.concurrencies)
+  if (!acquired.ok) {
+    await waitForPermit(system, task, acquired.usedUp.name)
+    return { ok: false, reason: 'concurrency-limit' }
+  }
+  if (!(await mayStart(system, task, terms, starting).catch(giveBackAnd(system, acquired.permits)))) {
+    await giveBack(system, acquired.permits)
+    return { ok: false, reason: 'rate-limit' }
+  }
+  return { ok: true, permits: acquired.permits, unpausedUntil: terms.unpausedUntil }
+}
+
+async function mayStart(system: System, task: Task, { rates }: Terms, starting: Starting): Promise<boolean> {
+  for (const limited of rates) if (!(await starting(system, task, limited))) return false
+  return true
+}
+
+function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {
+  return async error => {
+    await giveBack(system, permits)
+    throw error
+  }
+}
+
+/** What has changed meanwhile is left as it is. */
+async function waitForPermit(system: System, seen: Task, limit: string): Promise<void> {
+  await transact(system, seen, current =>
+    current && isSamePiece(seen, current)
+      ? block(current, limit, system.clock.now())
+      : { ok: false as const, reason: 'finished' as const },
+  )
+}
+
+/** Whether a type of the task is paused by now, asked when its claim took longer than a pause may go unheeded. */
+export async function isPausedByNow(
+  system: System,
+  task: Task,
+  { unpausedUntil }: Extract<Admission, { ok: true }>,
+): Promise<boolean> {
+  if (system.clock.now() <= unpausedUntil) return false
+  return (await termsOf(system, task)).isPaused
+}

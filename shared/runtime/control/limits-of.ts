@@ -1,0 +1,61 @@
+import { fieldValue, limitName, limitValue } from '../../core/control/limit-names.ts'
+import type { Task } from '../../core/task.ts'
+import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/task-type.ts'
+import { workOf } from '../../core/work.ts'
+import { bodyValue } from '../body-value.ts'
+import type { System } from '../system.ts'
+import { knownType, TYPE_LIFETIME_MS } from '../type-cache.ts'
+
+/**
+ * A pause is acknowledged so long after it was written: whoever claims has read the type within `TYPE_LIFETIME_MS`, and
+ * asks again when the claim was not written by `MAX_CLAIM_MS` after that.
+ */
+export const PAUSE_ACK_MS = 1_500
+const MAX_CLAIM_MS = 400
+
+/** What of the types of a task says whether it may run now. */
+export type Terms = {
+  readonly isPaused: boolean
+  readonly rates: readonly Limited<RateLimit>[]
+  readonly concurrencies: readonly Limited<ConcurrencyLimit>[]
+  /** Until then no pause can have been acknowledged that this does not heed. */
+  readonly unpausedUntil: number
+}
+
+/** A limit by the name under which it counts this very task. */
+export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
+
+/** The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last second. */
+export async function termsOf(system: System, task: Task): Promise<Terms> {
+  const names = new Set([task.type, workOf(task).type])
+  const known = await Promise.all([...names].map(name => knownType(system, name)))
+  const types = known.flatMap(({ type }) => type ?? [])
+  return {
+    isPaused: types.some(({ paused }) => paused),
+    rates: await limitedBy(system, task, types, ({ rate }) => rate),
+    concurrencies: await limitedBy(system, task, types, ({ concurrency }) => concurrency),
+    unpausedUntil: Math.min(...known.map(({ readAt }) => readAt)) + TYPE_LIFETIME_MS + MAX_CLAIM_MS,
+  }
+}
+
+async function limitedBy<Limit extends { readonly key?: string }>(
+  system: System,
+  task: Task,
+  types: readonly TaskType[],
+  pick: (limits: TypeLimits) => Limit | undefined,
+): Promise<Limited<Limit>[]> {
+  const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
+    const limit = pick(limits)
+    if (!limit) return []
+    const value = limit.key === undefined ? undefined : await valueIn(system, task, limit.key)
+    return [{ name: limitName(type, value), limit }]
+  })
+  return (await Promise.all(limited)).flat()
+}
+
+/** Read from the input itself only where the limit has been set since the task was published. */
+async function valueIn(system: System, task: Task, key: string): Promise<string | undefined> {
+  const found = limitValue(task, key)
+  if (found.known || !task.input) return found.known ? found.value : undefined
+  return fieldValue(await bodyValue(system, task.id, task.input), key)
+}

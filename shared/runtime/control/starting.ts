@@ -1,0 +1,66 @@
+import { isUsable } from '../../core/control/starts.ts'
+import { throttle, unblock } from '../../core/control/wait.ts'
+import type { Task } from '../../core/task.ts'
+import type { RateLimit } from '../../core/task-type.ts'
+import { isSamePiece } from '../../core/work.ts'
+import { sleepUntil } from '../sleep-until.ts'
+import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
+import type { Limited } from './limits-of.ts'
+import { reserveStart } from './reserve-starts.ts'
+
+/** How a start under a rate limit is got for a task; false when it cannot begin now. */
+export type Starting = (system: System, task: Task, limited: Limited<RateLimit>) => Promise<boolean>
+
+/** A turn that comes within this time is waited for; what comes later goes back to its queue until then. */
+const MAX_WAIT_MS = 1_000
+
+/** For those who were sent one task: it begins now, or waits for a turn of its own. */
+export const inTurn: Starting = async (system, task, limited) => {
+  if (hasTurn(task, limited, system.clock.now())) return true
+  const turn = await reserveStart(system, limited, false)
+  if (!turn) return false
+  if (turn.at - system.clock.now() < MAX_WAIT_MS) {
+    await sleepUntil(system.clock, turn.at)
+    return true
+  }
+  await transact(system, task, current =>
+    current && isSamePiece(task, current)
+      ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())
+      : { ok: false as const, reason: 'finished' as const },
+  )
+  return false
+}
+
+/** For those who take what may begin now, and ask again. */
+export const atOnce: Starting = async (system, _task, limited) =>
+  (await reserveStart(system, limited, true)) !== undefined
+
+/**
+ * For those who were sent tokens, each naming a task, and take the best task instead: a turn that a named task has
+ * waited for is spent on the better one, and the named task waits anew. Named tasks themselves wait for turns.
+ */
+export function byTokens(named: readonly Task[]): Starting {
+  const left = [...named]
+  return async (system, task, limited) => {
+    const now = system.clock.now()
+    if (hasTurn(task, limited, now)) return true
+    for (const other of left.filter(one => one.id !== task.id && hasTurn(one, limited, now))) {
+      left.splice(left.indexOf(other), 1)
+      if (await spend(system, other)) return true
+    }
+    const isNamed = named.some(({ id }) => id === task.id)
+    if (!isNamed || task.wait?.kind === 'turn') return atOnce(system, task, limited)
+    return inTurn(system, task, limited)
+  }
+}
+
+function hasTurn({ wait }: Task, { name, limit }: Limited<RateLimit>, now: number): boolean {
+  return wait?.kind === 'turn' && wait.limit === name && isUsable(wait, limit, now)
+}
+
+/** The turn is used once: whoever ends the wait of the task it was reserved for has it. */
+async function spend(system: System, task: Task): Promise<boolean> {
+  const ended = unblock(task, system.clock.now())
+  return ended.ok && (await system.tasks.apply(ended.change)).applied
+}

@@ -1,0 +1,114 @@
+import type { Claimer } from '../core/claim.ts'
+import { finish } from '../core/finish.ts'
+import { startsAt } from '../core/wake.ts'
+import { workOf } from '../core/work.ts'
+import { claimByTokens, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S } from './claim-by-token.ts'
+import type { Claimed } from './claim-task.ts'
+import {
+  caught,
+  type DispatchTools,
+  isSuspect,
+  type Received,
+  sendBack,
+  toolsFor,
+} from './received-dispatch.ts'
+import { runClaimed } from './run-task.ts'
+import { sleepUntil } from './sleep-until.ts'
+import type { System } from './system.ts'
+import { transact } from './transact.ts'
+
+/** Serves tokens of one type together; answers the ids of the messages that must come again. */
+export async function serveTokens(
+  system: System,
+  tokens: readonly Received[],
+  claimer: Claimer,
+  tools: DispatchTools,
+): Promise<string[]> {
+  const [first] = tokens
+  if (!first) return []
+  let claimed: readonly Claimed[] = []
+  const unclaimed = await caughtAll(system, tokens, async () => {
+    claimed = await claim(system, tokens, claimer, tools)
+  })
+  if (unclaimed) return unclaimed
+  const { run, given } = await runnable(system, claimed)
+  const passed = passable(tokens, run, given.length)
+  const results = await Promise.all([
+    ...run.map(one => ran(system, one, tools)),
+    ...passed.map(one => caught(system, one, () => pass(system, one, given.length > 0))),
+  ])
+  return results.flat()
+}
+
+async function claim(
+  system: System,
+  tokens: readonly Received[],
+  claimer: Claimer,
+  { typeOf }: DispatchTools,
+): Promise<Claimed[]> {
+  const named = tokens.map(({ seen }) => seen)
+  const type = named[0] && (await typeOf(workOf(named[0]).type))
+  await sleepUntil(system.clock, Math.max(...named.map(startsAt)))
+  return !type || type.paused ? [] : claimByTokens(system, type, claimer, named)
+}
+
+/** Undefined when it was done; else the ids of the messages that must come again. */
+async function caughtAll(
+  system: System,
+  tokens: readonly Received[],
+  serve: () => Promise<void>,
+): Promise<string[] | undefined> {
+  let failure: unknown
+  try {
+    await serve()
+    return undefined
+  } catch (error) {
+    failure = error
+  }
+  const ids = await Promise.all(tokens.map(one => caught(system, one, () => Promise.reject(failure))))
+  return ids.flat()
+}
+
+/** A task whose last run took its process down runs alone; what was claimed with it is given back unharmed. */
+async function runnable(
+  system: System,
+  claimed: readonly Claimed[],
+): Promise<{ readonly run: readonly Claimed[]; readonly given: readonly Claimed[] }> {
+  const suspect = claimed.find(({ task }) => isSuspect(task))
+  if (!suspect) return { run: claimed, given: [] }
+  const given = claimed.filter(one => one !== suspect)
+  await Promise.all(given.map(one => release(system, one)))
+  return { run: [suspect], given }
+}
+
+async function release(system: System, { task, run }: Claimed): Promise<void> {
+  const word = { born: task.born, fence: run.fence, outcome: 'release' as const }
+  await transact(system, task, current =>
+    finish(current, word, system.clock.now(), system.chance.fraction()),
+  ).catch(error => {
+    system.log.warn('a run was left to its lease', { taskId: task.id, error })
+  })
+}
+
+/** Tokens that stand for nothing that was claimed. What was given back has brought tokens of its own. */
+function passable(tokens: readonly Received[], run: readonly Claimed[], given: number): readonly Received[] {
+  const ids = new Set(run.map(({ task }) => task.id))
+  const left = tokens.length - run.length - given
+  return tokens
+    .filter(({ seen, passedOn = 0 }) => !ids.has(seen.id) && passedOn < MAX_TOKEN_PASSES)
+    .slice(0, Math.max(0, left))
+}
+
+async function pass(system: System, { seen, passedOn = 0 }: Received, isAtOnce: boolean): Promise<void> {
+  await sendBack(system, seen, isAtOnce ? 0 : TOKEN_PASS_DELAY_S, passedOn + 1)
+}
+
+/** A claimed run is guarded by its lease: its message is not needed any more. */
+async function ran(system: System, claimed: Claimed, tools: DispatchTools): Promise<string[]> {
+  try {
+    await runClaimed(system, claimed, await toolsFor(claimed.task, tools))
+  } catch (error) {
+    system.log.error('a run was left to its lease', { error, taskId: claimed.task.id })
+  }
+  return []
+}

@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest'
+import { HOUR, NOW } from '../support/a-task.ts'
+import type { MakeStores } from './task-store.ts'
+
+const holder = (name: string, since = NOW) => ({ holder: name, taskId: `resize:${name}`, since })
+const log = (...parts: number[]) => ({
+  limit: 50,
+  perMs: 1_000,
+  starts: parts.map(part => [part, 2] as const),
+})
+
+export function limitsContract(makeStores: MakeStores): void {
+  it('keeps a log of starts by its versions: whoever was not the last to read writes nothing', async () => {
+    const { limits } = await makeStores()
+
+    const none = await limits.starts('resize=a')
+    const first = await limits.putStarts('resize=a', log(1, 2), 0, NOW + HOUR)
+    const late = await limits.putStarts('resize=a', log(9), 0, NOW + HOUR)
+    const second = await limits.putStarts('resize=a', log(1, 2, 3), 1, NOW + HOUR)
+
+    expect(none).toEqual({ log: undefined, version: 0 })
+    expect([first, second]).toEqual([undefined, undefined])
+    expect(late).toEqual({ log: log(1, 2), version: 1 })
+    expect(await limits.starts('resize=a')).toEqual({ log: log(1, 2, 3), version: 2 })
+    expect(await limits.starts('resize=b')).toEqual({ log: undefined, version: 0 })
+  })
+
+  it('gives as many permits as there are, each again to who has it, and one that was given back to another', async () => {
+    const { limits } = await makeStores()
+
+    const given = [
+      await limits.acquire('resize', holder('a'), 2),
+      await limits.acquire('resize', holder('b'), 2),
+      await limits.acquire('resize', holder('a'), 2),
+    ]
+    const refused = await limits.acquire('resize', holder('c'), 2)
+    const left = await limits.release('resize', 'a')
+    const again = await limits.release('resize', 'a')
+    const next = await limits.acquire('resize', holder('c'), 2)
+
+    expect(given).toEqual([undefined, undefined, undefined])
+    expect(refused?.holders.map(one => one.holder).sort()).toEqual(['a', 'b'])
+    expect([left, again]).toEqual([{ holders: [holder('b')] }, { holders: [holder('b')] }])
+    expect(next).toBeUndefined()
+    expect(
+      (await limits.permits('resize')).holders.toSorted((a, b) => (a.holder < b.holder ? -1 : 1)),
+    ).toEqual([holder('b'), holder('c')])
+    expect(await limits.permits('other')).toEqual({ holders: [] })
+  })
+
+  it('never gives more to many who ask at once', async () => {
+    const { limits } = await makeStores()
+    const names = Array.from({ length: 12 }, (_, nth) => `w${nth}`)
+
+    const given = await Promise.all(names.map(name => limits.acquire('resize', holder(name), 5)))
+
+    expect(given.filter(one => one === undefined)).toHaveLength(5)
+    expect((await limits.permits('resize')).holders).toHaveLength(5)
+  })
+
+  it('has a smaller limit hold for those who come, and nobody lose a permit', async () => {
+    const { limits } = await makeStores()
+    for (const name of ['a', 'b', 'c']) await limits.acquire('resize', holder(name), 3)
+
+    const refused = await limits.acquire('resize', holder('d'), 1)
+
+    expect(refused?.holders).toHaveLength(3)
+  })
+
+  it('notes that somebody waits only while no permit is left, until that is cleared', async () => {
+    const { limits } = await makeStores()
+
+    const early = await limits.noteWaiting('resize', NOW, 1)
+    await limits.acquire('resize', holder('a'), 1)
+    const noted = await limits.noteWaiting('resize', NOW, 1)
+    const seen = await limits.acquire('resize', holder('b'), 1)
+    await limits.noteWaiting('resize', NOW + 1, 1)
+    await limits.clearWaiting('resize', NOW)
+    const kept = await limits.release('resize', 'a')
+    await limits.clearWaiting('resize', NOW + 1)
+
+    expect([early, noted]).toEqual([false, true])
+    expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW })
+    expect(kept).toEqual({ holders: [], waitsSince: NOW + 1 })
+    expect(await limits.permits('resize')).toEqual({ holders: [] })
+  })
+}

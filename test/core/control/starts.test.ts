@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isUsable, nextStart, reserve, type StartLog } from '../../../shared/core/control/starts.ts'
+import { NOW } from '../../support/a-task.ts'
+
+const FIFTY = { limit: 50, perMs: 1_000 }
+
+/** Turns for `count`, as times from now. */
+function turnsFor(rate: typeof FIFTY, count: number, log?: StartLog): number[] {
+  return reserve(log, rate, NOW, { count }).turns.map(({ at }) => at - NOW)
+}
+
+/** The most starts in any span of the period. */
+function mostIn(starts: readonly number[], perMs: number): number {
+  const sorted = starts.toSorted((a, b) => a - b)
+  return Math.max(0, ...sorted.map(start => sorted.filter(at => at >= start && at < start + perMs).length))
+}
+
+describe('starts under a rate limit', () => {
+  it('are granted at once up to the limit, and then a period later, at most four hundredths more', () => {
+    const turns = turnsFor(FIFTY, 151)
+
+    expect(turns.slice(0, 50)).toEqual(Array(50).fill(0))
+    for (const [nth, period] of [
+      [50, 1],
+      [100, 2],
+      [150, 3],
+    ] as const) {
+      expect(turns[nth]).toBeGreaterThan(period * 1_000)
+      expect(turns[nth]).toBeLessThanOrEqual(period * 1_050)
+    }
+  })
+
+  it('are granted after those that others have reserved, but never before those that bind', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+
+    expect(nextStart(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
+    expect(reserve(log, FIFTY, NOW, { count: 5, onlyNow: true }).turns).toEqual([])
+    expect(nextStart(undefined, FIFTY, NOW)).toBe(NOW)
+  })
+
+  it('that are wanted at once are as many as are left', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 48 })
+
+    const { turns } = reserve(log, FIFTY, NOW, { count: 5, onlyNow: true })
+
+    expect(turns.map(({ at }) => at)).toEqual([NOW, NOW])
+  })
+
+  it('may be late by three hundredths of the period, not more, and never early or under other terms', () => {
+    const [turn] = reserve(undefined, FIFTY, NOW, { count: 1 }).turns
+    if (!turn) throw new Error('no turn')
+
+    expect(isUsable(turn, FIFTY, NOW - 1)).toBe(false)
+    expect(isUsable(turn, FIFTY, NOW)).toBe(true)
+    expect(isUsable(turn, FIFTY, NOW + 30)).toBe(true)
+    expect(isUsable(turn, FIFTY, NOW + 40)).toBe(false)
+    expect(isUsable(turn, { ...FIFTY, limit: 51 }, NOW)).toBe(false)
+  })
+
+  it('that were reserved under another limit are void, those that began count', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 500 })
+
+    const faster = reserve(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })
+
+    expect(faster.turns.slice(0, 150).map(({ at }) => at)).toEqual(Array(150).fill(NOW))
+    expect(faster.turns[150]?.at).toBeGreaterThan(NOW + 1_000)
+  })
+
+  it('keep their log within a write unit, whatever the limit', () => {
+    const rate = { limit: 100_000, perMs: 60_000 }
+    let log: StartLog | undefined
+    for (let nth = 0; nth < 400; nth++) log = reserve(log, rate, NOW + nth * 150, { count: 100 }).log
+
+    expect(JSON.stringify(log?.starts.flat()).length).toBeLessThan(2_500)
+    expect(log?.starts.length).toBeLessThanOrEqual(105)
+  })
+
+  it('never exceed the limit in any span of the period, as late as they may be, and lose little', () => {
+    const asking = fc.array(
+      fc.record({ afterMs: fc.integer({ min: 0, max: 700 }), count: fc.integer({ min: 1, max: 9 }) }),
+      { minLength: 5, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.constantFrom(100, 250, 1_000, 3_700),
+        asking,
+        fc.boolean(),
+        (limit, perMs, requests, onlyNow) => {
+          const rate = { limit, perMs }
+          let log: StartLog | undefined
+          let now = NOW
+          const starts: number[] = []
+          for (const [nth, { afterMs, count }] of requests.entries()) {
+            now += afterMs
+            const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
+            log = reserved.log
+            for (const [which, turn] of reserved.turns.entries()) {
+              // As late as it may be, or on time.
+              let start = turn.at
+              while (which % 2 === 0 && isUsable(turn, rate, start + 1)) start += 1
+              starts.push(start)
+            }
+          }
+          expect(mostIn(starts, perMs)).toBeLessThanOrEqual(limit)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+})
