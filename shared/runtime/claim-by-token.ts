@@ -2,7 +2,7 @@ import type { Claimer } from '../core/claim.ts'
 import type { Task } from '../core/task.ts'
 import { orderingOf, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
-import { claimReady } from './claim-ready.ts'
+import { type ClaimedOrHeld, claimOrHold } from './claim-ready.ts'
 import type { Claimed } from './claim-task.ts'
 import { byTokens } from './control/starting.ts'
 import type { System } from './system.ts'
@@ -23,23 +23,32 @@ export function isToken(named: Task, type: TaskType | undefined): boolean {
   return named.fairnessKey !== undefined || (type !== undefined && orderingOf(type) !== 'arrival')
 }
 
-/** Claims for tokens of one type the best tasks that wait, at most one for each. */
+/** Claims for tokens of one type the best tasks that wait, one for each; what a limit holds back waits for that instead. */
 export function claimByTokens(
   system: System,
   type: TaskType,
   claimer: Claimer,
   named: readonly Task[],
-): Promise<Claimed[]> {
-  const distinct = [...new Map(named.map(task => [task.id, task])).values()]
-  return claimReady(system, [type], claimer, named.length, distinct, byTokens(distinct))
+): Promise<ClaimedOrHeld> {
+  const targets = [...new Map(named.map(task => [task.id, task])).values()]
+  const wanted = named.length
+  return claimOrHold(system, [type], claimer, {
+    wanted,
+    targets,
+    starting: byTokens(targets),
+    countsHeld: true,
+  })
 }
 
+/** What a token came to: a claim, a task that waits for a limit instead, or nothing. */
+export type TokenOutcome = Claimed | 'held' | 'nothing'
+
 /** Claims for one token at a time; those who ask while others are claimed for are claimed for together. */
-export type TokenDesk = (type: TaskType, named: Task) => Promise<Claimed | undefined>
+export type TokenDesk = (type: TaskType, named: Task) => Promise<TokenOutcome>
 
 type Asking = {
   readonly named: Task
-  resolve(claimed: Claimed | undefined): void
+  resolve(outcome: TokenOutcome): void
   reject(error: unknown): void
 }
 
@@ -69,8 +78,11 @@ async function answer(
 ): Promise<void> {
   try {
     const named = asking.map(one => one.named)
-    const claimed = await claimByTokens(system, type, claimer, named)
-    for (const [nth, { resolve }] of asking.entries()) resolve(claimed[nth])
+    const { claimed, held } = await claimByTokens(system, type, claimer, named)
+    const isHeld = (nth: number) => nth < claimed.length + held
+    for (const [nth, { resolve }] of asking.entries()) {
+      resolve(claimed[nth] ?? (isHeld(nth) ? 'held' : 'nothing'))
+    }
   } catch (error) {
     for (const { reject } of asking) reject(error)
   }

@@ -1,12 +1,11 @@
 import type { Claimer } from '../core/claim.ts'
-import { limitName, limitValue } from '../core/control/limit-names.ts'
 import { jsonBytes } from '../core/json.ts'
 import { MAX_CLAIM_BYTES } from '../core/limits.ts'
 import { byClaimOrder, orderOf } from '../core/place.ts'
 import { type Body, isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
-import { workOf } from '../core/work.ts'
-import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
+import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
+import { type HeldBack, heldBackBy } from './control/held-back.ts'
 import { atOnce, type Starting } from './control/starting.ts'
 import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
 import type { System } from './system.ts'
@@ -40,9 +39,9 @@ type Round = {
   /** Whether the ready tasks come in the order of their type, and not in turns. */
   readonly isInOrder: boolean
   readonly starting: Starting
-  /** Rate limits that allow no start any more. */
-  readonly spent: Set<string>
+  readonly heldBack: HeldBack
   readonly claimed: Claimed[]
+  readonly countsHeld: boolean
   /** Tasks for this claimer alone that no ready place shows, in order, not yet among the pending. */
   targets: readonly Task[]
   /** Heads that were read and not yet tried. */
@@ -53,7 +52,7 @@ type Round = {
 
 /**
  * Claims up to `wanted` ready tasks and `targets` in their type's order, until their inputs together would exceed 5 MB; what
- * limits keep from running is passed over. `starting` says how starts under rate limits are got.
+ * limits keep from running is passed over.
  * When much of an attempt is lost to others, the next ones choose by chance among the first tasks, so that many who
  * claim at once do not all write to the same ones: among 500 at most, so a later answer may bring tasks that belong
  * before those of an earlier one, but no answer passes over more. The answer itself is in order in any case.
@@ -64,8 +63,29 @@ export async function claimReady(
   claimer: Claimer,
   wanted: number,
   targets: readonly Task[] = [],
-  starting: Starting = atOnce,
 ): Promise<Claimed[]> {
+  return (await claimOrHold(system, types, claimer, { wanted, targets, starting: atOnce })).claimed
+}
+
+export type Wanted = {
+  readonly wanted: number
+  readonly targets: readonly Task[]
+  /** How starts under rate limits are got. */
+  readonly starting: Starting
+  /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
+  readonly countsHeld?: boolean
+}
+
+/** What was claimed, and how many of those that were to be claimed wait for a limit instead. */
+export type ClaimedOrHeld = { readonly claimed: Claimed[]; readonly held: number }
+
+/** As `claimReady`. */
+export async function claimOrHold(
+  system: System,
+  types: readonly TaskType[],
+  claimer: Claimer,
+  { wanted, targets, starting, countsHeld = false }: Wanted,
+): Promise<ClaimedOrHeld> {
   const ready = readyTasks(system, types, Math.min(PAGE, wanted + 1))
   const round: Round = {
     types,
@@ -74,8 +94,9 @@ export async function claimReady(
     wanted,
     isInOrder: types.length === 1 && !types[0]?.isFair,
     starting,
-    spent: new Set(),
+    heldBack: heldBackBy(types, targets),
     claimed: [],
+    countsHeld,
     targets,
     pending: [],
     examined: 0,
@@ -84,7 +105,7 @@ export async function claimReady(
   const scattered = Math.ceil(wanted * SCATTERED_SHARE)
   let size = Math.ceil(wanted * PROBE_SHARE)
   let window = 0
-  while (round.claimed.length < wanted && !round.isOver) {
+  while (leftOf(round) > 0 && !round.isOver) {
     const chosen = await choose(system, round, size)
     if (chosen.length === 0) break
     const lost = await attempt(system, round, chosen)
@@ -96,7 +117,13 @@ export async function claimReady(
     } else if (lost === 0) size *= GROWTH
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
-  return round.isInOrder ? round.claimed.sort((a, b) => byClaimOrder(a.task, b.task)) : round.claimed
+  if (round.isInOrder) round.claimed.sort((a, b) => byClaimOrder(a.task, b.task))
+  return { claimed: round.claimed, held: round.heldBack.waiting() }
+}
+
+function leftOf({ wanted, claimed, heldBack, countsHeld }: Round): number {
+  if (countsHeld) return wanted - claimed.length - heldBack.waiting()
+  return heldBack.isAll() ? 0 : wanted - claimed.length
 }
 
 /** What was read and not tried is read again with the rest of the window, if the ready places show it. */
@@ -108,13 +135,13 @@ async function scatter(round: Round, window: number): Promise<number> {
 
 /** The next tasks that can be claimed as far as their heads tell, and whose inputs still fit. */
 async function choose(system: System, round: Round, size: number): Promise<Task[]> {
-  const most = Math.min(size, round.wanted - round.claimed.length)
+  const most = Math.min(size, leftOf(round))
   const chosen: Task[] = []
   let bytes = sum(round.claimed.map(({ task }) => inputBytes(task)))
   while (chosen.length < most && !round.isOver) {
     const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
     if (!task) break
-    if (isSpent(round, task) || !isWorthAWrite(task, round.claimer, system.clock.now())) continue
+    if (round.heldBack.isKnown(task) || !isWorthAWrite(task, round.claimer, system.clock.now())) continue
     bytes += inputBytes(task)
     round.isOver = bytes > MAX_CLAIM_BYTES && round.claimed.length + chosen.length > 0
     if (!round.isOver) chosen.push(task)
@@ -170,7 +197,7 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
   )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))
-  noteSpent(round, chosen, results)
+  round.heldBack.note(chosen, results)
   const failure = results.find(result => result.status === 'rejected')
   if (failure) {
     if (round.claimed.length === 0) throw failure.reason
@@ -178,36 +205,4 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
     round.isOver = true
   }
   return answers.filter(answer => 'refused' in answer && answer.lostToOthers).length
-}
-
-/** Whether the rate limit that counts the task has refused another in this call. */
-function isSpent({ spent, types }: Round, task: Task): boolean {
-  return spent.size > 0 && spent.has(rateOf(types, task) ?? '')
-}
-
-function noteSpent(
-  round: Round,
-  chosen: readonly Task[],
-  results: ReadonlyArray<PromiseSettledResult<Claimed | NotClaimed>>,
-): void {
-  for (const [nth, result] of results.entries()) {
-    const task = chosen[nth]
-    if (!task || result.status === 'rejected' || !('refused' in result.value)) continue
-    if (result.value.refused !== 'rate-limit') continue
-    const name = rateOf(round.types, task)
-    if (name !== undefined) round.spent.add(name)
-  }
-  // One limit for all tasks of the only type: none of them may begin.
-  const [only, ...others] = round.types
-  if (only && others.length === 0 && round.spent.has(only.type)) round.isOver = true
-}
-
-/** The name of the rate limit of the type that does the task, as far as the head tells. */
-function rateOf(types: readonly TaskType[], task: Task): string | undefined {
-  const { type } = workOf(task)
-  const rate = types.find(one => one.type === type)?.configuration.limits?.rate
-  if (!rate) return undefined
-  if (rate.key === undefined) return limitName(type, undefined)
-  const found = limitValue(task, rate.key)
-  return found.known ? limitName(type, found.value) : undefined
 }

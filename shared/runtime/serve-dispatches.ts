@@ -116,6 +116,6 @@ async function runNamed(
   claimer: Claimer,
   tools: DispatchTools,
 ): Promise<void> {
-  await sleepUntil(system.clock, startsAt(seen))
+  await sleepUntil(system.clock, seen.dueAt)
   await runTask(system, seen, claimer, await toolsFor(seen, tools))
 }

@@ -3,6 +3,7 @@ import { finish } from '../core/finish.ts'
 import { startsAt } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import { claimByTokens, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S } from './claim-by-token.ts'
+import type { ClaimedOrHeld } from './claim-ready.ts'
 import type { Claimed } from './claim-task.ts'
 import {
   caught,
@@ -26,13 +27,13 @@ export async function serveTokens(
 ): Promise<string[]> {
   const [first] = tokens
   if (!first) return []
-  let claimed: readonly Claimed[] = []
+  let outcome: ClaimedOrHeld = { claimed: [], held: tokens.length }
   const unclaimed = await caughtAll(system, tokens, async () => {
-    claimed = await claim(system, tokens, claimer, tools)
+    outcome = await claim(system, tokens, claimer, tools)
   })
   if (unclaimed) return unclaimed
-  const { run, given } = await runnable(system, claimed)
-  const passed = passable(tokens, run, given.length)
+  const { run, given } = await runnable(system, outcome.claimed)
+  const passed = passable(tokens, run, given.length + outcome.held)
   const results = await Promise.all([
     ...run.map(one => ran(system, one, tools)),
     ...passed.map(one => caught(system, one, () => pass(system, one, given.length > 0))),
@@ -45,11 +46,13 @@ async function claim(
   tokens: readonly Received[],
   claimer: Claimer,
   { typeOf }: DispatchTools,
-): Promise<Claimed[]> {
+): Promise<ClaimedOrHeld> {
   const named = tokens.map(({ seen }) => seen)
   const type = named[0] && (await typeOf(workOf(named[0]).type))
   await sleepUntil(system.clock, Math.max(...named.map(startsAt)))
-  return !type || type.paused ? [] : claimByTokens(system, type, claimer, named)
+  // What is dropped in a pause is sent again at its end.
+  if (!type || type.paused) return { claimed: [], held: tokens.length }
+  return claimByTokens(system, type, claimer, named)
 }
 
 /** Undefined when it was done; else the ids of the messages that must come again. */
@@ -90,10 +93,14 @@ async function release(system: System, { task, run }: Claimed): Promise<void> {
   })
 }
 
-/** Tokens that stand for nothing that was claimed. What was given back has brought tokens of its own. */
-function passable(tokens: readonly Received[], run: readonly Claimed[], given: number): readonly Received[] {
+/** Tokens that stand for nothing. What was given back, or waits for a limit, will bring tokens of its own. */
+function passable(
+  tokens: readonly Received[],
+  run: readonly Claimed[],
+  settled: number,
+): readonly Received[] {
   const ids = new Set(run.map(({ task }) => task.id))
-  const left = tokens.length - run.length - given
+  const left = tokens.length - run.length - settled
   return tokens
     .filter(({ seen, passedOn = 0 }) => !ids.has(seen.id) && passedOn < MAX_TOKEN_PASSES)
     .slice(0, Math.max(0, left))

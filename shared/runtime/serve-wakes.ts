@@ -1,3 +1,4 @@
+import type { LimitLook } from '../core/control/held-permits.ts'
 import type { Wake } from '../ports.ts'
 import { driveCanvas } from './canvas/drive-canvas.ts'
 import { tendLimit } from './control/tend-limit.ts'
@@ -19,20 +20,30 @@ export async function serveWakes(
 ): Promise<string[]> {
   const failed = await Promise.all([
     lookAll(system, received),
-    ...distinctLimits(received).map(one => wakeFar(system, one, stopAt)),
+    ...lookAtLimits(system, received),
+    ...received.map(one => wakeFar(system, one, stopAt)),
   ])
   return failed.flat()
 }
 
-/** Of several permits of one limit that were given back one look finds all. */
-function distinctLimits(received: readonly Received[]): Received[] {
-  const seen = new Set<string>()
-  return received.filter(({ wake }) => {
-    if (wake.kind !== 'limit' || wake.look.quiet !== undefined) return true
-    const isFirst = !seen.has(wake.look.limit)
-    seen.add(wake.look.limit)
-    return isFirst
+/** Permits of one limit that were given back are seen to together. */
+function lookAtLimits(system: System, received: readonly Received[]): Promise<string[]>[] {
+  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.quiet === undefined)
+  const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
+  return [...byLimit].map(async ([limit, looks]) => {
+    try {
+      await tendLimit(system, { limit, delaySeconds: 0 }, looks.length)
+      return []
+    } catch (error) {
+      system.log.warn('nobody was let in under a limit yet', { error, limit })
+      return looks.map(({ messageId }) => messageId)
+    }
   })
+}
+
+/** Looks that come once are seen to together. */
+async function tendAgain(system: System, look: LimitLook): Promise<void> {
+  if (look.quiet !== undefined) await tendLimit(system, look)
 }
 
 async function lookAll(system: System, received: readonly Received[]): Promise<string[]> {
@@ -55,7 +66,7 @@ async function wakeFar(system: System, { messageId, wake }: Received, stopAt: nu
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
     else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
     else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
-    else if (wake.kind === 'limit') await tendLimit(system, wake.look)
+    else if (wake.kind === 'limit') await tendAgain(system, wake.look)
     else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {

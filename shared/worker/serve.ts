@@ -48,6 +48,7 @@ export function serve(delivery: Delivery, serving: Serving): Promise<void> {
   return guarded(serving, task, async onClaimed => {
     if (await isBeforeItsTime(delivery, serving)) return undefined
     const type = await serving.typeOf(workOf(task).type)
+    if (type && isToken(task, type)) await sleepUntil(system.clock, startsAt(task))
     if (type && isToken(task, type)) return serveToken(delivery, type, serving, onClaimed)
     let dropped: Promise<void> | undefined
     const report = await runTask(system, task, serving.claimer, {
@@ -72,14 +73,15 @@ async function serveToken(
   onClaimed: (claimed: Claimed) => Promise<void>,
 ): Promise<Ran | undefined> {
   const { system, takeToken } = serving
-  const claimed = type.paused ? undefined : await takeToken(type, delivery.task)
-  if (claimed) {
+  // What is dropped in a pause is sent again at its end.
+  const outcome = type.paused ? 'held' : await takeToken(type, delivery.task)
+  if (typeof outcome === 'object') {
     const dropped = dropMessage(system, delivery)
-    const ran = await runClaimed(system, claimed, { ...serving, onClaimed })
+    const ran = await runClaimed(system, outcome, { ...serving, onClaimed })
     await dropped
     return ran
   }
-  const isPassable = !type.paused && delivery.passedOn < MAX_TOKEN_PASSES
+  const isPassable = outcome === 'nothing' && delivery.passedOn < MAX_TOKEN_PASSES
   if (isPassable) await delivery.again(TOKEN_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined
@@ -118,7 +120,7 @@ async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): P
     await delivery.again(delaySeconds)
     return true
   }
-  if (!over.aborted) await sleepUntil(system.clock, startsAt(delivery.task))
+  if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
   if (!over.aborted) return false
   await delivery.again(0)
   return true

@@ -3,7 +3,7 @@ import { typeOfLimit } from '../../core/control/limit-names.ts'
 import { unblock } from '../../core/control/wait.ts'
 import { limitPlace } from '../../core/place.ts'
 import type { Task } from '../../core/task.ts'
-import { isTakenInOrder } from '../../core/work.ts'
+import { workOf } from '../../core/work.ts'
 import type { System } from '../system.ts'
 import { cachedTypes } from '../type-cache.ts'
 
@@ -21,14 +21,16 @@ const STALE_ENTRIES = 4
 /**
  * Sees to those who wait for permits of a limit: lets as many in as there is room for. Looks that come again as long as
  * somebody waits also take out holders whose runs are over: this repairs whatever a lost message or a dead process leaves.
+ * `given`: how many permits were given back.
  */
-export async function tendLimit(system: System, { limit, quiet }: LimitLook): Promise<void> {
+export async function tendLimit(system: System, { limit, quiet }: LimitLook, given = 1): Promise<void> {
   const max = await mostOf(system, limit)
   const { holders, waitsSince } = await system.limits.permits(limit)
   const stale = quiet === undefined ? [] : await staleHolders(system, limit, holders)
   for (const { holder } of stale) await system.limits.release(limit, holder)
   const room = max === undefined ? PAGE : max - (holders.length - stale.length)
-  const isWaitedFor = await letIn(system, limit, room)
+  // One more than were given back: two looks at a time may find the same one in front.
+  const isWaitedFor = await letIn(system, limit, quiet === undefined ? Math.min(room, given + 1) : room)
   if (quiet === undefined) return
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
     if (waitsSince !== undefined) await system.limits.clearWaiting(limit, waitsSince)
@@ -77,14 +79,16 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
   return state === 'open' && wait?.kind === 'permit' && wait.limit === limit
 }
 
-/** What is taken in order stands in its ready place again; of others a dispatch is enough, and costs no write. */
+/** What is claimed over HTTP stands in its ready place again; for others a dispatch is enough, and costs no write. */
 async function sendIn(system: System, tasks: readonly Task[]): Promise<void> {
-  const dispatched = tasks.filter(task => !isTakenInOrder(task))
+  const dispatched = tasks.filter(task => workOf(task).kind !== 'http')
   if (dispatched.length > 0) {
     const failures = await system.messages.dispatch(dispatched.map(task => ({ task, delaySeconds: 0 })))
     if (failures[0]) throw new Error(`${failures.length} tasks were not let in: ${failures[0].reason}`)
   }
-  const unblocked = tasks.filter(isTakenInOrder).map(task => unblock(task, system.clock.now()))
+  const unblocked = tasks
+    .filter(task => workOf(task).kind === 'http')
+    .map(task => unblock(task, system.clock.now()))
   // Refused is only what somebody else has changed just now, and that ends its wait, too.
   await Promise.all(unblocked.map(async decision => decision.ok && system.tasks.apply(decision.change)))
 }
