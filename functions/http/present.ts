@@ -115,6 +115,7 @@ export function presentType(type: TaskType): ApiType {
     defaults,
     ordering,
     shards: shardsOf(type.configuration),
+    events: type.configuration.events ?? false,
     ...(webhook && { webhook }),
     ...(steps && { steps }),
     ...(kind === 'flow' && { onCancel: onCancel ?? 'undo' }),

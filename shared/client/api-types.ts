@@ -87,6 +87,8 @@ export type TypeBody = {
   readonly defaults?: OptionsBody & { readonly priority?: number }
   readonly ordering?: Ordering
   readonly shards?: number
+  /** Whether what happens to its tasks is told as events. */
+  readonly events?: boolean
   readonly webhook?: WebhookBody
   /** Of kind `flow`. */
   readonly steps?: readonly StepBody[]
@@ -210,6 +212,7 @@ export type ApiType = {
   readonly defaults: OptionsBody & { readonly priority?: number }
   readonly ordering: Ordering
   readonly shards: number
+  readonly events: boolean
   readonly webhook?: WebhookBody
   readonly steps?: readonly StepBody[]
   readonly onCancel?: 'undo' | 'leave'

@@ -1,7 +1,7 @@
 import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
-import type { CanvasLook, Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
+import type { CanvasLook, Delivery, Dispatch, LateEvents, Look, MinuteLook, Wake } from '../ports.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
@@ -9,6 +9,7 @@ type WakeMessage =
   | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
   | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
   | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
+  | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
 export function encodeDispatch({ task, passedOn }: Pick<Dispatch, 'task'> & { passedOn?: number }): string {
   return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
@@ -33,6 +34,10 @@ export function encodeCanvasLook({ id, born, from }: CanvasLook): string {
   return encodeWake({ kind: 'canvas', id, born, from })
 }
 
+export function encodeLateEvents({ events, hops }: LateEvents): string {
+  return encodeWake({ kind: 'events', events, hops })
+}
+
 function encodeWake(message: WakeMessage): string {
   return asciiJson({ v: SCHEMA_VERSION, ...message })
 }
@@ -46,7 +51,7 @@ function asciiJson(value: unknown): string {
 }
 
 /** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no wake message. */
-export function decodeWake(body: string): Wake {
+export function decodeWake(body: string): Wake | { readonly kind: 'events'; readonly late: LateEvents } {
   const message = parse(body) as Partial<WakeMessage>
   switch (message.kind) {
     case 'look': {
@@ -64,9 +69,16 @@ export function decodeWake(body: string): Wake {
       if (typeof id !== 'string' || typeof born !== 'string') throw malformed('a look at a canvas', body)
       return { kind: 'canvas', look: { id, born, from: Number(from), delaySeconds: 0 } }
     }
+    case 'events':
+      return { kind: 'events', late: lateEventsIn(message, body) }
     default:
       throw malformed('a wake message', body)
   }
+}
+
+function lateEventsIn({ events, hops = 0 }: Partial<LateEvents>, body: string): LateEvents {
+  if (!Array.isArray(events)) throw malformed('late events', body)
+  return { events, hops: Number(hops), delaySeconds: 0 }
 }
 
 function parse(body: string): Record<string, unknown> {

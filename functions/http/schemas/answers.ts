@@ -204,6 +204,7 @@ export const typeAnswer = z
     defaults,
     ordering: z.enum(['arrival', 'priority', 'aged']),
     shards: whole,
+    events: z.boolean(),
     webhook: optional(
       z.object({
         url: optional(z.string()),

@@ -153,6 +153,7 @@ export const typeBody = strict({
   defaults: optional(strict({ priority: optional(priority), ...options })),
   ordering: optional(z.enum(['arrival', 'priority', 'aged'])),
   shards: optional(whole(1, MAX_SHARDS)),
+  events: optional(z.boolean().meta({ description: 'Whether what happens to its tasks is told as events' })),
   webhook: optional(webhook),
   steps: optional(
     z
