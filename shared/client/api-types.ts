@@ -3,6 +3,7 @@
  * fields that end in `Ms`. The API's own schemas are held against these types by a test.
  */
 import type { FieldProblem } from '../core/errors.ts'
+import type { BatonEvent } from '../core/event-types.ts'
 import type { Json } from '../core/json.ts'
 import type { Backoff } from '../core/options.ts'
 import type { RunGone } from '../core/run-gone.ts'
@@ -222,6 +223,9 @@ export type ApiType = {
   readonly createdAt: string
   readonly updatedAt: string
 }
+
+/** Something that has happened. Told twice it has the same id. */
+export type ApiEvent = Omit<BatonEvent, 'at'> & { readonly at: string }
 
 /** A live worker; those of Lambda are one per type, with no `lastSeen`. */
 export type ApiWorker = {
