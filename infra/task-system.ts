@@ -1,6 +1,6 @@
 import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
-import type { IEventBus } from 'aws-cdk-lib/aws-events'
+import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
@@ -50,7 +50,7 @@ export class TaskSystem extends Construct {
   readonly apiUrl: string
   readonly api: TaskApi
   /** Where it tells what happens to tasks of types with `events: true`; add rules to it. */
-  readonly eventBus: IEventBus
+  readonly eventBus: EventBus
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
   private readonly handlers: Construct

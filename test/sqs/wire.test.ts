@@ -7,6 +7,7 @@ import {
   decodeWake,
   encodeCanvasLook,
   encodeDispatch,
+  encodeLateEvents,
   encodeLook,
   encodeMinute,
 } from '../../shared/sqs/wire.ts'
@@ -37,6 +38,12 @@ describe('messages', () => {
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
+    const late = {
+      events: [{ id: 'e', type: 'task.ready', at: 7, taskId: 'a:ü' } as const],
+      hops: 2,
+      delaySeconds: 0,
+    }
+    expect(decodeWake(encodeLateEvents(late))).toEqual({ kind: 'events', late })
     expect(decodeWake(encodeMinute({ minute: 5 }))).toEqual({ kind: 'minute', minute: 5 })
     expect(decodeWake(encodeMinute({ minute: 5, shard: 2 }))).toMatchObject({
       kind: 'minute-shard',
@@ -52,6 +59,7 @@ describe('messages', () => {
     '{"v":1}',
     '{"v":1,"kind":"look"}',
     '{"v":1,"kind":"minute"}',
+    '{"v":1,"kind":"events"}',
     '{"v":1,"kind":"?"}',
   ])('that are none are refused: %s', body => {
     expect(() => decodeWake(body)).toThrow(BatonError)
