@@ -19,13 +19,17 @@ import {
   runId,
   type Task,
   type TaskKind,
+  type TypeKind,
 } from './task.ts'
+
+type Called = Partial<Record<Operation, EventType>>
 
 /**
  * Heads that are no tasks, by their kind: what each operation on them is called. What stands in no line tells nothing.
- * A new kind is told of by one line here.
+ * A new kind of head that is no task needs its line here to compile.
  */
-const OF_OTHER_KINDS: Partial<Record<TaskKind, Partial<Record<Operation, EventType>>>> = {
+const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
+  Readonly<Partial<Record<TypeKind, never>>> = {
   canvas: {
     publish: 'canvas.published',
     succeed: 'canvas.succeeded',

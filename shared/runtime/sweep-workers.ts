@@ -2,7 +2,7 @@ import { WORKER_DROP_MS } from '../core/worker.ts'
 import type { System } from './system.ts'
 
 /** Taken out per round; the rest is the next round's. */
-const MAX_DROPPED = 100
+const MAX_DROPPED = 200
 
 /**
  * Takes workers out of the registry that died without leaving: their items would stay until DynamoDB expires them, days
