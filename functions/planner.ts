@@ -1,17 +1,21 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { BatonError } from '../shared/core/errors.ts'
-import type { Task } from '../shared/core/task.ts'
+import { workerChangeIn } from '../shared/dynamo/worker-changes.ts'
 import { planChanges } from '../shared/runtime/plan-changes.ts'
+import { createTeller, type ToldChange } from '../shared/runtime/tell-changes.ts'
 import { composeHeadReader, flushMetrics } from './compose.ts'
+import { composeTelling } from './compose-events.ts'
 import { composePlanningSystem } from './compose-timers.ts'
 
 const system = composePlanningSystem()
 const heads = composeHeadReader()
+const tell = createTeller(composeTelling(system))
 
-/** The table's stream: plans each task that changed. */
+/** The table's stream: plans each task that changed, and tells what happened. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  const changes = await Promise.all(event.Records.map(readChange))
-  const failed = await planChanges(system, changes.flat())
+  const changes = (await Promise.all(event.Records.map(readChange))).flat()
+  const tasks = changes.filter(change => 'task' in change)
+  const failed = (await Promise.all([planChanges(system, tasks), tell(changes)])).flat()
   flushMetrics()
   return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
 }
@@ -20,10 +24,10 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
  * What cannot be read will not become readable: it is logged and let go, so that it does not block its shard. When the
  * store does not answer, the whole batch comes again.
  */
-async function readChange({
-  dynamodb = {},
-}: DynamoDBRecord): Promise<Array<{ task: Task; position: string }>> {
-  const { NewImage = {}, SequenceNumber = '', Keys } = dynamodb
+async function readChange(record: DynamoDBRecord): Promise<ToldChange[]> {
+  const { NewImage = {}, SequenceNumber = '', Keys } = record.dynamodb ?? {}
+  const worker = workerChangeIn(record)
+  if (worker) return [{ worker, position: SequenceNumber }]
   try {
     const task = await heads.taskInImage(NewImage)
     return task ? [{ task, position: SequenceNumber }] : []

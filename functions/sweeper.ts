@@ -1,4 +1,5 @@
 import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep.ts'
+import { sweepWorkers } from '../shared/runtime/sweep-workers.ts'
 import { flushMetrics } from './compose.ts'
 import { composePlanningSystem } from './compose-timers.ts'
 
@@ -8,7 +9,7 @@ const rounds: Rounds = new Map()
 /** Every minute: repairs what lost messages left behind. */
 export async function handler(): Promise<SweepReport> {
   try {
-    const report = await sweep(system, rounds)
+    const [report] = await Promise.all([sweep(system, rounds), sweepWorkers(system)])
     system.log.info('swept', report)
     return report
   } finally {

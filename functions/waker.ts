@@ -1,24 +1,40 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
-import type { Wake } from '../shared/ports.ts'
+import type { LateEvents } from '../shared/ports.ts'
 import { serveWakes } from '../shared/runtime/serve-wakes.ts'
+import { tellLate } from '../shared/runtime/tell-late.ts'
 import { decodeWake } from '../shared/sqs/wire.ts'
 import { composeSystem, flushMetrics } from './compose.ts'
+import { composeTelling } from './compose-events.ts'
 
 /** Time kept for the last send before the function's end. */
 const MARGIN_MS = 5_000
 
 const system = composeSystem()
+const telling = composeTelling(system)
 
-/** The wake queue: looks at tasks whose time has come, and dispatches far minutes. */
+type Received = { readonly messageId: string; readonly wake: ReturnType<typeof decodeWake> }
+
+/** The wake queue: looks at tasks whose time has come, dispatches far minutes, and tells events that are late. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
-  const failed = await serveWakes(system, event.Records.flatMap(readWake), stopAt)
+  const received = event.Records.flatMap(readWake)
+  const wakes = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'events' ? [] : [{ messageId, wake }],
+  )
+  const late = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'events' ? [{ messageId, ...wake }] : [],
+  )
+  const failed = await Promise.all([serveWakes(system, wakes, stopAt), ...late.map(tell)])
   flushMetrics()
-  return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
+  return { batchItemFailures: failed.flat().map(itemIdentifier => ({ itemIdentifier })) }
+}
+
+async function tell({ messageId, late }: { messageId: string; late: LateEvents }): Promise<string[]> {
+  return (await tellLate(telling, late)) ? [] : [messageId]
 }
 
 /** What cannot be read will not become readable: it is logged and let go. */
-function readWake({ messageId, body }: SQSRecord): Array<{ messageId: string; wake: Wake }> {
+function readWake({ messageId, body }: SQSRecord): Received[] {
   try {
     return [{ messageId, wake: decodeWake(body) }]
   } catch (error) {

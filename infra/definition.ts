@@ -62,6 +62,11 @@ export function readFlows(entry: string): FoundDefinition[] {
   return [...allOf('baton-flow', exportsOf(entry))].map(([name, flow]) => found(entry, name, flow))
 }
 
+/** The type as defined, but for whether its events are told, where its construct says that. */
+export function toldAs<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
+  return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
+}
+
 function readOne(kind: Kind, entry: string, exportName: string | undefined): FoundDefinition {
   const exported = exportsOf(entry)
   const name = exportName ?? onlyNameOf(kind, exported, entry)

@@ -1,6 +1,6 @@
 import { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
-import { readFlow } from './definition.ts'
+import { readFlow, toldAs } from './definition.ts'
 import { MAX_CONFIGURATION_CHARACTERS } from './limits.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
@@ -9,6 +9,8 @@ export type FlowProps = {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several flows. */
   readonly flow?: string
+  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  readonly events?: boolean
 }
 
 /**
@@ -18,9 +20,9 @@ export type FlowProps = {
 export class FlowRegistration extends Construct {
   readonly type: string
 
-  constructor(scope: Construct, id: string, registrar: TypeRegistrar, { entry, flow }: FlowProps) {
+  constructor(scope: Construct, id: string, registrar: TypeRegistrar, { entry, flow, events }: FlowProps) {
     super(scope, id)
-    const definition = readFlow(entry, flow)
+    const definition = toldAs(readFlow(entry, flow), events)
     refuseLarge(definition.type, JSON.stringify(definition.config).length)
     this.type = definition.type
     registrar.registerFlow(this, 'Registration', definition)

@@ -6,7 +6,7 @@ import { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { queueNameOf } from '../shared/core/queue-name.ts'
 import type { TypeConfiguration } from '../shared/core/task-type.ts'
-import { readDefinition, refuseHttp } from './definition.ts'
+import { readDefinition, refuseHttp, toldAs } from './definition.ts'
 import { writeExecutorEntry } from './executor-entry.ts'
 import { FedQueue, type Feeding } from './fed-queue.ts'
 import {
@@ -28,6 +28,8 @@ export type HandlerProps = Partial<Feeding> & {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
+  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  readonly events?: boolean
   /** Megabytes, 128–10,240. @default 512 */
   readonly memorySize?: number
   /**
@@ -53,7 +55,7 @@ export class HandlerFunction extends Construct {
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlerProps) {
     super(scope, id)
     const { settings, table, messages } = parts
-    const definition = readDefinition(props.entry, props.task)
+    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     refuseReserved(props.environment)
     this.type = definition.type

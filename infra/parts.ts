@@ -1,3 +1,4 @@
+import type { SystemEvents } from './event-bus.ts'
 import type { FarTimers } from './far-timers.ts'
 import type { Messages } from './messages.ts'
 import type { Settings } from './settings.ts'
@@ -9,4 +10,5 @@ export type Parts = {
   readonly table: TaskTable
   readonly messages: Messages
   readonly timers: FarTimers
+  readonly events: SystemEvents
 }

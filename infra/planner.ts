@@ -7,7 +7,13 @@ import {
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE, PRIMARY_KEY } from '../shared/dynamo/keys.ts'
+import {
+  BEAT_OPERATION,
+  HEAD_SORT_KEY,
+  OPERATION_ATTRIBUTE,
+  PRIMARY_KEY,
+  WORKERS_PARTITION,
+} from '../shared/dynamo/keys.ts'
 import { watchAttention, watchIteratorAge } from './alarms.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 import { functionFile } from './function-file.ts'
@@ -17,13 +23,13 @@ import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { PUBLISHING } from './task-table.ts'
 
-/** Reads the table's stream, sends what each changed task needs next, and publishes what follows from its end. */
+/** Reads the table's stream, sends what each changed task needs next, publishes what follows from its end, and tells what happened. */
 export class Planner extends Construct {
   readonly function: LambdaFunction
 
   constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
     super(scope, id)
-    const { settings, table, messages, timers } = parts
+    const { settings, table, messages, timers, events } = parts
     this.function = createFunction(this, settings, {
       entry: functionFile('planner.ts'),
       description: 'Baton: sends what changed tasks need next',
@@ -33,6 +39,7 @@ export class Planner extends Construct {
     table.openTo(this.function, PUBLISHING)
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
     timers.openTo(this.function)
+    events.openTo(this.function)
     this.readStream(parts)
     watchIteratorAge(this, settings, this.function)
     watchAttention(this, settings)
@@ -56,7 +63,7 @@ export class Planner extends Construct {
       retryAttempts: STREAM_RETRIES,
       maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS),
       onFailure: { bind: () => ({ destination: failures.queueArn }) },
-      filters: [changedHeads],
+      filters: [changedHeads, comingAndGoingWorkers],
     })
   }
 }
@@ -68,4 +75,10 @@ const changedHeads = FilterCriteria.filter({
     Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(HEAD_SORT_KEY) } },
     NewImage: { [OPERATION_ATTRIBUTE]: { S: FilterRule.notEquals(BEAT_OPERATION) } },
   },
+})
+
+/** Workers that came into the registry or went; their signs of life are changes of what is there. */
+const comingAndGoingWorkers = FilterCriteria.filter({
+  eventName: FilterRule.or('INSERT', 'REMOVE'),
+  dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
 })

@@ -1,9 +1,11 @@
 import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports.ts'
+import { SystemEvents } from './event-bus.ts'
 import { FarTimers } from './far-timers.ts'
 import { type FlowProps, FlowRegistration } from './flow-registration.ts'
 import { functionFile } from './function-file.ts'
@@ -47,6 +49,8 @@ export class TaskSystem extends Construct {
   readonly systemName: string
   readonly apiUrl: string
   readonly api: TaskApi
+  /** Where it tells what happens to tasks of types with `events: true`; add rules to it. */
+  readonly eventBus: EventBus
   private readonly parts: Parts
   private readonly registrar: TypeRegistrar
   private readonly handlers: Construct
@@ -59,7 +63,9 @@ export class TaskSystem extends Construct {
     const table = new TaskTable(this, 'Table', settings, props.tableLimits ?? {})
     const messages = new Messages(this, 'Messages', settings)
     const timers = new FarTimers(this, 'FarTimers', settings, messages.wake.queue)
-    this.parts = { settings, table, messages, timers }
+    const events = new SystemEvents(this, 'Events', settings)
+    this.eventBus = events.bus
+    this.parts = { settings, table, messages, timers, events }
     const reserved = props.reservedConcurrency ?? {}
     new Planner(this, 'Planner', this.parts, reserved.planner)
     new Waker(this, 'Waker', this.parts, reserved.waker)
@@ -71,6 +77,7 @@ export class TaskSystem extends Construct {
     if (props.webhook ?? true) this.addWebhook()
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
+    this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
   }
 
   /**

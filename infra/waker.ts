@@ -13,7 +13,7 @@ export class Waker extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
     super(scope, id)
-    const { settings, table, messages } = parts
+    const { settings, table, messages, events } = parts
     this.function = createFunction(this, settings, {
       entry: functionFile('waker.ts'),
       description: 'Baton: looks at tasks whose time has come',
@@ -27,6 +27,8 @@ export class Waker extends Construct {
       queries: ['items', 'place'],
     })
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
+    // Events that could not be told wait in the wake queue.
+    events.openTo(this.function)
     messages.wake.feed(this.function, {
       maxConcurrency: Math.min(WAKER_MAX_CONCURRENCY, reservedConcurrency ?? WAKER_MAX_CONCURRENCY),
     })

@@ -3,7 +3,7 @@ import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { queueNameOf } from '../shared/core/queue-name.ts'
-import { readDefinition, refuseHttp } from './definition.ts'
+import { readDefinition, refuseHttp, toldAs } from './definition.ts'
 import { FedQueue } from './fed-queue.ts'
 import { WORKER_CLAIM_S } from './limits.ts'
 import type { Parts } from './parts.ts'
@@ -14,6 +14,8 @@ export type WorkerQueueProps = {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
+  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  readonly events?: boolean
 }
 
 /**
@@ -27,7 +29,7 @@ export class WorkerQueue extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
-    const definition = readDefinition(props.entry, props.task)
+    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     this.type = definition.type
     const fed = new FedQueue(this, 'Tasks', parts.settings, {

@@ -61,6 +61,11 @@ export type WorkerServiceProps = Placement & {
   /** Seconds that runs get to finish when their container must stop, 0–110; then they are given back. @default 110 */
   readonly drainSeconds?: number
   readonly environment?: Readonly<Record<string, string>>
+  /**
+   * Whether what happens to tasks of its types and flows is told on the system's event bus.
+   * @default what each definition says, else false
+   */
+  readonly events?: boolean
 }
 
 /**
@@ -84,14 +89,17 @@ export class WorkerService extends Construct {
     super(scope, id)
     const props = withDefaults(given)
     const { entry } = props
+    const told = props.events === undefined ? {} : { events: props.events }
     const definitions = readDefinitions(entry)
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
-      ({ exportName }) => new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName }),
+      ({ exportName }) =>
+        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...told }),
     )
     const flows = new Construct(this, 'Flows')
     this.flows = readFlows(entry).map(
-      ({ exportName }) => new FlowRegistration(flows, exportName, registrar, { entry, flow: exportName }),
+      ({ exportName }) =>
+        new FlowRegistration(flows, exportName, registrar, { entry, flow: exportName, ...told }),
     )
     const queues = this.queues.map(({ queue }) => queue)
     const image = workerImage(this, Names.uniqueId(this), definitions)

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { ACCOUNT_ID, nameOfArn, REGION } from './account.ts'
 import { type Closing, createClosing } from './closing.ts'
 import { deployCustomResources, type KeptResources } from './custom-resources.ts'
+import { serveEvents } from './events/events.ts'
 import { createFunctions, type Functions } from './functions/functions.ts'
 import { createLambdaApi } from './functions/lambda-api.ts'
 import { awsEnvironment } from './functions/spec.ts'
@@ -121,7 +122,8 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   await createTables(stack, gateway)
   await createQueues(stack, gateway)
 
-  const environment = { ...awsEnvironment(gateway.url), ...options.environment }
+  const events = serveEvents(stack, gateway)
+  const environment = { ...awsEnvironment(gateway.url), ...events?.environment, ...options.environment }
   const functions = createFunctions(stack, assembly, {
     maxSandboxes: maxSandboxesPerFunction,
     environment,
@@ -141,7 +143,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 
   const mappings = startMappings(stack, { gateway, sqs, functions, log, checkpoints: stateFiles.checkpoints })
   for (const mapping of mappings) closing.part(mapping.stop)
-  api.serve(stack, functions, meter)
+  api.serve(stack, functions, meter, events?.stream)
   scheduler.begin()
   const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
   for (const service of services) closing.first(service.stop)

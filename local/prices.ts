@@ -1,7 +1,8 @@
 import { type MeterSnapshot, totalOf } from './gateway/meter.ts'
 
 /**
- * List prices in USD, us-east-1, November 2026, without free tiers, each with the page it was read from.
+ * List prices in USD, us-east-1, November 2026, without free tiers, each with the page it was read from. Events are left
+ * out: here all are told, on AWS those of types that ask for it, at $1 a million.
  * Failed conditional writes cost write units like successful ones.
  */
 const prices = {

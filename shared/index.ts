@@ -2,6 +2,7 @@
 export { createClient } from './client/client.ts'
 export { ProblemError } from './client/problem-error.ts'
 export { BatonError, type ErrorCode, type FieldProblem } from './core/errors.ts'
+export type { EventType } from './core/event-types.ts'
 export type { Json } from './core/json.ts'
 export type { Backoff, Options, PartialOptions, Retry } from './core/options.ts'
 export type { Status } from './core/status.ts'

@@ -6,6 +6,7 @@
 import type { BodyWrite, Change } from './core/change.ts'
 import type { HeldPermits, Holder, LimitLook } from './core/control/held-permits.ts'
 import type { StartLog, StoredStarts } from './core/control/starts.ts'
+import type { BatonEvent } from './core/event-types.ts'
 import type { Json } from './core/json.ts'
 import type { EndedRun, Task } from './core/task.ts'
 import type { TaskType } from './core/task-type.ts'
@@ -170,6 +171,8 @@ export type WorkerStore = {
   get(workerId: string): Promise<Worker | undefined>
   /** Those that were seen within the last 30 s, by id. Strongly consistent. */
   list(): Promise<Worker[]>
+  /** Takes out, at most `limit` of them, who was not seen since; answers their ids. Who shows a sign of life meanwhile stays. */
+  dropSilent(since: number, limit: number): Promise<string[]>
 }
 
 /**
@@ -234,6 +237,30 @@ export type Messages = {
   lookAtLimits(looks: readonly LimitLook[]): Promise<SendFailure[]>
   /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
   backlog(servingType: string): Promise<number | undefined>
+}
+
+/** Where events are told to those who asked for them. */
+export type Events = {
+  /**
+   * Tells events, those about one task in their order. Each may be told twice. Never throws: what could not be told is
+   * the answer.
+   */
+  publish(events: readonly BatonEvent[]): Promise<SendFailure[]>
+}
+
+/**
+ * Up to 10 events that could not be told, to be told later. `hops` counts how often that was tried; `delaySeconds` is a
+ * whole number from 0 to 900.
+ */
+export type LateEvents = {
+  readonly events: readonly BatonEvent[]
+  readonly hops: number
+  readonly delaySeconds: number
+}
+
+/** Keeps events until they can be told. */
+export type LateBox = {
+  put(late: readonly LateEvents[]): Promise<SendFailure[]>
 }
 
 /** One dispatch that was taken from its type's queue. It comes again unless it is done with within half a minute. */

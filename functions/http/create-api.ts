@@ -12,6 +12,7 @@ import { readQuery } from './read-query.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
 import { canvasRoutes } from './routes/canvases.ts'
 import { claimRoutes } from './routes/claims.ts'
+import { eventRoutes } from './routes/events.ts'
 import { previousRoutes } from './routes/previous.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
@@ -47,6 +48,7 @@ export function createApi(system: System): Hono<Environment> {
     ...claimRoutes,
     ...typeRoutes,
     ...workerRoutes,
+    ...eventRoutes,
   ]
   const find = routeFinder([...domain, ...serviceRoutes(domain)])
   const app = new Hono<Environment>()

@@ -11,6 +11,7 @@ const PROBLEM_TITLES: Readonly<Record<number, string>> = {
   413: 'The body, an input, a result or a progress is too large',
   415: 'The body is not JSON',
   500: 'Unexpected; the log has more under `requestId`',
+  501: 'Not available where this API runs; `detail` says what is',
   503: 'The storage does not answer; try again after `Retry-After` seconds',
 }
 

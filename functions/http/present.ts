@@ -117,6 +117,7 @@ export function presentType(type: TaskType): ApiType {
     ordering: orderingOf(type),
     ...(limits && { limits }),
     shards: shardsOf(type.configuration),
+    events: type.configuration.events ?? false,
     ...(webhook && { webhook }),
     ...(steps && { steps }),
     ...(kind === 'flow' && { onCancel: onCancel ?? 'undo' }),

@@ -11,6 +11,7 @@ const KINDS = {
   'too-large': [413, 'The request is too large'],
   'unsupported-media-type': [415, 'The body is not JSON'],
   internal: [500, 'Something went wrong'],
+  'not-here': [501, 'Not available here'],
   'newer-schema': [500, 'The data was written by a newer version'],
   unavailable: [503, 'The storage does not answer at the moment'],
 } as const satisfies Record<string, readonly [number, string]>

@@ -44,7 +44,7 @@ export type Route = {
   /** Answers that are no problems, by status. */
   readonly answers: Readonly<Record<number, Documented>>
   /** Problems it may answer, beside 400, 405, 500 and 503. */
-  readonly problems?: ReadonlyArray<404 | 409 | 413>
+  readonly problems?: ReadonlyArray<404 | 409 | 413 | 501>
   // biome-ignore lint/suspicious/noExplicitAny: each route's own types were held against its schemas by `route`
   handle(call: Call<any, any>): Promise<Answer>
 }

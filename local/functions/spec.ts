@@ -55,7 +55,15 @@ export function functionSpecOf(
 
 /** The environment that leads a function's SDK clients to the gateway. */
 export function awsEnvironment(gatewayUrl: string): Record<string, string> {
-  const services = ['DYNAMODB', 'DYNAMODB_STREAMS', 'SQS', 'SCHEDULER', 'SECRETS_MANAGER', 'LAMBDA']
+  const services = [
+    'DYNAMODB',
+    'DYNAMODB_STREAMS',
+    'SQS',
+    'SCHEDULER',
+    'SECRETS_MANAGER',
+    'LAMBDA',
+    'EVENTBRIDGE',
+  ]
   return {
     AWS_REGION: REGION,
     AWS_DEFAULT_REGION: REGION,

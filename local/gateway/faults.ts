@@ -102,6 +102,8 @@ function pretendSuccess(call: Call) {
     case 'DeleteMessageBatch':
     case 'ChangeMessageVisibilityBatch':
       return jsonAnswer(200, { Successful: entries.map(({ Id }) => ({ Id })), Failed: [] })
+    case 'PutEvents':
+      return jsonAnswer(200, { FailedEntryCount: 0, Entries: entries.map(() => ({ EventId: randomUUID() })) })
     case 'CreateSchedule':
     case 'UpdateSchedule':
       return jsonAnswer(200, { ScheduleArn: `arn:aws:scheduler:dropped:${call.path}` })

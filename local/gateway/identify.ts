@@ -14,6 +14,7 @@ const servicesByTarget: Record<string, string> = {
   DynamoDBStreams_20120810: 'dynamodb',
   AmazonSQS: 'sqs',
   secretsmanager: 'secretsmanager',
+  AWSEvents: 'events',
 }
 
 /** Who calls which operation of which service, read from the signature and the target header alone. */

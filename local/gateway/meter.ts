@@ -6,7 +6,7 @@ type MeterLine = {
   /** Table, `table/index`, queue or API route; empty where the service has none. */
   readonly resource: string
   readonly calls: number
-  /** Billed requests: 64 KB chunks of SQS, 512 KB chunks of the API, invocations of Lambda and Scheduler. */
+  /** Billed requests: 64 KB chunks of SQS, 512 KB chunks of the API, events, invocations of Lambda and Scheduler. */
   readonly requests: number
   readonly readUnits: number
   readonly writeUnits: number

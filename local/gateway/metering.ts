@@ -19,6 +19,8 @@ export function meterCall(meter: Meter, call: Call, answer: Answer) {
       return meterDynamo(meter, call, answer)
     case 'sqs':
       return meterSqs(meter, call, answer)
+    case 'events':
+      return meterEvents(meter, call)
     default:
       return meter.add({ ...placeOf(call), resource: '' }, { calls: 1, requests: 1 })
   }
@@ -77,6 +79,12 @@ function refusedUnits(refusal: Record<string, unknown>) {
   const reasons = (refusal.CancellationReasons ?? []) as readonly { Item?: Item }[]
   // Every action of a transaction is billed twice: to prepare and to commit.
   return reasons.reduce((sum, { Item }) => sum + 2 * failedWriteUnits(Item), 0)
+}
+
+/** Every entry is billed, by started 64 KB, which no entry here reaches. */
+function meterEvents(meter: Meter, call: Call) {
+  const { Entries = [] } = bodyOf(call) as { Entries?: readonly unknown[] }
+  meter.add({ ...placeOf(call), resource: '' }, { calls: 1, requests: Entries.length })
 }
 
 function meterSqs(meter: Meter, call: Call, answer: Answer) {

@@ -5,6 +5,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import type { StreamHandler } from '../events/event-stream.ts'
 import type { Functions } from '../functions/functions.ts'
 import type { Meter } from '../gateway/meter.ts'
 import { close, listen } from '../gateway/server.ts'
@@ -21,8 +22,8 @@ const BILLED_BYTES = 512 * 1024
 
 export type ApiServer = {
   readonly url: string
-  /** Begins to serve the routes; until then requests are answered with 503. */
-  serve(stack: Stack, functions: Functions, meter: Meter): void
+  /** Begins to serve the routes, and before them what `stream` answers itself; until then requests are answered with 503. */
+  serve(stack: Stack, functions: Functions, meter: Meter, stream?: StreamHandler): void
   stop(): Promise<void>
 }
 
@@ -31,7 +32,9 @@ type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 /** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
 export async function startApiServer(port: number): Promise<ApiServer> {
   let serve: Serve = async () => messageAnswer(503, 'Service Unavailable')
+  let stream: StreamHandler | undefined
   const server: Server = createServer((request, response) => {
+    if (stream?.(request, response)) return
     readLimited(request)
       .then(body => (body ? serve(request, body) : messageAnswer(413, 'Request Entity Too Large')))
       .catch(() => messageAnswer(500, 'Internal Server Error'))
@@ -41,8 +44,9 @@ export async function startApiServer(port: number): Promise<ApiServer> {
   const url = await listen(server, port).catch(explainPort(port))
   return {
     url,
-    serve: (stack, functions, meter) => {
+    serve: (stack, functions, meter, streaming) => {
       serve = createServe(stack, functions, meter)
+      stream = streaming
     },
     stop: () => close(server),
   }

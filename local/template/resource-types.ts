@@ -137,6 +137,7 @@ const table: Record<string, Emulation> = {
   'AWS::Lambda::EventInvokeConfig': provided('Id', name => arnOf('lambda', `event-invoke-config:${name}`)),
   'AWS::Scheduler::Schedule': schedule,
   'AWS::Scheduler::ScheduleGroup': provided('Name', name => arnOf('scheduler', `schedule-group/${name}`)),
+  'AWS::Events::EventBus': provided('Name', name => arnOf('events', `event-bus/${name}`)),
   'AWS::ApiGatewayV2::Api': httpApi,
   'AWS::ApiGatewayV2::Route': provided('RouteId', name => arnOf('apigateway', name)),
   'AWS::ApiGatewayV2::Integration': provided('IntegrationId', name => arnOf('apigateway', name)),

@@ -3,6 +3,7 @@
  * fields that end in `Ms`. The API's own schemas are held against these types by a test.
  */
 import type { FieldProblem } from '../core/errors.ts'
+import type { BatonEvent } from '../core/event-types.ts'
 import type { Json } from '../core/json.ts'
 import type { Backoff } from '../core/options.ts'
 import type { RunGone } from '../core/run-gone.ts'
@@ -102,6 +103,8 @@ export type TypeBody = {
   readonly ordering?: Ordering
   readonly limits?: LimitsBody
   readonly shards?: number
+  /** Whether what happens to its tasks is told as events. */
+  readonly events?: boolean
   readonly webhook?: WebhookBody
   /** Of kind `flow`. */
   readonly steps?: readonly StepBody[]
@@ -227,6 +230,7 @@ export type ApiType = {
   readonly ordering: Ordering
   readonly limits?: LimitsBody
   readonly shards: number
+  readonly events: boolean
   readonly webhook?: WebhookBody
   readonly steps?: readonly StepBody[]
   readonly onCancel?: 'undo' | 'leave'
@@ -236,6 +240,9 @@ export type ApiType = {
   readonly createdAt: string
   readonly updatedAt: string
 }
+
+/** Something that has happened. Told twice it has the same id. */
+export type ApiEvent = Omit<BatonEvent, 'at'> & { readonly at: string }
 
 /** A live worker; those of Lambda are one per type, with no `lastSeen`. */
 export type ApiWorker = {

@@ -1,6 +1,7 @@
 import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type {
+  ApiEvent,
   ApiTask,
   CanvasAnswer,
   ListFilter,
@@ -9,8 +10,9 @@ import type {
   PublishBody,
   PublishResult,
 } from './api-types.ts'
+import { type EventsOptions, followEvents } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
-import { type ClientSettings, createSend, type Send } from './send.ts'
+import { type ClientSettings, createOpen, createSend, type Send } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
 type PublishOptions = Omit<PublishBody, 'type' | 'input'>
@@ -43,6 +45,11 @@ export type Client = Operations & {
   publishMany(bodies: readonly PublishBody[]): Promise<PublishResult[]>
   /** All tasks that a filter asks for, page by page as they are taken. */
   list(filter: ListFilter): AsyncGenerator<ApiTask, void, undefined>
+  /**
+   * What happens in the local system, as it happens; connections that break are opened anew, and nothing is lost. Ends when
+   * `signal` aborts. @throws ProblemError when there is no answer at first, and where events go to EventBridge (501).
+   */
+  events(options?: EventsOptions): AsyncGenerator<ApiEvent, void, undefined>
   /** Waits for a task's end and returns its result, typed by its definition. @throws ProblemError otherwise. */
   result<D extends AnyDefinition>(definition: D, id: string, options?: ResultOptions): Promise<OutputOf<D>>
   result(type: string, id: string, options?: ResultOptions): Promise<unknown>
@@ -66,7 +73,8 @@ const BATCH_CHARACTERS = 1_500_000
  * the API refuses or does not answer.
  */
 export function createClient(settings: ClientSettings): Client {
-  const send = createSend(settings)
+  const open = createOpen(settings)
+  const send = createSend(open)
   const operations = createOperations(send)
   return {
     ...operations,
@@ -74,6 +82,7 @@ export function createClient(settings: ClientSettings): Client {
       send<never>('POST', isCanvas(what) ? '/v1/canvases' : '/v1/tasks', { body: bodyOf(what, given) }),
     publishMany: bodies => publishMany(send, bodies),
     list: filter => list(send, filter),
+    events: (options = {}) => followEvents(open, options),
     result: (_type: AnyDefinition | string, id: string, options: ResultOptions = {}) =>
       waitForResult(() => operations.get(id), options) as Promise<never>,
     canvasResult: (_canvas: Canvas | undefined, id: string, options: ResultOptions = {}) =>

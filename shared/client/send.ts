@@ -20,22 +20,40 @@ export type Send = <Answer>(
   more?: { body?: unknown; query?: Query },
 ) => Promise<Answer>
 
-/** Sends requests and reads their answers. @throws ProblemError on every answer that is no success, and on none. */
-export function createSend({ url, fetch: send = fetch, headers = {} }: ClientSettings): Send {
+/** Sends a request; answers the success that came, unread. */
+export type Open = (
+  method: string,
+  path: string,
+  more?: { body?: unknown; query?: Query; headers?: HeaderSource; signal?: AbortSignal },
+) => Promise<Response>
+
+/** Sends requests. @throws ProblemError on every answer that is no success, and on none. */
+export function createOpen({ url, fetch: send = fetch, headers = {} }: ClientSettings): Open {
   const base = url.replace(/\/+$/, '')
-  return async <Answer>(method: string, path: string, more: { body?: unknown; query?: Query } = {}) => {
-    const request = new Request(`${base}${path}${queryText(more.query)}`, {
+  return async (method, path, { body, query, headers: more, signal } = {}) => {
+    const request = new Request(`${base}${path}${queryText(query)}`, {
       method,
       headers: {
         ...(typeof headers === 'function' ? await headers() : headers),
-        ...(more.body !== undefined && { 'content-type': 'application/json' }),
+        ...more,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(more.body !== undefined && { body: JSON.stringify(more.body) }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
     })
     const response = await send(request).catch(error => {
       throw new ProblemError(noAnswer(method, request.url, error), error)
     })
-    return readAnswer<Answer>(response, `${method} ${path}`)
+    if (response.ok) return response
+    throw new ProblemError(problemIn(await response.text()) ?? strange(response, `${method} ${path}`))
+  }
+}
+
+/** Sends requests and reads their answers as JSON. */
+export function createSend(open: Open): Send {
+  return async <Answer>(method: string, path: string, more: { body?: unknown; query?: Query } = {}) => {
+    const text = await (await open(method, path, more)).text()
+    return (text === '' ? undefined : JSON.parse(text)) as Answer
   }
 }
 
@@ -44,12 +62,6 @@ function queryText(query: Query = {}): string {
     value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
   )
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
-}
-
-async function readAnswer<Answer>(response: Response, call: string): Promise<Answer> {
-  const text = await response.text()
-  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer
-  throw new ProblemError(problemIn(text) ?? strange(response, call))
 }
 
 /** What stands before the API (a gateway, a proxy) answers in words of its own. */

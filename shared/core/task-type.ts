@@ -48,6 +48,8 @@ export type TypeConfiguration = {
   readonly limits?: TypeLimits
   /** Partitions of its indexes; may only grow. */
   readonly shards?: number
+  /** Whether what happens to its tasks is told as events. @default false */
+  readonly events?: boolean
   readonly webhook?: WebhookSettings
   /** Of kind `flow`: what is done, in this order. */
   readonly steps?: readonly StepConfiguration[]

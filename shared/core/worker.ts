@@ -34,3 +34,5 @@ export function yieldsTo(worker: Worker, present: Worker): boolean {
 export const MARKER_LIFE_MS = 86_400_000
 /** A worker that has shown no sign of life for so long counts as gone. */
 export const WORKER_LIFE_MS = 30_000
+/** Taken out of the registry that long after its last sign of life, so that a clock that is a little off takes nobody out. */
+export const WORKER_DROP_MS = WORKER_LIFE_MS + 10_000

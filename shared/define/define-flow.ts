@@ -30,6 +30,8 @@ type FlowSettings<Schema> = {
   readonly retentionMs?: number
   readonly priority?: number
   readonly shards?: number
+  /** Whether what happens to its tasks is told as events. @default false */
+  readonly events?: boolean
 }
 
 /**
@@ -61,7 +63,7 @@ export function defineFlow<
   },
 ): Flow<StandardSchemaV1.InferInput<Schema>, FlowOutput<Steps>> {
   refuseTypeName(type)
-  const { input, steps, onCancel, shards, ...defaults } = definition
+  const { input, steps, onCancel, shards, events, ...defaults } = definition
   return {
     kind: 'baton-flow',
     type,
@@ -71,6 +73,7 @@ export function defineFlow<
       steps: configuredSteps(type, steps),
       ...(onCancel && { onCancel }),
       ...(shards !== undefined && { shards }),
+      ...(events !== undefined && { events }),
     },
     ...(input && { input: input as StandardSchemaV1<StandardSchemaV1.InferInput<Schema>, unknown> }),
     tasks: distinctTasks(tasksOf(steps)),

@@ -28,6 +28,8 @@ type Definition<Schema extends StandardSchemaV1> = PartialOptions & {
   readonly priority?: number
   readonly ordering?: Ordering
   readonly shards?: number
+  /** Whether what happens to its tasks is told as events. @default false */
+  readonly events?: boolean
   /** Any Standard Schema (zod, valibot, arktype …). Input that does not fit fails the task without a retry. */
   readonly input?: Schema
 }
@@ -74,7 +76,7 @@ export function defineTask<Schema extends StandardSchemaV1, Names extends string
 ): Defined<Schema, StagedOutput<Stages>>
 export function defineTask(type: string, definition: AnyForm): TaskDefinition {
   refuseTypeName(type)
-  const { input, run, stages, ordering, shards, ...defaults } = definition
+  const { input, run, stages, ordering, shards, events, ...defaults } = definition
   return {
     kind: 'baton-task',
     type,
@@ -83,6 +85,7 @@ export function defineTask(type: string, definition: AnyForm): TaskDefinition {
       defaults,
       ...(ordering !== undefined && { ordering }),
       ...(shards !== undefined && { shards }),
+      ...(events !== undefined && { events }),
     },
     ...(input && { input }),
     ...(stages && { stages: Object.keys(stages) }),

@@ -15,6 +15,7 @@ const SAME_START = '#started = :started'
 const STARTED_NO_LATER = '#started <= :started'
 const OTHER_KIND = '#kind <> :kind'
 const GONE = '#seen <= :gone'
+const SEEN_LAST = '#seen = :seen'
 
 /** Guard: whoever is there is not one that the worker `yieldsTo`. Those over HTTP yield to nobody. */
 export function putWorker(table: string, worker: Worker): PutCommandInput {
@@ -44,6 +45,18 @@ export function deleteWorker(
     ConditionExpression: SAME_START,
     ExpressionAttributeNames: { '#started': 'started' },
     ExpressionAttributeValues: { ':started': startedAt },
+  }
+}
+
+/** Guard: it has shown no sign of life since it was read. */
+export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: workerKey(workerId),
+    ConditionExpression: SEEN_LAST,
+    ExpressionAttributeNames: { '#seen': 'seen' },
+    ExpressionAttributeValues: { ':seen': lastSeen },
   }
 }
 

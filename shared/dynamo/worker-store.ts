@@ -10,7 +10,7 @@ import type { Clock, WorkerStore } from '../ports.ts'
 import { answerOf, conditional } from './sending.ts'
 import { workerFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
-import { deleteWorker, getWorker, listWorkers, putWorker } from './worker-requests.ts'
+import { deleteSilentWorker, deleteWorker, getWorker, listWorkers, putWorker } from './worker-requests.ts'
 
 /** The registry of workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -30,15 +30,37 @@ export function createWorkerStore(
     },
     list: async () => {
       const workers: Worker[] = []
-      let start: Item | undefined
-      do {
-        const { Items = [], LastEvaluatedKey } = await answerOf(
-          documents.send(new QueryCommand(listWorkers(table, start))),
-        )
-        workers.push(...Items.flatMap(item => workerFromItem(item, clock.now()) ?? []))
-        start = LastEvaluatedKey
-      } while (start)
+      for await (const item of allWorkers(documents, table)) {
+        const worker = workerFromItem(item, clock.now())
+        if (worker) workers.push(worker)
+      }
       return workers
     },
+    dropSilent: async (since, limit) => {
+      const silent: Item[] = []
+      for await (const item of allWorkers(documents, table)) {
+        if ((item.seen as number) < since && silent.push(item) === limit) break
+      }
+      const dropped = await Promise.all(silent.map(item => dropSilent(documents, table, item)))
+      return dropped.flat()
+    },
   }
+}
+
+async function* allWorkers(documents: DynamoDBDocumentClient, table: string): AsyncGenerator<Item> {
+  let start: Item | undefined
+  do {
+    const { Items = [], LastEvaluatedKey } = await answerOf(
+      documents.send(new QueryCommand(listWorkers(table, start))),
+    )
+    yield* Items
+    start = LastEvaluatedKey
+  } while (start)
+}
+
+async function dropSilent(documents: DynamoDBDocumentClient, table: string, item: Item): Promise<string[]> {
+  const workerId = item.sk as string
+  const request = deleteSilentWorker(table, workerId, item.seen as number)
+  const deleted = await conditional(documents.send(new DeleteCommand(request)))
+  return 'answer' in deleted ? [workerId] : []
 }

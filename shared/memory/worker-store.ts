@@ -17,6 +17,11 @@ export function createMemoryWorkerStore(clock: Pick<Clock, 'now'>): WorkerStore 
       const worker = workers.get(workerId)
       return worker && isLive(worker) ? worker : undefined
     },
+    dropSilent: async (since, limit) => {
+      const silent = [...workers.values()].filter(({ lastSeen }) => lastSeen < since).slice(0, limit)
+      for (const { workerId } of silent) workers.delete(workerId)
+      return silent.map(({ workerId }) => workerId)
+    },
     list: async () => [...workers.values()].filter(isLive).sort((a, b) => (a.workerId < b.workerId ? -1 : 1)),
   }
 }

@@ -80,7 +80,12 @@ export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): strin
   return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
 }
 
-async function sendAll(sqs: SQSClient, url: string, messages: readonly Outgoing[]): Promise<SendFailure[]> {
+/** Sends messages in as few batches as they fit in; answers what was not sent, by the index that came with it. */
+export async function sendAll(
+  sqs: SQSClient,
+  url: string,
+  messages: readonly Outgoing[],
+): Promise<SendFailure[]> {
   const results = await Promise.all(batchesOf(messages).map(batch => sendBatch(sqs, url, batch)))
   return results.flat()
 }

@@ -3,7 +3,7 @@ import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import type { JobLook } from '../core/type-job.ts'
-import type { CanvasLook, Delivery, Dispatch, Look, MinuteLook, Wake } from '../ports.ts'
+import type { CanvasLook, Delivery, Dispatch, LateEvents, Look, MinuteLook, Wake } from '../ports.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
@@ -13,6 +13,7 @@ type WakeMessage =
   | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
   | ({ kind: 'job' } & Omit<JobLook, 'delaySeconds'>)
   | ({ kind: 'limit' } & Omit<LimitLook, 'delaySeconds'>)
+  | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
 export function encodeDispatch({ task, passedOn }: Omit<Dispatch, 'delaySeconds'>): string {
   return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
@@ -45,6 +46,10 @@ export function encodeLimitLook({ limit, quiet }: LimitLook): string {
   return encodeWake({ kind: 'limit', limit, ...(quiet !== undefined && { quiet }) })
 }
 
+export function encodeLateEvents({ events, hops }: LateEvents): string {
+  return encodeWake({ kind: 'events', events, hops })
+}
+
 function encodeWake(message: WakeMessage): string {
   return asciiJson({ v: SCHEMA_VERSION, ...message })
 }
@@ -57,15 +62,18 @@ function asciiJson(value: unknown): string {
   )
 }
 
+/** What a message on the wake queue is about: waking something, or events that could not be told in time. */
+type Message = Wake | { readonly kind: 'events'; readonly late: LateEvents }
+
 /** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no wake message. */
-export function decodeWake(body: string): Wake {
+export function decodeWake(body: string): Message {
   const message = parse(body) as Partial<WakeMessage>
   const wake = wakeIn(message)
   if (!wake) throw malformed(`a wake message${message.kind ? ` of kind ${message.kind}` : ''}`, body)
   return wake
 }
 
-function wakeIn(message: Partial<WakeMessage>): Wake | undefined {
+function wakeIn(message: Partial<WakeMessage>): Message | undefined {
   switch (message.kind) {
     case 'look':
       return lookIn(message)
@@ -77,6 +85,8 @@ function wakeIn(message: Partial<WakeMessage>): Wake | undefined {
       return jobIn(message)
     case 'limit':
       return limitIn(message)
+    case 'events':
+      return eventsIn(message)
     default:
       return undefined
   }
@@ -111,6 +121,11 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
 function limitIn({ limit, quiet }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
   return { kind: 'limit', look: { limit, ...(quiet !== undefined && { quiet }), delaySeconds: 0 } }
+}
+
+function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {
+  if (!Array.isArray(events)) return undefined
+  return { kind: 'events', late: { events, hops: Number(hops), delaySeconds: 0 } }
 }
 
 function parse(body: string): Record<string, unknown> {

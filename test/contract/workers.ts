@@ -62,4 +62,18 @@ export function workersContract(makeStores: MakeStores): void {
 
     expect(await workers.list()).toEqual([http, older])
   })
+  it('drops those that were not seen for a while, a few at a time, and tells whom', async () => {
+    const { workers, clock } = await makeStores()
+    for (const workerId of ['a', 'b', 'c']) await workers.announce(aWorker({ workerId }))
+    await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))
+    await clock.advance(SECOND)
+
+    const first = await workers.dropSilent(NOW + SECOND, 2)
+    const second = await workers.dropSilent(NOW + SECOND, 2)
+
+    expect([first.length, second.length]).toEqual([2, 1])
+    expect([...first, ...second].sort()).toEqual(['a', 'b', 'c'])
+    expect((await workers.list()).map(({ workerId }) => workerId)).toEqual(['seen'])
+    expect(await workers.dropSilent(NOW + SECOND, 2)).toEqual([])
+  })
 }

@@ -2,6 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { OutputOf } from '../../shared/define/any-definition.ts'
+import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal, Next } from '../../shared/signals.ts'
@@ -37,6 +38,14 @@ describe('a task with stages', () => {
   test('names its stages, and has the configuration of any other task', () => {
     expect(page.stages).toEqual(['fetch', 'store', 'give-up'])
     expect(page.config).toEqual({ kind: 'handler', defaults: { timeoutMs: 1_000 } })
+  })
+
+  test('says of its type, and not of its tasks, whether events are told', () => {
+    const told = defineTask('page', { run: () => null, events: true })
+    const flow = defineFlow('pages', { steps: [{ name: 'one', do: told }], events: true })
+
+    expect(told.config).toEqual({ kind: 'handler', defaults: {}, events: true })
+    expect(flow.config).toMatchObject({ defaults: {}, events: true })
   })
 
   test('that is in one it has not fails for good, naming those it has', () => {

@@ -31,6 +31,7 @@ describe('the OpenAPI description', () => {
       'DELETE /v1/tasks/{id}',
       'GET /healthz',
       'GET /v1/canvases/{id}',
+      'GET /v1/events',
       'GET /v1/openapi.json',
       'GET /v1/tasks',
       'GET /v1/tasks/{id}',

@@ -118,6 +118,7 @@ describe('Exactly what it needs is allowed to', () => {
         ),
         'dynamodb:ListStreams {TasksTable}/stream/*',
         'sqs:SendMessage {TasksPlannerFailuresQueue}',
+        'events:PutEvents {TasksEventsBus}',
         ...planAhead,
         ...send,
       ],
@@ -129,6 +130,7 @@ describe('Exactly what it needs is allowed to', () => {
         ...queries('place'),
         ...send,
         ...consume('TasksMessagesWakeQueue'),
+        'events:PutEvents {TasksEventsBus}',
       ],
     ],
     [

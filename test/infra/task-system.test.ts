@@ -15,7 +15,7 @@ test('A stack needs no account and no look-up to be synthesised', () => {
 })
 
 test('The outputs have plain names', () => {
-  expect(Object.keys(json.Outputs).sort()).toEqual(['ApiUrl', 'TableName'])
+  expect(Object.keys(json.Outputs).sort()).toEqual(['ApiUrl', 'EventBusName', 'TableName'])
 })
 
 test('A named system puts its name before its outputs, so that two fit into a stack', () => {
@@ -24,7 +24,14 @@ test('A named system puts its name before its outputs, so that two fit into a st
 
   const names = Object.keys(readTemplate(stack).json.Outputs)
 
-  expect(names.sort()).toEqual(['ApiUrl', 'BatonmoreApiUrl', 'BatonmoreTableName', 'TableName'])
+  expect(names.sort()).toEqual([
+    'ApiUrl',
+    'BatonmoreApiUrl',
+    'BatonmoreEventBusName',
+    'BatonmoreTableName',
+    'EventBusName',
+    'TableName',
+  ])
 })
 
 /** Properties that name a resource for the whole account and region; an API's name need not be unique. */
@@ -58,8 +65,8 @@ test('A second stack in the same account shares no physical name but those of po
       .flatMap(namesOf),
   )
 
-  expect(one).toEqual(['Baton-q-webhook', 'Baton-q-resize'])
-  expect(other).toEqual(['BatonStaging-q-webhook', 'BatonStaging-q-resize'])
+  expect(one).toEqual(['Baton-events', 'Baton-q-webhook', 'Baton-q-resize'])
+  expect(other).toEqual(['BatonStaging-events', 'BatonStaging-q-webhook', 'BatonStaging-q-resize'])
 })
 
 test('Thirty types fit into the 500 resources of a stack', () => {

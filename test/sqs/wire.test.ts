@@ -8,6 +8,7 @@ import {
   encodeCanvasLook,
   encodeDispatch,
   encodeJob,
+  encodeLateEvents,
   encodeLook,
   encodeMinute,
 } from '../../shared/sqs/wire.ts'
@@ -47,6 +48,12 @@ describe('messages', () => {
       delaySeconds: 0,
     }
     expect(decodeWake(encodeJob(job))).toEqual({ kind: 'job', look: job })
+    const late = {
+      events: [{ id: 'e', type: 'task.ready', at: 7, taskId: 'a:ü' } as const],
+      hops: 2,
+      delaySeconds: 0,
+    }
+    expect(decodeWake(encodeLateEvents(late))).toEqual({ kind: 'events', late })
     expect(decodeWake(encodeMinute({ minute: 5 }))).toEqual({ kind: 'minute', minute: 5 })
     expect(decodeWake(encodeMinute({ minute: 5, shard: 2 }))).toMatchObject({
       kind: 'minute-shard',
@@ -63,6 +70,7 @@ describe('messages', () => {
     '{"v":1,"kind":"look"}',
     '{"v":1,"kind":"minute"}',
     '{"v":1,"kind":"job","type":"a"}',
+    '{"v":1,"kind":"events"}',
     '{"v":1,"kind":"?"}',
   ])('that are none are refused: %s', body => {
     expect(() => decodeWake(body)).toThrow(BatonError)

@@ -16,7 +16,7 @@ export async function unitsOf(system: LocalSystem, work: () => Promise<unknown>)
 }
 
 /** Nobody writes any more. */
-async function untilQuiet(system: LocalSystem) {
+export async function untilQuiet(system: LocalSystem): Promise<void> {
   for (;;) {
     const before = system.cloud.meter.snapshot()
     await sleep(300)

@@ -221,6 +221,7 @@ export const typeAnswer = z
       }),
     ),
     shards: whole,
+    events: z.boolean(),
     webhook: optional(
       z.object({
         url: optional(z.string()),

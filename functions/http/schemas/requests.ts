@@ -176,6 +176,7 @@ export const typeBody = strict({
     }),
   ),
   shards: optional(whole(1, MAX_SHARDS)),
+  events: optional(z.boolean().meta({ description: 'Whether what happens to its tasks is told as events' })),
   webhook: optional(webhook),
   steps: optional(
     z

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isUsable, nextStart, reserve, type StartLog } from '../../../shared/core/control/starts.ts'
+import {
+  isUsable,
+  nextStart,
+  reserve,
+  type StartLog,
+  type Turn,
+} from '../../../shared/core/control/starts.ts'
 import { NOW } from '../../support/a-task.ts'
 
 const FIFTY = { limit: 50, perMs: 1_000 }
@@ -14,6 +20,26 @@ function turnsFor(rate: typeof FIFTY, count: number, log?: StartLog): number[] {
 function mostIn(starts: readonly number[], perMs: number): number {
   const sorted = starts.toSorted((a, b) => a - b)
   return Math.max(0, ...sorted.map(start => sorted.filter(at => at >= start && at < start + perMs).length))
+}
+
+type Asked = { readonly afterMs: number; readonly count: number }
+
+/** When those would start who ask so: every other one as late as it may. */
+function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boolean): number[] {
+  let log: StartLog | undefined
+  let now = NOW
+  return requests.flatMap(({ afterMs, count }, nth) => {
+    now += afterMs
+    const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
+    log = reserved.log
+    return reserved.turns.map((turn, which) => (which % 2 === 0 ? latest(turn, rate) : turn.at))
+  })
+}
+
+function latest(turn: Turn, rate: typeof FIFTY): number {
+  let start = turn.at
+  while (isUsable(turn, rate, start + 1)) start += 1
+  return start
 }
 
 describe('starts under a rate limit', () => {
@@ -88,21 +114,8 @@ describe('starts under a rate limit', () => {
         asking,
         fc.boolean(),
         (limit, perMs, requests, onlyNow) => {
-          const rate = { limit, perMs }
-          let log: StartLog | undefined
-          let now = NOW
-          const starts: number[] = []
-          for (const [nth, { afterMs, count }] of requests.entries()) {
-            now += afterMs
-            const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
-            log = reserved.log
-            for (const [which, turn] of reserved.turns.entries()) {
-              // As late as it may be, or on time.
-              let start = turn.at
-              while (which % 2 === 0 && isUsable(turn, rate, start + 1)) start += 1
-              starts.push(start)
-            }
-          }
+          const starts = startsOf({ limit, perMs }, requests, onlyNow)
+
           expect(mostIn(starts, perMs)).toBeLessThanOrEqual(limit)
         },
       ),

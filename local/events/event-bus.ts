@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
+import type { EventLog } from './event-log.ts'
+
+/** Source: EventBridge quotas. */
+const MAX_ENTRIES = 10
+const MAX_REQUEST_BYTES = 256 * 1024
+
+type Entry = {
+  readonly EventBusName?: string
+  readonly Source?: string
+  readonly DetailType?: string
+  readonly Detail?: string
+}
+
+/**
+ * EventBridge's PutEvents. What the system tells of itself is kept in `log`; entries of other sources are taken and go
+ * nowhere, since rules are not emulated. `buses` are the names and ARNs of those that exist.
+ */
+export function createEventBus(log: EventLog, buses: readonly string[]): Backend {
+  return async call => {
+    if (call.operation !== 'PutEvents') {
+      return errorAnswer(400, 'InvalidAction', `${call.operation} is not supported locally`)
+    }
+    const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
+    if (!entries || entries.length < 1 || entries.length > MAX_ENTRIES) {
+      return errorAnswer(400, 'ValidationException', `Entries must be 1 to ${MAX_ENTRIES}`)
+    }
+    if (call.body.length > MAX_REQUEST_BYTES) {
+      return errorAnswer(
+        400,
+        'ValidationException',
+        'Total size of the entries in the request is over the limit',
+      )
+    }
+    const results = entries.map(entry => take(entry, log, buses))
+    const FailedEntryCount = results.filter(result => 'ErrorCode' in result).length
+    return jsonAnswer(200, { FailedEntryCount, Entries: results })
+  }
+}
+
+type Result = { readonly EventId: string } | { readonly ErrorCode: string; readonly ErrorMessage: string }
+
+function take(entry: Entry, log: EventLog, buses: readonly string[]): Result {
+  const { EventBusName: bus = 'default', Source: source, DetailType: type, Detail } = entry
+  if (!source || !type || !Detail)
+    return refused('InvalidArgument', 'Source, DetailType and Detail are required')
+  if (!buses.includes(bus))
+    return refused('InvalidArgument', `there is no bus ${bus}; there are ${buses.join(', ')}`)
+  const detail = objectIn(Detail)
+  if (!detail) return refused('MalformedDetail', 'Detail is no JSON object')
+  const { system: _system, ...event } = detail
+  const { id, taskId } = event
+  if (source === 'baton' && typeof id === 'string') {
+    log.append({ id, type, json: JSON.stringify(event), ...(typeof taskId === 'string' && { taskId }) })
+  }
+  return { EventId: randomUUID() }
+}
+
+function refused(ErrorCode: string, ErrorMessage: string): Result {
+  return { ErrorCode, ErrorMessage }
+}
+
+function objectIn(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

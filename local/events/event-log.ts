@@ -1,0 +1,67 @@
+/** An event as it is told on. */
+export type ToldEvent = {
+  readonly id: string
+  readonly type: string
+  readonly taskId?: string
+  /** All of it, as JSON. */
+  readonly json: string
+}
+
+/** The last events, numbered from 0 in the order in which they came. */
+export type EventLog = {
+  /** Keeps an event, unless it is one of those that are kept: a stream that is read again tells nothing new. */
+  append(event: ToldEvent): void
+  /** The number of the oldest one that is kept, and the one that the next will have. */
+  oldest(): number
+  end(): number
+  /** Its number; undefined when it is not kept. */
+  numberOf(id: string): number | undefined
+  /** Those from a number on, as far as they are kept, at most `limit`. */
+  read(from: number, limit: number): ToldEvent[]
+  /** Resolves when there is an event of this number or a later one, or when `signal` aborts. */
+  arrival(number: number, signal: AbortSignal): Promise<void>
+}
+
+export function createEventLog(kept: number): EventLog {
+  const slots: ToldEvent[] = []
+  const numbers = new Map<string, number>()
+  const waiting = new Set<() => void>()
+  let end = 0
+  const oldest = () => Math.max(0, end - kept)
+
+  return {
+    append: event => {
+      if (numbers.has(event.id)) return
+      const former = slots[end % kept]
+      if (former) numbers.delete(former.id)
+      slots[end % kept] = event
+      numbers.set(event.id, end)
+      end += 1
+      for (const wake of [...waiting]) wake()
+    },
+    oldest,
+    end: () => end,
+    numberOf: id => numbers.get(id),
+    read: (from, limit) => {
+      const start = Math.max(from, oldest())
+      const count = Math.max(0, Math.min(limit, end - start))
+      return Array.from({ length: count }, (_, at) => slots[(start + at) % kept]).filter(isThere)
+    },
+    arrival: (number, signal) => {
+      if (end > number || signal.aborted) return Promise.resolve()
+      return new Promise(resolve => {
+        const done = () => {
+          waiting.delete(done)
+          signal.removeEventListener('abort', done)
+          resolve()
+        }
+        waiting.add(done)
+        signal.addEventListener('abort', done, { once: true })
+      })
+    },
+  }
+}
+
+function isThere(event: ToldEvent | undefined): event is ToldEvent {
+  return event !== undefined
+}

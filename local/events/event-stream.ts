@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { EventLog, ToldEvent } from './event-log.ts'
+import { readWish, type Wish } from './read-wish.ts'
+
+const MAX_READERS = 100
+/** Proxies cut connections that say nothing for a minute. */
+const KEEP_ALIVE_MS = 15_000
+/** How long a browser waits before it connects again. */
+const RETRY_MS = 1_000
+const EVENTS_AT_ONCE = 100
+
+/** Answers a request by itself, or leaves it to others. */
+export type StreamHandler = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/**
+ * `GET /v1/events`: events as they come, as server-sent events. A reader that names the last event it has seen goes on
+ * behind that. Each reads at its own pace: one that is too slow misses events, and is told so.
+ */
+export function createEventStream(log: EventLog): StreamHandler {
+  let readers = 0
+  return (request, response) => {
+    if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false
+    const wish = readWish(request)
+    if ('problems' in wish) {
+      refuse(response, 400, 'invalid', 'The request is not valid', detailOf(wish.problems), {
+        errors: wish.problems,
+      })
+    } else if (readers >= MAX_READERS) {
+      response.setHeader('retry-after', '5')
+      refuse(
+        response,
+        503,
+        'unavailable',
+        'Too many readers',
+        `${MAX_READERS} connections read events already`,
+      )
+    } else {
+      readers += 1
+      follow(log, wish, response).finally(() => {
+        readers -= 1
+      })
+    }
+    return true
+  }
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string | undefined {
+  return url.split('?')[0]
+}
+
+function detailOf(problems: readonly { readonly path: string; readonly message: string }[]): string {
+  return problems.map(({ path, message }) => `${path} ${message}`).join('; ')
+}
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  kind: string,
+  title: string,
+  detail: string,
+  more: object = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/problem+json' })
+  response.end(JSON.stringify({ type: `urn:baton:problem:${kind}`, title, status, detail, ...more }))
+}
+
+/** Writes events until the reader hangs up. */
+async function follow(log: EventLog, wish: Wish, response: ServerResponse): Promise<void> {
+  const closed = closingOf(response)
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  })
+  // A reader that loses the connection before its first event goes on from here. No event has the id `none`.
+  const last = log.read(log.end() - 1, 1)[0]?.id ?? 'none'
+  response.write(`retry: ${RETRY_MS}\nid: ${wish.lastEventId ?? last}\n\n`)
+  const keepingAlive = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': still here\n\n')
+  }, KEEP_ALIVE_MS)
+  try {
+    await writeFrom(log, wish, response, closed)
+  } finally {
+    clearInterval(keepingAlive)
+    response.end()
+  }
+}
+
+async function writeFrom(
+  log: EventLog,
+  wish: Wish,
+  response: ServerResponse,
+  closed: AbortSignal,
+): Promise<void> {
+  const seen = wish.lastEventId === undefined ? log.end() - 1 : log.numberOf(wish.lastEventId)
+  if (seen === undefined)
+    response.write(': the last event is not kept any more; this begins with the oldest\n\n')
+  let next = seen === undefined ? log.oldest() : seen + 1
+  while (!closed.aborted) {
+    const missed = log.oldest() - next
+    if (missed > 0) {
+      response.write(`: too slow, ${missed} events were missed\n\n`)
+      next += missed
+    }
+    const events = log.read(next, EVENTS_AT_ONCE)
+    next += events.length
+    const text = events.filter(wish.wants).map(frameOf).join('')
+    if (text !== '') response.write(text)
+    if (response.writableNeedDrain) await drained(response, closed)
+    else if (events.length === 0) await log.arrival(next, closed)
+  }
+}
+
+function frameOf({ id, type, json }: ToldEvent): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
+}
+
+function closingOf(response: ServerResponse): AbortSignal {
+  const closing = new AbortController()
+  response.once('close', () => closing.abort())
+  response.on('error', () => closing.abort())
+  return closing.signal
+}
+
+function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      response.off('drain', done)
+      closed.removeEventListener('abort', done)
+      resolve()
+    }
+    response.once('drain', done)
+    closed.addEventListener('abort', done, { once: true })
+    if (closed.aborted) done()
+  })
+}

@@ -1,0 +1,28 @@
+import type { Gateway } from '../gateway/server.ts'
+import type { Stack } from '../template/stack.ts'
+import { createEventBus } from './event-bus.ts'
+import { createEventLog } from './event-log.ts'
+import { createEventStream, type StreamHandler } from './event-stream.ts'
+
+const KEPT_EVENTS = 10_000
+
+export type LocalEvents = {
+  readonly stream: StreamHandler
+  /** For whoever tells events: here all are told, whatever their types say. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** Puts the event buses of a stack behind the gateway; undefined when it has none. */
+export function serveEvents(stack: Stack, gateway: Pick<Gateway, 'serve'>): LocalEvents | undefined {
+  const buses = stack.ids('AWS::Events::EventBus').map(id => stack.describe(id))
+  if (buses.length === 0) return undefined
+  const log = createEventLog(KEPT_EVENTS)
+  gateway.serve(
+    'events',
+    createEventBus(
+      log,
+      buses.flatMap(({ physicalId, arn }) => [physicalId, arn]),
+    ),
+  )
+  return { stream: createEventStream(log), environment: { BATON_EVENTS: 'all' } }
+}

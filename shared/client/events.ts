@@ -1,0 +1,113 @@
+import type { EventType } from '../core/event-types.ts'
+import type { ApiEvent } from './api-types.ts'
+import { ProblemError } from './problem-error.ts'
+import type { Open } from './send.ts'
+
+export type EventsOptions = {
+  /** Goes on behind this event; left out: what happens from now on. */
+  readonly lastEventId?: string
+  /** Only events of these types. */
+  readonly types?: readonly EventType[]
+  /** Only those about tasks of these types, or about these tasks. */
+  readonly taskTypes?: readonly string[]
+  readonly taskIds?: readonly string[]
+  /** Ends the events. */
+  readonly signal?: AbortSignal
+}
+
+const FIRST_PAUSE_MS = 250
+const LAST_PAUSE_MS = 10_000
+
+/**
+ * Events as they come, for ever: a connection that breaks is opened anew, behind the last event that was seen. Ends when
+ * `signal` aborts.
+ *
+ * @throws ProblemError when the first connection fails, and whenever the API refuses: a deployed one always does (501).
+ */
+export async function* followEvents(
+  open: Open,
+  options: EventsOptions,
+): AsyncGenerator<ApiEvent, void, undefined> {
+  const { signal } = options
+  let { lastEventId } = options
+  let isFirst = true
+  for (let pause = FIRST_PAUSE_MS; !signal?.aborted; pause = Math.min(pause * 2, LAST_PAUSE_MS)) {
+    for await (const { id, data } of connection(open, options, lastEventId, isFirst)) {
+      lastEventId = id ?? lastEventId
+      pause = FIRST_PAUSE_MS
+      if (data !== undefined) yield JSON.parse(data) as ApiEvent
+    }
+    isFirst = false
+    await pauseFor(pause, signal)
+  }
+}
+
+/** The messages of one connection, until it breaks. @throws ProblemError when another one would be no better. */
+async function* connection(
+  open: Open,
+  { types, taskTypes, taskIds, signal }: EventsOptions,
+  lastEventId: string | undefined,
+  isFirst: boolean,
+): AsyncGenerator<Message, void, undefined> {
+  const query = { type: types, taskType: taskTypes, taskId: taskIds }
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+  let isOpen = false
+  try {
+    const { body } = await open('GET', '/v1/events', { query, headers, ...(signal && { signal }) })
+    isOpen = true
+    yield* messagesIn(body)
+  } catch (error) {
+    const isHopeless = (isFirst && !isOpen) || isRefusal(error)
+    if (isHopeless && !signal?.aborted) throw error
+  }
+}
+
+/** Anything but a broken connection and a service that may answer another time. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ProblemError)) return false
+  const { status } = error
+  return status === 501 || (status > 0 && status < 500 && status !== 429)
+}
+
+type Message = { readonly id?: string; readonly data?: string }
+
+/** The messages of a stream of server-sent events; comments are passed over, and so is what is cut off at its end. */
+async function* messagesIn(
+  body: ReadableStream<Uint8Array> | null,
+): AsyncGenerator<Message, void, undefined> {
+  if (!body) return
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader()
+  let text = ''
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const blocks = (text + read.value).split(/\r?\n\r?\n/)
+      text = blocks.pop() ?? ''
+      yield* blocks.map(messageOf)
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+function messageOf(block: string): Message {
+  const fields = block.split(/\r?\n/).map(line => /^(id|data): ?(.*)$/.exec(line))
+  const valuesOf = (name: string) => fields.flatMap(field => (field?.[1] === name ? [field[2] ?? ''] : []))
+  const [ids, data] = [valuesOf('id'), valuesOf('data')]
+  const id = ids.at(-1)
+  return { ...(id !== undefined && { id }), ...(data.length > 0 && { data: data.join('\n') }) }
+}
+
+function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done, { once: true })
+    if (signal?.aborted) done()
+  })
+}
