@@ -55,27 +55,32 @@ export function reserveStart(
 
 async function serveLine(system: System, limited: Limited<RateLimit>, line: Line): Promise<void> {
   while (line.waiting.length > 0) {
-    const served = line.waiting
-    line.waiting = []
+    let served: Reservation[] = []
     try {
-      const turns = await reserveFor(system, limited, served)
+      const turns = await reserveFor(system, limited, () => {
+        served = [...served, ...line.waiting]
+        line.waiting = []
+        return served
+      })
       for (const [nth, { resolve }] of served.entries()) resolve(turns[nth])
     } catch (error) {
-      for (const { reject } of served) reject(error)
+      for (const { reject } of [...served, ...line.waiting]) reject(error)
+      line.waiting = []
     }
   }
 }
 
-/** Turns in the order of those who asked; who wants to begin at once gets what is left of that first. */
+/** Turns in the order of those who ask by the time the log has been read; who wants to begin at once goes first. */
 async function reserveFor(
   system: System,
   { name, limit }: Limited<RateLimit>,
-  served: readonly Reservation[],
+  takeAll: () => readonly Reservation[],
 ): Promise<Array<Turn | undefined>> {
-  const impatient = served.filter(({ onlyNow }) => onlyNow).length
   let stored: StoredStarts = await system.limits.starts(name)
   for (let round = 0; round < MAX_ROUNDS; round++) {
+    const served = takeAll()
     const now = system.clock.now()
+    const impatient = served.filter(({ onlyNow }) => onlyNow).length
     const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
     const rest = reserve(first.log, limit, now, { count: served.length - impatient })
     if (first.turns.length + rest.turns.length === 0) return served.map(() => undefined)
