@@ -29,7 +29,7 @@ export type ClaimDecision =
  * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
  */
 export function claim(task: Task, claimer: Claimer, now: number): ClaimDecision {
-  if (task.state !== 'open' || task.canvas) return refuse('finished')
+  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
   const expired = takeable(task, claimer, now)
   const judged = endLost(task, expired, now)

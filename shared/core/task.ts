@@ -12,6 +12,7 @@
  * - target    a worker that a task names in `workerIds`; a marker of its own tells it that it may take the task
  * - revision  grows with every change but heartbeats; a write names the revision it was decided on
  * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
+ * - schedule  a name under which a task is published again and again; each time it is due is a tick
  * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
@@ -21,14 +22,15 @@ import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
 import type { Previous } from './previous.ts'
+import type { ScheduleState } from './schedule/schedule.ts'
 
 /** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
 export type TypeKind = 'handler' | 'http' | 'webhook' | 'flow'
-/** A canvas's own head is kept as a task's is, and nobody can claim it. */
-export type TaskKind = TypeKind | 'canvas'
+/** The heads of canvases and of schedules are kept as a task's is, and nobody can claim them. */
+export type TaskKind = TypeKind | 'canvas' | 'schedule'
 
 /** In which order the open tasks of a type are run. */
 export type Ordering = 'arrival' | 'priority' | 'aged'
@@ -95,6 +97,7 @@ export type Operation =
   | 'restart'
   | 'resume'
   | 'settle'
+  | 'tick'
 
 /** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
 export type View = {
@@ -141,6 +144,7 @@ export type Task = {
   readonly parentId?: string
   readonly member?: Member
   readonly canvas?: CanvasState
+  readonly schedule?: ScheduleState
   /** The last fence handed out. */
   readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>
