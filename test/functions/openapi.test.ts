@@ -28,10 +28,13 @@ describe('the OpenAPI description', () => {
         .map(({ path, method }) => `${method.toUpperCase()} ${path}`)
         .sort(),
     ).toEqual([
+      'DELETE /v1/schedules/{name}',
       'DELETE /v1/tasks/{id}',
       'GET /healthz',
       'GET /v1/canvases/{id}',
       'GET /v1/openapi.json',
+      'GET /v1/schedules',
+      'GET /v1/schedules/{name}',
       'GET /v1/tasks',
       'GET /v1/tasks/{id}',
       'GET /v1/tasks/{id}/previous',
@@ -45,6 +48,9 @@ describe('the OpenAPI description', () => {
       'POST /v1/claims',
       'POST /v1/runs/finish',
       'POST /v1/runs/heartbeat',
+      'POST /v1/schedules/{name}/pause',
+      'POST /v1/schedules/{name}/resume',
+      'POST /v1/schedules/{name}/trigger',
       'POST /v1/tasks',
       'POST /v1/tasks/{id}/cancel',
       'POST /v1/tasks/{id}/retry',
@@ -52,6 +58,7 @@ describe('the OpenAPI description', () => {
       'POST /v1/tasks/{id}/runs/{runId}/heartbeat',
       'POST /v1/tasks/{id}/runs/{runId}/release',
       'POST /v1/tasks/{id}/runs/{runId}/succeed',
+      'PUT /v1/schedules/{name}',
       'PUT /v1/types/{type}',
     ])
   })

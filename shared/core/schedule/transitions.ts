@@ -25,14 +25,27 @@ export type NewSchedule = {
   readonly next: number
 }
 
-/** Brings a schedule into being where none is, or over the remains of one that is gone or has ended. */
+/** Brings a schedule into being where none is, or over the remains of one that is gone. */
 export function createSchedule(schedule: NewSchedule, remains: Task | undefined, now: number): Change {
   const change = create(publicationOf(schedule), remains, now)
-  const { timing, missed, taskType } = schedule.definition
-  return { ...change, after: { ...change.after, schedule: { timing, missed, taskType, paused: false } } }
+  return { ...change, after: { ...change.after, schedule: stateOf(schedule.definition) } }
 }
 
-/** Another definition takes the place of the schedule's; with the same timing it stays due when it is. */
+/** Starts a schedule over that has run for the last time, under a new birth. */
+export function restartSchedule(ended: Task, schedule: NewSchedule, now: number): Change {
+  const start = { revision: ended.revision + 1, fence: ended.fence, operation: 'restart' as const }
+  const { task, bodies } = newborn(publicationOf(schedule), start, now)
+  return revise(ended, { ...task, schedule: stateOf(schedule.definition) }, now, { bodies }).change
+}
+
+function stateOf({ timing, missed, taskType }: Definition): ScheduleState {
+  return { timing, missed, taskType, paused: false }
+}
+
+/**
+ * Another definition takes the place of the schedule's; with the same timing it stays due when it is. Ticks that are due
+ * are published for the type they fell due for, or not at all: else one might be published for both.
+ */
 export function replaceSchedule(
   task: Task,
   { definition, next }: Pick<NewSchedule, 'definition' | 'next'>,
@@ -40,7 +53,8 @@ export function replaceSchedule(
 ): Decision<'finished'> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   const { timing, missed, taskType } = definition
-  const dueAt = isSameTiming(timing, task.schedule.timing) ? task.dueAt : next
+  const isSame = isSameTiming(timing, task.schedule.timing) && taskType === task.schedule.taskType
+  const dueAt = isSame ? task.dueAt : next
   const publication = publicationOf({ name: task.key, born: task.born, definition, next: dueAt })
   const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
   const { task: fresh, bodies } = newborn(publication, start, now)

@@ -4,7 +4,12 @@ import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish.ts'
 import { isSameTiming, type Missed, SCHEDULE_TYPE, type Timing } from '../../core/schedule/schedule.ts'
-import { createSchedule, type Definition, replaceSchedule } from '../../core/schedule/transitions.ts'
+import {
+  createSchedule,
+  type Definition,
+  replaceSchedule,
+  restartSchedule,
+} from '../../core/schedule/transitions.ts'
 import { type Task, taskId } from '../../core/task.ts'
 import { bodyValue } from '../body-value.ts'
 import { publicationOf } from '../publication-of.ts'
@@ -93,10 +98,14 @@ function decide(
   const isOpen = isThere && current.state === 'open'
   const next = ticksOf(definition.timing, isOpen ? current.createdAt : now).next(now)
   if (next === undefined) return { ok: false }
-  const replaced = isOpen ? replaceSchedule(current, { definition, next }, now) : undefined
-  if (replaced?.ok) return { ok: true, created: false, change: replaced.change }
   const schedule = { name, born: chance.ulid(now), definition, next }
-  return { ok: true, created: !isThere, change: createSchedule(schedule, current, now) }
+  if (!isThere) return { ok: true, created: true, change: createSchedule(schedule, current, now) }
+  const replaced = replaceSchedule(current, schedule, now)
+  return {
+    ok: true,
+    created: false,
+    change: replaced.ok ? replaced.change : restartSchedule(current, schedule, now),
+  }
 }
 
 function neverProblem({ kind }: Timing): FieldProblem {
