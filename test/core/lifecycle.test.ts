@@ -99,6 +99,26 @@ const CANVAS_IS_CANCELLED: Step[] = [
   { do: 'settle' },
 ]
 
+const SCHEDULE_TICKS_TWICE: Step[] = [
+  {
+    do: 'publish',
+    body: {
+      kind: 'schedule',
+      dueInMs: 0,
+      options: {},
+      schedule: {
+        timing: { kind: 'every', everyMs: 1_000 },
+        missed: 'skip',
+        taskType: 'resize',
+        paused: false,
+      },
+    },
+  },
+  { do: 'tick', nextInMs: 1_000 },
+  { do: 'waitForWake' },
+  { do: 'tick' },
+]
+
 const isBirth = ({ before, after }: Change) => before?.born !== after.born
 
 describe('every transition', () => {
@@ -113,6 +133,7 @@ describe('every transition', () => {
       SLOT_COMES_DUE_BESIDE_A_RUN,
       UNDO_IS_RETRIED_OVER_HTTP,
       CANVAS_IS_CANCELLED,
+      SCHEDULE_TICKS_TWICE,
       ...fc.sample(steps, { numRuns: 5_000, seed: 1 }),
     ]
     const moves = new Set<string>()

@@ -62,7 +62,7 @@ function stepsOf(dice: Dice, cast: Cast): Step[] {
   return [...steps, ...schedules].sort((a, b) => a.at - b.at)
 }
 
-const SCHEDULES = 0.25
+const SCHEDULES = 0.3
 const MOST_WORKERS_FOR_SCHEDULES = 1
 
 function counting(from: number): () => number {

@@ -1,6 +1,7 @@
 import type { Change } from '../../../shared/core/change.ts'
 import { type Task, taskId } from '../../../shared/core/task.ts'
 import type { Applied } from '../../../shared/ports.ts'
+import type { Table } from '../world/table.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in how schedules tick. */
@@ -12,15 +13,10 @@ export const IN_SCHEDULES: readonly Planted[] = [
       return apply(isOfTick(change) ? renamed(change, `${change.after.key}.${count}`) : change)
     }
   }),
-  inWrites(
-    'a tick is published before its time',
-    apply => change =>
-      apply(
-        isOfTick(change)
-          ? { ...change, after: { ...change.after, dueAt: change.after.dueAt + LEAD_MS } }
-          : change,
-      ),
-  ),
+  inWrites('a tick is published before its time', apply => async change => {
+    if (isOfTick(change)) await apply(ofTheNext(change))
+    return apply(change)
+  }),
   inWrites(
     'a tick is noted, but not published',
     apply => async change => (isOfTick(change) ? { applied: true, task: change.after } : apply(change)),
@@ -38,18 +34,24 @@ export const IN_SCHEDULES: readonly Planted[] = [
   },
   {
     name: 'a removed schedule ticks on',
-    spoil: system => {
-      const last = new Map<string, Task>()
-      const head = async (id: string) => {
-        const found = await system.tasks.head(id)
-        if (found?.schedule) last.set(id, found)
-        return found?.state === 'removed' ? last.get(id) : found
+    spoil: (system, table) => {
+      const removed = graves.get(table) ?? new Map<string, Task>()
+      graves.set(table, removed)
+      const risen = (found: Task | undefined) =>
+        (found?.state === 'removed' ? removed.get(found.id) : undefined) ?? found
+      return {
+        ...system,
+        tasks: {
+          ...system.tasks,
+          apply: change => {
+            const { before, after } = change
+            if (before?.schedule && after.operation === 'remove') removed.set(after.id, before)
+            return system.tasks.apply(change)
+          },
+          head: async id => risen(await system.tasks.head(id)),
+          heads: async ids => (await system.tasks.heads(ids)).map(found => risen(found) ?? found),
+        },
       }
-      const heads = async (ids: readonly string[]) =>
-        (await system.tasks.heads(ids)).map(
-          found => (found.state === 'removed' ? last.get(found.id) : found) ?? found,
-        )
-      return { ...system, tasks: { ...system.tasks, head, heads } }
     },
   },
   {
@@ -66,6 +68,9 @@ export const IN_SCHEDULES: readonly Planted[] = [
 ]
 
 const LEAD_MS = 10_000
+
+/** Schedules as they were before they were removed, of each simulated system. */
+const graves = new WeakMap<Table, Map<string, Task>>()
 
 type Apply = (change: Change) => Promise<Applied>
 
@@ -87,6 +92,11 @@ function isOfTick({ before, after }: Change): boolean {
 
 function renamed(change: Change, key: string): Change {
   return { ...change, after: { ...change.after, key, id: taskId(change.after.type, key) } }
+}
+
+function ofTheNext(change: Change): Change {
+  const dueAt = change.after.dueAt + LEAD_MS
+  return renamed({ ...change, after: { ...change.after, dueAt } }, `${change.after.key}+`)
 }
 
 /** A minute is passed over. */
