@@ -27,7 +27,7 @@ function viewOf(task: Task): View | undefined {
 }
 
 /** Where those stand among the open ones that are due at no time: behind all others. Source: the last time of a `Date`. */
-export const NEVER = 8.64e15
+const NEVER = 8.64e15
 
 function openBucket({ flow }: Task): 'open' | 'compensating' {
   return flow?.direction === 'undo' ? 'compensating' : 'open'

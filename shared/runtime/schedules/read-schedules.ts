@@ -22,14 +22,7 @@ export type ScheduleDescription = {
 /** Undefined when there is none, or no more. */
 export async function readSchedule(system: System, id: string): Promise<ScheduleDescription | undefined> {
   const head = await system.tasks.head(id)
-  return isHere(system, head) ? describeSchedule(system, head) : undefined
-}
-
-/** A schedule whose head is at hand. */
-export async function describeSchedule(
-  system: System,
-  head: ScheduleDescription['head'],
-): Promise<ScheduleDescription> {
+  if (!isHere(system, head)) return undefined
   return { head, task: await scheduledTask(system, head), nextRunAt: nextRun(system, head) }
 }
 
