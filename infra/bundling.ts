@@ -1,5 +1,6 @@
 import { type BundlingOptions, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { BuildOptions } from 'esbuild'
+import { functionFile } from './function-file.ts'
 
 /** CommonJS packages inside an ES module bundle call `require` for Node's own modules; ES modules have none. */
 const REQUIRE_FOR_COMMON_JS =
@@ -15,6 +16,12 @@ export const BUNDLING: BundlingOptions = {
   minify: true,
   sourceMap: true,
   sourcesContent: false,
+}
+
+/** The same for the system's own functions, without the SDK's search for credentials. */
+export const SYSTEM_BUNDLING: BundlingOptions = {
+  ...BUNDLING,
+  esbuildArgs: { '--alias:@aws-sdk/credential-provider-node': functionFile('lambda-credentials.ts') },
 }
 
 /** The same for a container. */

@@ -6,6 +6,7 @@ import { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { queueNameOf } from '../shared/core/queue-name.ts'
 import type { TypeConfiguration } from '../shared/core/task-type.ts'
+import { BUNDLING } from './bundling.ts'
 import { readDefinition, refuseHttp, toldAs } from './definition.ts'
 import { writeExecutorEntry } from './executor-entry.ts'
 import { FedQueue, type Feeding } from './fed-queue.ts'
@@ -64,6 +65,8 @@ export class HandlerFunction extends Construct {
     refuseShort(timeout, props.entry)
     this.function = createFunction(this, settings, {
       entry: writeExecutorEntry(queueName, definition),
+      // Handlers may look for credentials wherever they like.
+      bundling: BUNDLING,
       description: `Baton: runs ${this.type}`,
       timeout,
       ...(props.memorySize !== undefined && { memorySize: props.memorySize }),

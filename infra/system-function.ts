@@ -9,11 +9,11 @@ import {
   SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
+import { type BundlingOptions, NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { watchFunction } from './alarms.ts'
-import { BUNDLING } from './bundling.ts'
+import { SYSTEM_BUNDLING } from './bundling.ts'
 import { FUNCTION_MEMORY_MB } from './limits.ts'
 import type { LogLevel, Settings } from './settings.ts'
 
@@ -26,6 +26,8 @@ export type FunctionSpec = {
   readonly memorySize?: number
   readonly reservedConcurrency?: number
   readonly environment?: Readonly<Record<string, string>>
+  /** @default that of the system's own code */
+  readonly bundling?: BundlingOptions
   /** The function may be part of a loop through SQS longer than the 16 hops after which Lambda stops it. */
   readonly allowRecursion?: boolean
 }
@@ -54,7 +56,7 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
     ...(spec.reservedConcurrency !== undefined && { reservedConcurrentExecutions: spec.reservedConcurrency }),
     environment: { ...environmentOf(settings), ...spec.environment },
     awsSdkConnectionReuse: false,
-    bundling: BUNDLING,
+    bundling: spec.bundling ?? SYSTEM_BUNDLING,
   })
   watchFunction(scope, settings, fn)
   return fn

@@ -17,6 +17,7 @@ import { previousRoutes } from './routes/previous.ts'
 import { publishRoutes } from './routes/publish.ts'
 import { runBatchRoutes } from './routes/run-batches.ts'
 import { runRoutes } from './routes/runs.ts'
+import { scheduleRoutes } from './routes/schedules.ts'
 import { serviceRoutes } from './routes/service.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { typeRoutes } from './routes/types.ts'
@@ -45,6 +46,7 @@ export function createApi(system: System): Hono<Environment> {
     ...previousRoutes,
     ...taskRoutes,
     ...canvasRoutes,
+    ...scheduleRoutes,
     ...claimRoutes,
     ...typeRoutes,
     ...workerRoutes,

@@ -1,7 +1,9 @@
 import type { Problem } from '../../shared/client/api-types.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import type { ResumeRefusal } from '../../shared/core/flow/resume.ts'
+import { reservedFor } from '../../shared/core/reserved-types.ts'
 import type { RestartRefusal } from '../../shared/core/restart.ts'
+import { SCHEDULE_TYPE } from '../../shared/core/schedule/schedule.ts'
 import { liveRuns, type Task, taskIdPrefix } from '../../shared/core/task.ts'
 import type { RunRefusal } from '../../shared/runtime/http-runs.ts'
 import type { Operated } from '../../shared/runtime/operate-task.ts'
@@ -12,23 +14,31 @@ import { invalid, problem, problemOfError } from './problems.ts'
 /** Expected refusals of use cases, in words: what happened, to which id, and what would be legal. */
 
 const CANVAS_IDS = taskIdPrefix(CANVAS_TYPE)
+const SCHEDULE_IDS = taskIdPrefix(SCHEDULE_TYPE)
 
 export function noSuchTask(id: string): Problem {
-  const hint = id.startsWith(CANVAS_IDS)
-    ? `; it is a canvas's id: use /v1/canvases/${encodeURIComponent(id)}`
-    : ''
-  return problem('not-found', `there is no task ${id}${hint}`)
+  return problem('not-found', `there is no task ${id}${whatElse(id)}`)
+}
+
+function whatElse(id: string): string {
+  if (id.startsWith(CANVAS_IDS)) {
+    return `; it is a canvas's id: use /v1/canvases/${encodeURIComponent(id)}`
+  }
+  if (!id.startsWith(SCHEDULE_IDS)) return ''
+  const name = id.slice(SCHEDULE_IDS.length)
+  return `; it is a schedule's id: use /v1/schedules/${encodeURIComponent(name)}`
 }
 
 export function unknownType(type: string, existing: readonly string[], path: string): Problem {
-  if (type === CANVAS_TYPE) return reservedType(path)
+  const taken = reservedFor(type)
+  if (taken) return reservedType(type, taken, path)
   const known = existing.length > 0 ? `there are ${existing.join(', ')}` : 'none is registered yet'
   const message = `names no registered type; ${known}`
   return problem('unknown-type', `'${type}' is not registered; ${known}`, { errors: [{ path, message }] })
 }
 
-function reservedType(path: string): Problem {
-  const message = `'${CANVAS_TYPE}' is no task type: it stands for canvases, which are published with POST /v1/canvases`
+function reservedType(type: string, taken: string, path: string): Problem {
+  const message = `'${type}' is no task type: it ${taken}`
   return problem('unknown-type', message, { errors: [{ path, message }] })
 }
 

@@ -1,14 +1,14 @@
-import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
-import { MAX_KEY_LENGTH } from '../../shared/core/limits.ts'
+import { MAX_DERIVED_KEY_LENGTH } from '../../shared/core/limits.ts'
+import { reservedFor } from '../../shared/core/reserved-types.ts'
 import { splitRunId, splitTaskId } from '../../shared/core/task.ts'
 import type { RunReference } from '../../shared/runtime/http-runs.ts'
 import { isName, typeName } from './schemas/scalars.ts'
 
-/** Whether there can be a task of this id; a canvas has one that looks alike. What cannot be stored is not asked of the store, either. */
+/** Whether there can be a task of this id; a canvas and a schedule have one that looks alike. What cannot be stored is not asked of the store, either. */
 export function isTaskId(id: string): boolean {
   const parts = splitTaskId(id)
-  if (parts?.type === CANVAS_TYPE) return false
-  return parts !== undefined && typeName.safeParse(parts.type).success && isName(parts.key, MAX_KEY_LENGTH)
+  if (!parts || reservedFor(parts.type)) return false
+  return typeName.safeParse(parts.type).success && isName(parts.key, MAX_DERIVED_KEY_LENGTH)
 }
 
 /** The run that a request speaks for; undefined when there can be none. A fence that is not the run's is no run's. */

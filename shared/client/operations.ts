@@ -24,6 +24,7 @@ import type {
   RunResult,
   SucceedBody,
 } from './run-types.ts'
+import type { ApiSchedule, ScheduleBody, TriggerAnswer } from './schedule-types.ts'
 import type { Send } from './send.ts'
 
 export type PausedType = { readonly type: string; readonly paused: boolean }
@@ -41,6 +42,14 @@ export type Operations = {
   retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
   canvas(id: string, page?: { limit?: number; cursor?: string }): Promise<ApiCanvas>
   cancelCanvas(id: string): Promise<ApiCanvas>
+  /** Those that run next first, paused ones last; of their tasks the type alone. */
+  schedules(page?: { limit?: number; cursor?: string }): Promise<Page<ApiSchedule>>
+  schedule(name: string): Promise<ApiSchedule>
+  putSchedule(name: string, schedule: ScheduleBody): Promise<ApiSchedule>
+  removeSchedule(name: string): Promise<void>
+  pauseSchedule(name: string): Promise<ApiSchedule>
+  resumeSchedule(name: string): Promise<ApiSchedule>
+  triggerSchedule(name: string): Promise<TriggerAnswer>
   counts(type: string): Promise<Counts>
   types(page?: { limit?: number; cursor?: string }): Promise<Page<ApiType>>
   type(type: string): Promise<ApiType>
@@ -73,6 +82,13 @@ export function createOperations(send: Send): Operations {
     retry: (id, how) => postForTask(`${taskPath(id)}/retry`, how),
     canvas: (id, page = {}) => send('GET', canvasPath(id), { query: page }),
     cancelCanvas: id => post(`${canvasPath(id)}/cancel`),
+    schedules: (page = {}) => send('GET', '/v1/schedules', { query: page }),
+    schedule: name => send('GET', schedulePath(name)),
+    putSchedule: (name, schedule) => send('PUT', schedulePath(name), { body: schedule }),
+    removeSchedule: name => send('DELETE', schedulePath(name)),
+    pauseSchedule: name => post(`${schedulePath(name)}/pause`),
+    resumeSchedule: name => post(`${schedulePath(name)}/resume`),
+    triggerSchedule: name => post(`${schedulePath(name)}/trigger`),
     counts: type => send('GET', `${typePath(type)}/counts`),
     types: (page = {}) => send('GET', '/v1/types', { query: page }),
     type: type => send('GET', typePath(type)),
@@ -99,6 +115,10 @@ function taskPath(id: string): string {
 
 function canvasPath(id: string): string {
   return `/v1/canvases/${encodeURIComponent(id)}`
+}
+
+function schedulePath(name: string): string {
+  return `/v1/schedules/${encodeURIComponent(name)}`
 }
 
 function runPath(id: string, runId: string, word: string): string {

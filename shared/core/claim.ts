@@ -43,7 +43,7 @@ export function claim(
   now: number,
   permits: readonly Permit[] = [],
 ): ClaimDecision {
-  if (task.state !== 'open' || task.canvas) return refuse('finished')
+  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
   const expired = takeable(task, claimer, now)
   const judged = endLost(task, expired, now)

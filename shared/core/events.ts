@@ -36,6 +36,7 @@ const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
     fail: 'canvas.failed',
     cancel: 'canvas.cancelled',
   },
+  schedule: { tick: 'schedule.ticked' },
 }
 
 /** The events of one change of a head, in the order in which things happened. */

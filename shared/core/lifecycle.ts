@@ -68,6 +68,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   remove: [{ from: [...OPEN, 'compensating', ...FINAL], to: ['none'] }],
   restart: [{ from: [...WAITING, ...FINAL], to: WAITING }],
   resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],
+  tick: [{ from: ['ready'], to: ['delayed', 'succeeded'] }],
   settle: FINAL.map(status => ({ from: [status], to: [status] })),
 }
 

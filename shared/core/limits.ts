@@ -13,6 +13,8 @@ export const MAX_BATCH_TASKS = 100
 export const MAX_ERROR_CHARACTERS = 4 * KB
 export const MAX_TYPE_LENGTH = 100
 export const MAX_KEY_LENGTH = 200
+/** Keys that are made up from a name of up to `MAX_KEY_LENGTH`, as those of a schedule's tasks, have so many characters. */
+export const MAX_DERIVED_KEY_LENGTH = MAX_KEY_LENGTH + 40
 export const MAX_DELAY_MS = 3_653 * DAY_MS
 export const MAX_CONCURRENCY = 100
 export const MAX_RETRIES = 1_000
@@ -28,6 +30,12 @@ export const MAX_PARAMS_BYTES = 2 * KB * KB
 export const MAX_CALLBACKS = 100
 /** Tasks of a canvas. */
 export const MAX_CANVAS_LEAVES = 100_000
+/** Ticks that a schedule catches up on at most: they are published all at once. */
+export const MAX_CATCH_UP = 1_000
+/** Often enough for anything that goes through a queue each time. */
+export const MIN_EVERY_MS = SECOND_MS
+/** Of a cron expression, which stands in the head of its schedule. */
+export const MAX_CRON_LENGTH = 200
 /** How deep canvases nest: each level is two of JSON. */
 export const MAX_CANVAS_DEPTH = 90
 /** Members of a canvas whose publishing is answered with all their ids. */
@@ -64,6 +72,9 @@ export const RECENT_RUNS = 5
 export const SHOWN_RUNS = 20
 /** An ended run's error in the head is cut here; the full text is an item of its own. */
 export const SHORT_ERROR_CHARACTERS = 120
+
+/** A tick that is not published this long after its time counts as missed. */
+export const MISSED_TICK_MS = 60 * SECOND_MS
 
 /** SQS delays a message by at most 15 minutes. Source: SQS quotas. */
 export const MAX_QUEUE_DELAY_MS = 900 * SECOND_MS

@@ -21,9 +21,13 @@ export function indexed(task: Task, now: number): Task {
 function viewOf(task: Task): View | undefined {
   if (task.state === 'removed') return undefined
   // What has ended and owes callbacks stays where the sweeper looks.
+  if (task.schedule?.paused && task.state === 'open') return { bucket: 'open', sort: NEVER }
   if (task.state === 'open' || task.owes) return { bucket: openBucket(task), sort: task.dueAt }
   return { bucket: task.state, sort: task.finishedAt ?? task.updatedAt }
 }
+
+/** Where those stand among the open ones that are due at no time: behind all others. Source: the last time of a `Date`. */
+const NEVER = 8.64e15
 
 function openBucket({ flow }: Task): 'open' | 'compensating' {
   return flow?.direction === 'undo' ? 'compensating' : 'open'
@@ -37,7 +41,7 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
  *   heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while they run.
  */
 function placeOf(task: Task, now: number): Place | undefined {
-  if (task.state !== 'open') return undefined
+  if (task.state !== 'open' || task.schedule?.paused) return undefined
   const hasSlot = openSlots(task) > 0
   if (hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS) return minutePlace(task)
   if (task.wait?.kind === 'permit') return { name: limitPlace(task.wait.limit), order: orderOf(task) }

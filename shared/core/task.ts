@@ -15,6 +15,7 @@
  * - permit    leave to run under a concurrency limit, recorded with its holder until it is given back
  * - turn      the start under a rate limit that is reserved for a task
  * - token     a dispatch of a type whose tasks are run in order: it says that one may be claimed, whichever is first
+ * - schedule  a name under which a task is published again and again; each time it is due is a tick
  * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
@@ -25,14 +26,15 @@ import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
 import type { Previous } from './previous.ts'
+import type { ScheduleState } from './schedule/schedule.ts'
 
 /** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
 export type TypeKind = 'handler' | 'http' | 'webhook' | 'flow'
-/** A canvas's own head is kept as a task's is, and nobody can claim it. */
-export type TaskKind = TypeKind | 'canvas'
+/** The heads of canvases and of schedules are kept as a task's is, and nobody can claim them. */
+export type TaskKind = TypeKind | 'canvas' | 'schedule'
 
 /** In which order the open tasks of a type are run. */
 export type Ordering = 'arrival' | 'priority' | 'aged'
@@ -106,6 +108,7 @@ export type Operation =
   | 'restart'
   | 'resume'
   | 'settle'
+  | 'tick'
 
 /** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
 export type View = {
@@ -158,6 +161,7 @@ export type Task = {
   readonly parentId?: string
   readonly member?: Member
   readonly canvas?: CanvasState
+  readonly schedule?: ScheduleState
   /** The last fence handed out. */
   readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>

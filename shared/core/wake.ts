@@ -6,6 +6,7 @@ import { failed } from './finish.ts'
 import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from './limits.ts'
 import { leaseEnded, lose } from './lose.ts'
 import { indexed, minuteOf, readyPlaceOf } from './place.ts'
+import { isTicking } from './schedule/transitions.ts'
 import { retryDelayMs } from './settle.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from './task.ts'
@@ -33,6 +34,7 @@ export type Plan = {
 /** The plan for a task as it stands. */
 export function plan(task: Task, now: number): Plan {
   if (task.canvas) return canvasPlan(task, now)
+  if (task.schedule) return schedulePlan(task, now)
   if (task.owes) return { settles: true }
   if (task.state !== 'open') return {}
   const hasSlot = openSlots(task) > 0
@@ -63,6 +65,13 @@ function isDispatched(task: Task, now: number): boolean {
 function canvasPlan(canvas: Task, now: number): Plan {
   const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
   return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
+}
+
+/** Nobody is told of a schedule: the waker looks at it when it is due. */
+function schedulePlan(schedule: Task, now: number): Plan {
+  if (!isTicking(schedule)) return {}
+  const { dueAt } = schedule
+  return dueAt - now > MAX_QUEUE_DELAY_MS ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
 /** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */

@@ -1,6 +1,6 @@
-import { CANVAS_TYPE } from '../core/canvas/canvas.ts'
 import { BatonError } from '../core/errors.ts'
 import { MAX_TYPE_LENGTH } from '../core/limits.ts'
+import { reservedFor } from '../core/reserved-types.ts'
 
 const PATTERN = new RegExp(`^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`)
 
@@ -12,7 +12,6 @@ export function refuseTypeName(type: string): void {
       `'${type}' is no task type: give 1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`,
     )
   }
-  if (type === CANVAS_TYPE) {
-    throw new BatonError('invalid', `'${type}' is no task type: the name belongs to canvases`)
-  }
+  const taken = reservedFor(type)
+  if (taken) throw new BatonError('invalid', `'${type}' is no task type: it ${taken}`)
 }

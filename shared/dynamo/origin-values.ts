@@ -3,6 +3,7 @@ import type { HandOn, Previous } from '../core/previous.ts'
 import type { Callbacks, Task } from '../core/task.ts'
 import { defined } from './defined.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
+import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
 
 /** Where a task comes from and what follows it, in a head: what was handed on, its stage, its canvas, its callbacks. */
 export type OriginValues = {
@@ -14,10 +15,11 @@ export type OriginValues = {
   readonly parent?: string
   readonly member?: MemberValue
   readonly canvas?: CanvasValue
+  readonly sched?: ScheduleValue
 }
 
 export function originOf(task: Task) {
-  const { previous, callbacks, member, canvas } = task
+  const { previous, callbacks, member, canvas, schedule } = task
   return {
     prev: previous && previousValue(previous),
     fixed: task.immutable,
@@ -27,6 +29,7 @@ export function originOf(task: Task) {
     parent: task.parentId,
     member: member && memberValue(member),
     canvas: canvas && canvasValue(canvas),
+    sched: schedule && scheduleValue(schedule),
   }
 }
 
@@ -40,6 +43,7 @@ export function originFrom(head: OriginValues) {
     parentId: head.parent,
     member: head.member && memberFrom(head.member),
     canvas: head.canvas && canvasFrom(head.canvas),
+    schedule: head.sched && scheduleFrom(head.sched),
   }
 }
 

@@ -11,6 +11,7 @@ import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { tendForgotten } from './control/tend-limit.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
+import { sweepSchedules } from './schedules/sweep-schedules.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { PlanningSystem } from './system.ts'
 import { unmarked } from './targets.ts'
@@ -66,17 +67,22 @@ export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<Sw
     system.log.error('canvases were not swept', { error })
     return { looked: 0, failed: 1 }
   })
+  const sweepingSchedules = sweepSchedules(system).catch(error => {
+    system.log.error('schedules were not swept', { error })
+    return { looked: 0, repaired: 0, failed: 1 }
+  })
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
     sweepType(system, type, round).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
   )
-  const canvases = await sweepingCanvases
+  const canvases = { ...(await sweepingCanvases), repaired: 0 }
+  const all = [...reports, canvases, await sweepingSchedules]
   return {
-    looked: canvases.looked + sum(reports.map(({ looked }) => looked)),
-    repaired: sum(reports.map(({ repaired }) => repaired)),
-    failed: canvases.failed + sum(reports.map(({ failed }) => failed)),
+    looked: sum(all.map(({ looked }) => looked)),
+    repaired: sum(all.map(({ repaired }) => repaired)),
+    failed: sum(all.map(({ failed }) => failed)),
   }
 }
 

@@ -4,6 +4,7 @@ import { look, plan } from '../core/wake.ts'
 import type { IndexEntry, Look, MinuteLook } from '../ports.ts'
 import { logFields } from './log-fields.ts'
 import { lookOf, type PlanFailure, sendMessages } from './plan-tasks.ts'
+import { tickSchedule } from './schedules/tick-schedule.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import { markTargets } from './targets.ts'
@@ -51,6 +52,7 @@ async function freshEnough(system: System, one: Look, seen: Task | undefined): P
 async function wakeTask(system: System, one: Look, seen: Task | undefined): Promise<PlanFailure[]> {
   if (seen?.born !== one.born) return []
   await waitOutTheRest(system, seen)
+  if (seen.schedule) return wakeSchedule(system, one)
   const { decision, task } = await transact(system, seen, current =>
     current?.born === one.born
       ? look(current, system.clock.now(), system.chance.fraction())
@@ -60,9 +62,17 @@ async function wakeTask(system: System, one: Look, seen: Task | undefined): Prom
     if (decision.change.after.operation === 'lose') system.metrics.add('LeaseLost', 1, seen.type)
     return []
   }
-  const isLatest = task !== undefined && task.born === one.born && task.revision <= one.revision
-  if (!isLatest) return []
+  if (!isPlannedOnThis(one, task)) return []
   return [...(await markTargets(system, [task])), ...(await rearm(system, task, one))]
+}
+
+function isPlannedOnThis(one: Look, task: Task | undefined): task is Task {
+  return task !== undefined && task.born === one.born && task.revision <= one.revision
+}
+
+async function wakeSchedule(system: System, one: Look): Promise<PlanFailure[]> {
+  const { ticked, task } = await tickSchedule(system, one)
+  return ticked || !isPlannedOnThis(one, task) ? [] : rearm(system, task, one)
 }
 
 /** A look may come less than a second early, since queues delay by whole seconds. */

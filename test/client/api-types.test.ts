@@ -3,8 +3,10 @@ import type * as z from 'zod'
 import type * as answers from '../../functions/http/schemas/answers.ts'
 import type * as canvases from '../../functions/http/schemas/canvases.ts'
 import type * as requests from '../../functions/http/schemas/requests.ts'
+import type * as schedules from '../../functions/http/schemas/schedules.ts'
 import type * as api from '../../shared/client/api-types.ts'
 import type * as runs from '../../shared/client/run-types.ts'
+import type * as scheduled from '../../shared/client/schedule-types.ts'
 
 /** The same type with nothing readonly: zod infers none, the API's types are all so. */
 type Plain<T> = T extends (infer Item)[] | readonly (infer Item)[]
@@ -31,6 +33,9 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<runs.SucceedBody>>().toEqualTypeOf<Request<'succeedBody'>>()
     expectTypeOf<Plain<runs.FailBody>>().toEqualTypeOf<Request<'failBody'>>()
     expectTypeOf<Plain<runs.ReleaseBody>>().toEqualTypeOf<Request<'releaseBody'>>()
+    expectTypeOf<Plain<scheduled.ScheduleBody>>().toEqualTypeOf<
+      Plain<z.infer<typeof schedules.scheduleBody>>
+    >()
     expectTypeOf<Plain<api.ListFilter>>().toEqualTypeOf<Request<'listQuery'>>()
   })
 
@@ -46,6 +51,9 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<runs.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
     expectTypeOf<Plain<api.CanvasAnswer>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasPublished>>>()
     expectTypeOf<Plain<api.ApiCanvas>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasAnswer>>>()
+    expectTypeOf<Plain<scheduled.ApiSchedule>>().toEqualTypeOf<
+      Plain<z.infer<typeof schedules.scheduleAnswer>>
+    >()
     expectTypeOf<Plain<api.Problem>>().toEqualTypeOf<Answer<'problemAnswer'>>()
   })
 })

@@ -13,6 +13,7 @@ import { cancel, remove, settle } from '../../shared/core/operate.ts'
 import { patch } from '../../shared/core/patch.ts'
 import { create, update } from '../../shared/core/publish.ts'
 import { restart } from '../../shared/core/restart.ts'
+import { createSchedule, noteTicked } from '../../shared/core/schedule/transitions.ts'
 import { statusOf } from '../../shared/core/status.ts'
 import { liveRuns, type Operation, type Task } from '../../shared/core/task.ts'
 import { look } from '../../shared/core/wake.ts'
@@ -40,6 +41,22 @@ function told(task: Task): string[] {
   })
 }
 
+const daily = createSchedule(
+  {
+    name: 'daily',
+    born: BORN,
+    next: NOW,
+    definition: {
+      timing: { kind: 'every', everyMs: 86_400_000 },
+      missed: 'skip',
+      taskType: 'resize',
+      task: { type: 'resize' },
+    },
+  },
+  undefined,
+  NOW,
+).after
+const ticked = afterOf(noteTicked(daily, { next: NOW + HOUR, ranAt: NOW, error: undefined }, NOW))
 const running = claimedBy(aTask())
 const twoWanted = aTask({ options: { concurrency: 2 } })
 const lastTry = claimedBy(aTask({ options: { retry: { maxRetries: 0 } } }))
@@ -169,6 +186,7 @@ const TOLD: Record<Operation, ReadonlyArray<readonly [string, Task, string[]]>> 
     ['with the undo', afterOf(resume(halted, 'retry-undo', NOW)), ['task.ready (compensating)']],
     ['past the last step', afterOf(resume(haltedAtLast, 'continue', LATE)), ['task.succeeded (succeeded)']],
   ],
+  tick: [['of a schedule', ticked, ['schedule.ticked (undefined)']]],
   settle: [['', afterOf(settle(ended(claimedBy(aTask({ callbacks: owing })), DONE), NOW)), []]],
 }
 

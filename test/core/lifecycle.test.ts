@@ -105,6 +105,26 @@ const CANVAS_IS_CANCELLED: Step[] = [
   { do: 'settle' },
 ]
 
+const SCHEDULE_TICKS_TWICE: Step[] = [
+  {
+    do: 'publish',
+    body: {
+      kind: 'schedule',
+      dueInMs: 0,
+      options: {},
+      schedule: {
+        timing: { kind: 'every', everyMs: 1_000 },
+        missed: 'skip',
+        taskType: 'resize',
+        paused: false,
+      },
+    },
+  },
+  { do: 'tick', nextInMs: 1_000 },
+  { do: 'waitForWake' },
+  { do: 'tick' },
+]
+
 const isBirth = ({ before, after }: Change) => before?.born !== after.born
 
 describe('every transition', () => {
@@ -120,6 +140,7 @@ describe('every transition', () => {
       UNDO_IS_RETRIED_OVER_HTTP,
       UNDO_WAITS_FOR_LIMITS,
       CANVAS_IS_CANCELLED,
+      SCHEDULE_TICKS_TWICE,
       ...fc.sample(steps, { numRuns: 6_000, seed: 3 }),
     ]
     const moves = new Set<string>()

@@ -47,6 +47,12 @@ it('docs/data-model.md explains every attribute of a head', () => {
     parentId: 'resize:k0',
     member: { canvasId: 'c', born: NOW.toString(), leaf: 0 },
     canvas: { tree: { inline: 1 }, leaves: 1, started: true },
+    schedule: {
+      timing: { kind: 'every', everyMs: 1_000 },
+      missed: 'skip',
+      taskType: 'resize',
+      paused: true,
+    },
   })
   const attributes = Object.keys(headItem({ ...full, place: { name: 'ready#resize#1', order: '1' } }))
 

@@ -1,13 +1,15 @@
 import type { PartialOptions } from '../../shared/core/options.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
-import { FIRST_JOB_NONCE } from './generate/cast.ts'
+import { type Cast, FIRST_JOB_NONCE } from './generate/cast.ts'
 import { createDice, type Dice } from './generate/dice.ts'
 import { flowSetups } from './generate/flows.ts'
+import { scheduleSteps } from './generate/schedules.ts'
 import { generateSteps } from './generate/steps.ts'
 import {
   CALM,
   type Scenario,
   type ServedBy,
+  type Step,
   type TypeSetup,
   type Weather,
   type WorkerSetup,
@@ -39,7 +41,7 @@ export function generate(seed: number): Scenario {
     flows,
     workers,
     afterwardsMs: mayBeLong && dice.odds(0.04) ? AFTERWARDS_MS : 0,
-    steps: generateSteps(dice, {
+    steps: stepsOf(dice, {
       types,
       flows,
       workers,
@@ -51,6 +53,17 @@ export function generate(seed: number): Scenario {
     }),
   }
 }
+
+/** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
+function stepsOf(dice: Dice, cast: Cast): Step[] {
+  const steps = generateSteps(dice, cast)
+  const mayTick = cast.workers.length <= MOST_WORKERS_FOR_SCHEDULES
+  const schedules = mayTick && dice.odds(SCHEDULES) ? scheduleSteps(dice, cast) : []
+  return [...steps, ...schedules].sort((a, b) => a.at - b.at)
+}
+
+const SCHEDULES = 0.3
+const MOST_WORKERS_FOR_SCHEDULES = 1
 
 function counting(from: number): () => number {
   let next = from

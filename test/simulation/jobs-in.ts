@@ -5,6 +5,7 @@ import type { Callbacks, Job, Step } from './scenario.ts'
 export function allJobs(steps: readonly Step[]): Job[] {
   return steps.flatMap(step => {
     if (step.do === 'publish') return callbacksIn(step).flatMap(withCallbacks)
+    if (step.do === 'put-schedule') return withCallbacks(step.job)
     return step.do === 'publish-canvas' ? jobsIn(step.composition).flatMap(withCallbacks) : []
   })
 }

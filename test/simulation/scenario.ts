@@ -2,6 +2,7 @@ import type { Composition } from '../../shared/core/canvas/shape.ts'
 import type { ResumeAction } from '../../shared/core/flow/resume.ts'
 import type { PartialOptions } from '../../shared/core/options.ts'
 import type { Clean } from '../../shared/core/restart.ts'
+import type { Missed, Timing } from '../../shared/core/schedule/schedule.ts'
 import type { Status } from '../../shared/core/status.ts'
 import type { StepConfiguration } from '../../shared/core/task-type.ts'
 import type { PatchRequest } from '../../shared/runtime/operate-task.ts'
@@ -162,6 +163,23 @@ export type Step = { readonly at: number } & (
       readonly canvas: string
       readonly leaf: number
       readonly operation: 'cancel' | 'remove' | 'restart'
+    }
+  /** Of the timing, `at` counts from the start. */
+  | {
+      readonly do: 'put-schedule'
+      readonly schedule: string
+      readonly timing: Timing
+      readonly missed: Missed
+      readonly job: Job
+    }
+  | {
+      readonly do:
+        | 'pause-schedule'
+        | 'resume-schedule'
+        | 'remove-schedule'
+        | 'trigger-schedule'
+        | 'read-schedule'
+      readonly schedule: string
     }
   /** Somebody tries these in turn until one is accepted. */
   | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }

@@ -87,6 +87,14 @@ function sentenceOfStep(step: Step): string {
       return `${step.do} ${step.canvas}`
     case 'operate-member':
       return `${step.operation} member ${step.leaf} of canvas ${step.canvas}`
+    case 'put-schedule':
+      return `put schedule ${step.schedule}: ${JSON.stringify(step.timing)}, missed ${JSON.stringify(step.missed)}, ${textOfJob(step.job)}`
+    case 'pause-schedule':
+    case 'resume-schedule':
+    case 'remove-schedule':
+    case 'trigger-schedule':
+    case 'read-schedule':
+      return `${step.do} ${step.schedule}`
     case 'resume':
       return `take ${step.id} up again by ${step.actions.join(', or else ')}`
     case 'deploy-flow':

@@ -147,6 +147,7 @@ function servingTypes({ steps }: FlowSetup): string[] {
 function typesOf(step: Step): string[] {
   if ('composition' in step) return jobsIn(step.composition).flatMap(typesOfJob)
   if ('request' in step) return [step.request.type, ...callbacksIn(step).flatMap(typesOfJob)]
+  if ('job' in step) return typesOfJob(step.job)
   if ('flow' in step) return [step.flow.type, ...servingTypes(step.flow)]
   if ('type' in step) return [step.type]
   const type = 'id' in step ? step.id.split(':')[0] : undefined

@@ -5,9 +5,10 @@ import { createScript } from './actors/handlers.ts'
 import { hostHttpWorker } from './actors/http-worker.ts'
 import { hostStandalone } from './actors/standalone.ts'
 import { perform } from './actors/steps.ts'
+import { schedulesIn } from './invariants/schedules.ts'
 import { createJudge, type Verdict } from './judge.ts'
 import type { Planted } from './planted/planted.ts'
-import type { Scenario } from './scenario.ts'
+import type { Scenario, Step } from './scenario.ts'
 import { lineOf, stackOf } from './trace-lines.ts'
 import { createApi } from './world/api.ts'
 import type { Happening } from './world/history.ts'
@@ -29,6 +30,7 @@ export type Played = {
 
 /** Once it is calm, everything must have settled within this time. */
 const SETTLING_MS = 45 * 60_000
+const TICKING_ON_MS = 125_000
 const TIMEOUT_MS = { machinery: 60_000, executor: 120_000 }
 
 /** Plays a scenario to its end, or until a promise is broken. `trace` is told everything, as text. */
@@ -74,6 +76,12 @@ export async function simulate(
   return { broken: judge.broken(), events: world.timeline.count(), virtualMs: world.timeline.now() - START }
 }
 
+/** Schedules would tick for ever: they may do so until whatever they have lost must be repaired. */
+function closingSteps({ steps, calmAt }: Scenario): Step[] {
+  const at = calmAt + TICKING_ON_MS
+  return schedulesIn(steps).map(schedule => ({ at, do: 'remove-schedule', schedule }))
+}
+
 /** A simulated system, with everybody on it who does something. */
 type Stage = {
   heads(): Iterable<Task>
@@ -111,10 +119,13 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
   runWaker(world, services.wakes, machinery)
 
   const deployments = deployTypes(world, { services, executors, script })
-  let underWay = scenario.steps.length
+  const closing = closingSteps(scenario)
+  let underWay = scenario.steps.length + closing.length
   const done = () => {
     underWay -= 1
   }
+  const play = (step: Step) =>
+    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
   const withdraw = (type: string, forMs: number) => {
     if (deployments.withdraw(type, forMs, done)) underWay += 1
   }
@@ -126,8 +137,6 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
         : hostStandalone(world, setup, { systemFor, inboxFor: services.inboxFor, script }),
     ]),
   )
-  for (const step of scenario.steps) {
-    timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
-  }
+  for (const step of [...scenario.steps, ...closing]) play(step)
   return { heads: table.heads, isEmpty: () => underWay === 0 }
 }

@@ -13,6 +13,8 @@ import { type PartialOptions, resolveOptions } from '../../shared/core/options.t
 import { type Patch, patch } from '../../shared/core/patch.ts'
 import { type CallbackBodies, create, isGone, type Publication, update } from '../../shared/core/publish.ts'
 import { type Clean, restart } from '../../shared/core/restart.ts'
+import type { ScheduleState } from '../../shared/core/schedule/schedule.ts'
+import { noteTicked } from '../../shared/core/schedule/transitions.ts'
 import type { Task, TaskKind, TypeKind } from '../../shared/core/task.ts'
 import { look, nextWake } from '../../shared/core/wake.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
@@ -36,6 +38,7 @@ export type Step =
   | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' }
   | { readonly do: 'throttle'; readonly inMs: number }
   | { readonly do: 'block' | 'unblock' }
+  | { readonly do: 'tick'; readonly nextInMs?: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'waitForWake' }
 
@@ -47,6 +50,7 @@ type Body = {
   readonly stage?: string
   readonly callbacks?: CallbackBodies
   readonly canvas?: CanvasState
+  readonly schedule?: ScheduleState
 }
 
 /** One key, its clock, and every run that was ever claimed on it. */
@@ -98,6 +102,10 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
       return changeIn(look(task, now, 0.5))
     case 'resume':
       return changeIn(resume(task, step.action, now))
+    case 'tick': {
+      const next = step.nextInMs === undefined ? undefined : now + step.nextInMs
+      return changeIn(noteTicked(task, { next, ranAt: undefined, error: undefined }, now))
+    }
     case 'settle':
       return changeIn(settle(task, now))
     case 'cancel':

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => system?.stop())
 
-const [, publishing = '', working = ''] = readmeSnippets('sh')
+const [, publishing = '', working = '', scheduling = ''] = readmeSnippets('sh')
 
 describe('the curl calls of the README', () => {
   test('publish a task and read it', async () => {
@@ -34,6 +34,23 @@ describe('the curl calls of the README', () => {
       status: 200,
       body: { task: { status: 'succeeded', result: 'done' } },
     })
+  })
+
+  test('set a schedule and run it by hand', async () => {
+    const [set, triggered, read] = await answersTo(scheduling)
+
+    expect([set, triggered, read].map(answer => answer?.status)).toEqual([201, 202, 200])
+    expect(read?.body).toMatchObject({
+      name: 'nightly',
+      nextRunAt: expect.any(String),
+      lastRunAt: expect.any(String),
+    })
+    expect(await system.call('GET', `/v1/tasks/${encodeURIComponent(triggered?.body.taskId)}`)).toMatchObject(
+      {
+        status: 200,
+        body: { type: 'render', parentId: 'schedule:nightly', input: { page: 1 } },
+      },
+    )
   })
 })
 

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
-import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../../shared/core/json.ts'
 import { MAX_STEPS_BYTES } from '../../../shared/core/limits.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/options.ts'
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
+import { reservedFor } from '../../../shared/core/reserved-types.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
@@ -132,7 +132,7 @@ async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answe
   const name = typeName.safeParse(params.type)
   const problems = [
     ...(name.success ? [] : [{ path: 'type', message: name.error.issues[0]?.message ?? 'is no type name' }]),
-    ...(params.type === CANVAS_TYPE ? [{ path: 'type', message: RESERVED }] : []),
+    ...reservedProblems(params.type ?? ''),
     ...configurationProblems(body),
   ]
   if (!name.success || problems.length > 0) return answerProblem(invalid(problems))
@@ -146,7 +146,10 @@ async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answe
   )
 }
 
-const RESERVED = `must be another: '${CANVAS_TYPE}' stands for canvases, which are published with POST /v1/canvases`
+function reservedProblems(type: string): FieldProblem[] {
+  const taken = reservedFor(type)
+  return taken ? [{ path: 'type', message: `must be another: '${type}' ${taken}` }] : []
+}
 
 function configurationProblems(body: z.infer<typeof typeBody>): FieldProblem[] {
   const { kind, defaults = {}, webhook } = body

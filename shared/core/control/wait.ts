@@ -37,7 +37,7 @@ function waiting(
   operation: 'throttle' | 'block',
   now: number,
 ): Decision<WaitRefusal> {
-  if (task.state !== 'open' || task.canvas) return refuse('finished')
+  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
   if (liveRuns(task).length > 0) return refuse('running')
   if (task.dueAt > now) return refuse('not-due')
   if (task.wait?.kind === 'permit' && wait.kind === 'permit' && task.wait.limit === wait.limit) {

@@ -23,6 +23,7 @@ import { operateCanvas } from './canvas-steps.ts'
 import { deployFlow, deployType } from './deployments.ts'
 import type { Host } from './host.ts'
 import { requestOfStep } from './requests.ts'
+import { operateSchedule } from './schedule-steps.ts'
 
 /** Whom steps are about. */
 export type Stage = {
@@ -90,6 +91,7 @@ async function untilAnswered(world: World, stage: Stage, step: Request, client: 
 
 async function operate(system: PlanningSystem, stage: Stage, step: Request): Promise<Answer> {
   if ('canvas' in step) return operateCanvas(system, step)
+  if ('schedule' in step) return operateSchedule(system, step)
   switch (step.do) {
     case 'publish':
       return publish(system, requestOfStep(step))

@@ -7,6 +7,7 @@ import { OF_INPUTS } from './handed-on.ts'
 import type { Invariant } from './invariant.ts'
 import { OF_TIME } from './promptness.ts'
 import { OF_RUNS } from './runs.ts'
+import { OF_SCHEDULES } from './schedules.ts'
 import { OF_SERVERS } from './servers.ts'
 import { OF_THE_END } from './settling.ts'
 import { OF_WRITES } from './writes.ts'
@@ -21,6 +22,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_FLOWS,
   ...OF_CALLBACKS,
   ...OF_CANVASES,
+  ...OF_SCHEDULES,
   ...OF_INPUTS,
   ...OF_TIME,
   ...OF_THE_END,

@@ -104,7 +104,8 @@ export const OF_RUNS: readonly Invariant[] = [
         const workers = new Set(successes(after).map(({ workerId }) => workerId))
         const isEnough = workers.size >= after.options.concurrency
         if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
-        if (after.state === 'succeeded' && !isEnough && !after.flow && !after.canvas)
+        const isRun = !after.flow && !after.canvas && !after.schedule
+        if (after.state === 'succeeded' && !isEnough && isRun)
           return `${after.id} succeeded with ${workers.size} of ${after.options.concurrency}`
         return after.state === 'open' && isEnough
           ? `${after.id} is open with ${workers.size} of ${after.options.concurrency}`

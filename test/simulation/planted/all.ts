@@ -2,7 +2,14 @@ import { IN_CANVASES } from './canvases.ts'
 import { IN_FLOWS } from './flows.ts'
 import { IN_MESSAGES } from './messages.ts'
 import type { Planted } from './planted.ts'
+import { IN_SCHEDULES } from './schedules.ts'
 import { IN_WRITES } from './writes.ts'
 
 /** Every fault that the simulation is tried with. */
-export const PLANTED: readonly Planted[] = [...IN_WRITES, ...IN_MESSAGES, ...IN_FLOWS, ...IN_CANVASES]
+export const PLANTED: readonly Planted[] = [
+  ...IN_WRITES,
+  ...IN_MESSAGES,
+  ...IN_FLOWS,
+  ...IN_CANVASES,
+  ...IN_SCHEDULES,
+]

@@ -1,0 +1,33 @@
+import type { ApiSchedule } from '../../shared/client/schedule-types.ts'
+import type { Timing } from '../../shared/core/schedule/schedule.ts'
+import type { ScheduleDescription } from '../../shared/runtime/schedules/read-schedules.ts'
+import { iso } from './iso.ts'
+
+/** A described schedule as the API shows it. */
+export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): ApiSchedule {
+  const { schedule, error, finishedAt } = head
+  return {
+    name: head.key,
+    ...presentTiming(schedule.timing),
+    missed: schedule.missed,
+    task,
+    paused: schedule.paused,
+    ...(schedule.lastRunAt !== undefined && { lastRunAt: iso(schedule.lastRunAt) }),
+    ...(nextRunAt !== undefined && { nextRunAt: iso(nextRunAt) }),
+    ...(error && { lastError: error }),
+    createdAt: iso(head.createdAt),
+    updatedAt: iso(head.updatedAt),
+    ...(finishedAt !== undefined && { finishedAt: iso(finishedAt) }),
+  }
+}
+
+function presentTiming(timing: Timing): Pick<ApiSchedule, 'cron' | 'timezone' | 'everyMs' | 'at'> {
+  switch (timing.kind) {
+    case 'cron':
+      return { cron: timing.cron, timezone: timing.timezone }
+    case 'every':
+      return { everyMs: timing.everyMs }
+    case 'at':
+      return { at: iso(timing.at) }
+  }
+}

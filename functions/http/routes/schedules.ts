@@ -1,0 +1,185 @@
+import type * as z from 'zod'
+import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { SCHEDULE_TYPE } from '../../../shared/core/schedule/schedule.ts'
+import { taskId } from '../../../shared/core/task.ts'
+import type { Operated } from '../../../shared/runtime/operate-task.ts'
+import {
+  pauseSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from '../../../shared/runtime/schedules/operate-schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedules/put-schedule.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedules/read-schedules.ts'
+import type { System } from '../../../shared/runtime/system.ts'
+import { presentSchedule } from '../present-schedule.ts'
+import { invalid, problem } from '../problems.ts'
+import { publishProblem, unknownType } from '../refusals.ts'
+import { type Answer, answerProblem, type Call, route } from '../route.ts'
+import { scheduleRequestOf } from '../schedule-requests.ts'
+import { cancelBody, namePageQuery } from '../schemas/requests.ts'
+import { isName } from '../schemas/scalars.ts'
+import { scheduleAnswer, scheduleBody, schedulePage, triggerAnswer } from '../schemas/schedules.ts'
+
+const DEFAULT_LIMIT = 20
+const PATH = '/v1/schedules/{name}'
+const THE_SCHEDULE = { 200: { description: 'The schedule', schema: scheduleAnswer } }
+
+export const scheduleRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/schedules',
+    operation: 'listSchedules',
+    summary: 'Lists schedules, those that run next first, paused ones last; of their tasks the type alone',
+    query: namePageQuery,
+    answers: { 200: { description: 'One page', schema: schedulePage } },
+    handle: handleList,
+  }),
+  route({
+    method: 'get',
+    path: PATH,
+    operation: 'getSchedule',
+    summary: 'A schedule, with its last and its next run',
+    answers: THE_SCHEDULE,
+    problems: [404],
+    handle: handleGet,
+  }),
+  route({
+    method: 'put',
+    path: PATH,
+    operation: 'putSchedule',
+    summary: 'Creates a schedule or replaces what it does; it stays paused if it is',
+    body: scheduleBody,
+    answers: {
+      200: { description: 'Replaced, or the same as before', schema: scheduleAnswer },
+      201: { description: 'Created', schema: scheduleAnswer },
+    },
+    problems: [404, 413],
+    handle: handlePut,
+  }),
+  route({
+    method: 'delete',
+    path: PATH,
+    operation: 'removeSchedule',
+    summary: 'Removes a schedule; the tasks that it has published stay',
+    answers: { 204: { description: 'Removed' } },
+    problems: [404],
+    handle: handleRemove,
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/pause`,
+    operation: 'pauseSchedule',
+    summary: 'Pauses a schedule; may be repeated',
+    body: cancelBody,
+    isBodyOptional: true,
+    answers: THE_SCHEDULE,
+    problems: [404, 409],
+    handle: call => handleChange(call, pauseSchedule),
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/resume`,
+    operation: 'resumeSchedule',
+    summary: 'Ends the pause of a schedule; may be repeated',
+    body: cancelBody,
+    isBodyOptional: true,
+    answers: THE_SCHEDULE,
+    problems: [404, 409],
+    handle: call => handleChange(call, resumeSchedule),
+  }),
+  route({
+    method: 'post',
+    path: `${PATH}/trigger`,
+    operation: 'triggerSchedule',
+    summary: 'Publishes the task of a schedule at once, beside its ticks',
+    body: cancelBody,
+    isBodyOptional: true,
+    answers: { 202: { description: 'Published', schema: triggerAnswer } },
+    problems: [404],
+    handle: handleTrigger,
+  }),
+]
+
+async function handleList({
+  system,
+  query: { limit = DEFAULT_LIMIT, cursor },
+}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+  const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
+  if (!page.ok) {
+    const message = 'is none of this list: leave it out to begin at the start'
+    return answerProblem(invalid([{ path: 'cursor', message }]))
+  }
+  const { schedules, nextCursor } = page
+  const items = schedules.map(presentSchedule)
+  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
+}
+
+type OneCall<Body> = Call<unknown, Body>
+
+async function handleGet(call: OneCall<unknown>): Promise<Answer> {
+  const id = idIn(call)
+  return id === undefined ? answerUnknown(call) : answerSchedule(call, id)
+}
+
+async function answerSchedule(
+  call: OneCall<unknown>,
+  id: string,
+  more: Partial<Answer> = {},
+): Promise<Answer> {
+  const found = await readSchedule(call.system, id)
+  return found ? { status: 200, body: presentSchedule(found), ...more } : answerUnknown(call)
+}
+
+async function handlePut(call: OneCall<z.infer<typeof scheduleBody>>): Promise<Answer> {
+  const { system, params, body } = call
+  const { name = '' } = params
+  const read = scheduleRequestOf(name, body, system.clock.now())
+  if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
+  const outcome = await putSchedule(system, name, read.request)
+  if (!outcome.ok && outcome.reason === 'unknown-type') {
+    return answerProblem(unknownType(body.task.type, outcome.existing, 'task.type'))
+  }
+  if (!outcome.ok) return answerProblem(invalid(outcome.problems))
+  const { id } = outcome.task
+  if (!outcome.created) return answerSchedule(call, id)
+  const headers = { location: `/v1/schedules/${encodeURIComponent(name)}` }
+  return answerSchedule(call, id, { status: 201, headers })
+}
+
+async function handleRemove(call: OneCall<unknown>): Promise<Answer> {
+  const id = idIn(call)
+  const isRemoved = id !== undefined && (await removeSchedule(call.system, id)).ok
+  return isRemoved ? { status: 204 } : answerUnknown(call)
+}
+
+async function handleChange(
+  call: OneCall<unknown>,
+  change: (system: System, id: string) => Promise<Operated<'finished'>>,
+): Promise<Answer> {
+  const id = idIn(call)
+  const outcome = id === undefined ? UNKNOWN : await change(call.system, id)
+  if (id !== undefined && outcome.ok) return answerSchedule(call, id)
+  if (outcome.ok || outcome.reason === 'unknown') return answerUnknown(call)
+  const detail = `${call.params.name} has run for the last time; set it anew to have it run again`
+  return answerProblem(problem('conflict', detail))
+}
+
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
+
+async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
+  const id = idIn(call)
+  const outcome = id === undefined ? UNKNOWN : await triggerSchedule(call.system, id)
+  if (outcome.ok) return { status: 202, body: { taskId: outcome.task.id } }
+  if (outcome.reason === 'unknown') return answerUnknown(call)
+  return answerProblem(publishProblem(outcome.type, outcome.outcome, call.requestId, 'task'))
+}
+
+function answerUnknown({ params }: OneCall<unknown>): Answer {
+  return answerProblem(problem('not-found', `there is no schedule ${params.name}`))
+}
+
+/** Undefined when there can be none of this name: what cannot be stored is not asked of the store. */
+function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
+  return isName(name, MAX_KEY_LENGTH) ? taskId(SCHEDULE_TYPE, name) : undefined
+}

@@ -1,0 +1,71 @@
+import type * as z from 'zod'
+import type { ScheduleBody } from '../../shared/client/schedule-types.ts'
+import type { FieldProblem } from '../../shared/core/errors.ts'
+import type { Json } from '../../shared/core/json.ts'
+import { MAX_DELAY_MS, MAX_KEY_LENGTH } from '../../shared/core/limits.ts'
+import type { Missed, Timing } from '../../shared/core/schedule/schedule.ts'
+import { cronProblem } from '../../shared/runtime/schedules/cron-ticks.ts'
+import type { ScheduleRequest } from '../../shared/runtime/schedules/put-schedule.ts'
+import { isTimezone } from '../../shared/runtime/schedules/wall-clock.ts'
+import { callbacksSizeProblem, fieldProblems, sizeProblem } from './publish-requests.ts'
+import { name as nameSchema } from './schemas/scalars.ts'
+import type { scheduleBody } from './schemas/schedules.ts'
+
+type Fields = z.infer<typeof scheduleBody>
+
+type Read =
+  | { readonly ok: true; readonly request: ScheduleRequest }
+  | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
+
+/** A schedule as asked for; or what of it does not go together, or is out of bounds that no schema knows. */
+export function scheduleRequestOf(name: string, body: Fields, now: number): Read {
+  const timing = timingOf(body)
+  const problems = [
+    ...nameProblems(name),
+    ...timingProblems(body, now),
+    ...fieldProblems(body.task, now, 'task'),
+  ]
+  if (problems.length > 0 || !timing) return { ok: false, kind: 'invalid', problems }
+  const tooLarge =
+    sizeProblem(body.task as unknown as Json, 'task') ?? callbacksSizeProblem(body.task, 'task')
+  if (tooLarge) return { ok: false, kind: 'too-large', problems: [tooLarge] }
+  return { ok: true, request: { timing, missed: missedOf(body), task: body.task } }
+}
+
+function nameProblems(name: string): FieldProblem[] {
+  const checked = nameSchema(MAX_KEY_LENGTH).safeParse(name)
+  return checked.success
+    ? []
+    : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no name of a schedule' }]
+}
+
+function timingProblems({ cron, everyMs, at, timezone }: Fields, now: number): FieldProblem[] {
+  const given = Object.entries({ cron, everyMs, at }).filter(([, value]) => value !== undefined)
+  const [, excess] = given
+  const unreadable = cron === undefined ? undefined : cronProblem(cron)
+  const isTooFar = at !== undefined && Date.parse(at) > now + MAX_DELAY_MS
+  return [
+    ...(given.length === 0 ? [{ path: 'cron', message: 'is required, unless everyMs or at is given' }] : []),
+    ...(excess ? [{ path: excess[0], message: 'is one too many: give one of cron, everyMs and at' }] : []),
+    ...(unreadable === undefined ? [] : [{ path: 'cron', message: unreadable }]),
+    ...(isTooFar ? [{ path: 'at', message: 'must be within ten years' }] : []),
+    ...(timezone === undefined ? [] : timezoneProblems(timezone, cron)),
+  ]
+}
+
+function timezoneProblems(timezone: string, cron: string | undefined): FieldProblem[] {
+  if (cron === undefined) return [{ path: 'timezone', message: 'is for cron only' }]
+  if (isTimezone(timezone)) return []
+  return [{ path: 'timezone', message: 'must be the IANA name of a time zone, as Europe/Berlin' }]
+}
+
+function timingOf({ cron, everyMs, at, timezone = 'UTC' }: Fields): Timing | undefined {
+  if (cron !== undefined) return { kind: 'cron', cron, timezone }
+  if (everyMs !== undefined) return { kind: 'every', everyMs }
+  return at === undefined ? undefined : { kind: 'at', at: Date.parse(at) }
+}
+
+/** What is to run once runs, however late, unless somebody says otherwise. */
+function missedOf({ missed, at }: ScheduleBody): Missed {
+  return missed ?? (at === undefined ? 'skip' : { catchUp: 1 })
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import { MAX_CATCH_UP, MAX_CRON_LENGTH, MIN_EVERY_MS } from '../../../shared/core/limits.ts'
+import { error } from './answers.ts'
+import { publishBody } from './requests.ts'
+import { duration, optional, strict, time, whole } from './scalars.ts'
+
+/** Bodies and answers of schedules. */
+
+const {
+  key: _key,
+  ifExists: _ifExists,
+  clean: _clean,
+  dueAt: _dueAt,
+  delayMs: _delayMs,
+  ...taskFields
+} = publishBody.shape
+
+/** A task of a schedule: its key and its due time follow from the tick. */
+const scheduledTask = strict(taskFields).meta({ id: 'ScheduledTask' })
+
+const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, MAX_CATCH_UP) })], {
+  error: `must be "skip" or {catchUp: n} with n from 1 to ${MAX_CATCH_UP}`,
+})
+
+const timing = {
+  cron: optional(z.string().max(MAX_CRON_LENGTH)).meta({
+    description: '5 fields, or 6 with seconds first; this, everyMs or at',
+  }),
+  everyMs: optional(duration(MIN_EVERY_MS)).meta({ description: 'From the creation of the schedule on' }),
+  at: optional(time).meta({ description: 'Once' }),
+  timezone: optional(z.string()).meta({ description: 'Of cron: an IANA name; UTC when left out' }),
+}
+
+export const scheduleBody = strict({
+  ...timing,
+  missed: optional(missed),
+  task: scheduledTask,
+}).meta({ id: 'ScheduleBody' })
+
+const answerTime = z.string().meta({ format: 'date-time' })
+
+export const scheduleAnswer = z
+  .object({
+    name: z.string(),
+    cron: optional(z.string()),
+    everyMs: optional(z.int()),
+    at: optional(answerTime),
+    timezone: optional(z.string()),
+    missed,
+    task: scheduledTask,
+    paused: z.boolean(),
+    lastRunAt: optional(answerTime),
+    nextRunAt: optional(answerTime),
+    lastError: optional(error),
+    createdAt: answerTime,
+    updatedAt: answerTime,
+    finishedAt: optional(answerTime),
+  })
+  .meta({ id: 'Schedule' })
+
+export const schedulePage = z.object({ items: z.array(scheduleAnswer), nextCursor: optional(z.string()) })
+
+export const triggerAnswer = z.object({ taskId: z.string() })

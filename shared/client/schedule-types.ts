@@ -1,0 +1,48 @@
+/** Requests and answers of the HTTP API about schedules, as they are in JSON. */
+import type { TaskError } from '../core/task.ts'
+import type { PublishBody } from './api-types.ts'
+
+/** What each tick publishes: its key and its due time follow from the tick. */
+export type ScheduledTask = Omit<PublishBody, 'key' | 'ifExists' | 'clean' | 'dueAt' | 'delayMs'>
+
+/** What becomes of ticks that are not published within a minute, or fall into a pause: left out, or the last n are published late. */
+type MissedBody = 'skip' | { readonly catchUp: number }
+
+/** Exactly one of `cron`, `everyMs` and `at`. */
+export type ScheduleBody = {
+  /** 5 fields, or 6 with seconds first. */
+  readonly cron?: string
+  /** From the creation of the schedule on. */
+  readonly everyMs?: number
+  /** Once. */
+  readonly at?: string
+  /** Of `cron`: an IANA name. @default 'UTC' */
+  readonly timezone?: string
+  /** @default 'skip'; with `at` `{catchUp: 1}`, so that it runs, however late. */
+  readonly missed?: MissedBody
+  readonly task: ScheduledTask
+}
+
+export type ApiSchedule = {
+  readonly name: string
+  readonly cron?: string
+  readonly everyMs?: number
+  readonly at?: string
+  readonly timezone?: string
+  readonly missed: MissedBody
+  /** In lists its type alone. */
+  readonly task: ScheduledTask
+  readonly paused: boolean
+  /** The last tick that published a task, or when somebody last had it run. */
+  readonly lastRunAt?: string
+  /** Left out while it is paused, and once it has run for the last time. */
+  readonly nextRunAt?: string
+  /** Why its last tick could publish no task. */
+  readonly lastError?: TaskError
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** When it ran for the last time; it is kept for a week. */
+  readonly finishedAt?: string
+}
+
+export type TriggerAnswer = { readonly taskId: string }

@@ -1,0 +1,143 @@
+import { shortError } from '../body.ts'
+import { type Change, type Decision, refuse, revise } from '../change.ts'
+import { finished } from '../finished.ts'
+import { hash32 } from '../hash.ts'
+import type { Json } from '../json.ts'
+import { DEFAULT_SHARDS } from '../limits.ts'
+import { DEFAULT_OPTIONS } from '../options.ts'
+import { create, newborn, type Publication } from '../publish.ts'
+import { type Task, type TaskError, taskId } from '../task.ts'
+import { isSameTiming, SCHEDULE_TYPE, type ScheduleState } from './schedule.ts'
+
+/** The changes of a schedule's head. */
+
+/** What people set of a schedule. */
+export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'taskType'> & {
+  /** Publish body of the task that each tick publishes. */
+  readonly task: Json
+}
+
+export type NewSchedule = {
+  readonly name: string
+  readonly born: string
+  readonly definition: Definition
+  /** Its first tick. */
+  readonly next: number
+}
+
+/** Brings a schedule into being where none is, or over the remains of one that is gone. */
+export function createSchedule(schedule: NewSchedule, remains: Task | undefined, now: number): Change {
+  const change = create(publicationOf(schedule), remains, now)
+  return { ...change, after: { ...change.after, schedule: stateOf(schedule.definition) } }
+}
+
+/** Starts a schedule over that has run for the last time, under a new birth. */
+export function restartSchedule(ended: Task, schedule: NewSchedule, now: number): Change {
+  const start = { revision: ended.revision + 1, fence: ended.fence, operation: 'restart' as const }
+  const { task, bodies } = newborn(publicationOf(schedule), start, now)
+  return revise(ended, { ...task, schedule: stateOf(schedule.definition) }, now, { bodies }).change
+}
+
+function stateOf({ timing, missed, taskType }: Definition): ScheduleState {
+  return { timing, missed, taskType, paused: false }
+}
+
+/**
+ * Another definition takes the place of the schedule's; with the same timing it stays due when it is. Ticks that are due
+ * are published for the type they fell due for, or not at all: else one might be published for both.
+ */
+export function replaceSchedule(
+  task: Task,
+  { definition, next }: Pick<NewSchedule, 'definition' | 'next'>,
+  now: number,
+): Decision<'finished'> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  const { timing, missed, taskType } = definition
+  const isSame = isSameTiming(timing, task.schedule.timing) && taskType === task.schedule.taskType
+  const dueAt = isSame ? task.dueAt : next
+  const publication = publicationOf({ name: task.key, born: task.born, definition, next: dueAt })
+  const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
+  const { task: fresh, bodies } = newborn(publication, start, now)
+  const draft: Task = {
+    ...fresh,
+    createdAt: task.createdAt,
+    schedule: { ...task.schedule, timing, missed, taskType },
+  }
+  return revise(task, draft, now, { bodies })
+}
+
+function publicationOf({ name, born, definition, next }: NewSchedule): Publication {
+  return {
+    type: SCHEDULE_TYPE,
+    key: name,
+    kind: 'schedule',
+    ordering: 'arrival',
+    born,
+    shard: hash32(taskId(SCHEDULE_TYPE, name)) % DEFAULT_SHARDS,
+    dueAt: next,
+    priority: 0,
+    options: DEFAULT_OPTIONS,
+    input: definition.task,
+  }
+}
+
+export type PauseRefusal = 'finished' | 'nothing-to-change'
+
+/** It stays due when it was, so that what it misses is known when it goes on. */
+export function pauseSchedule(task: Task, now: number): Decision<PauseRefusal> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  if (task.schedule.paused) return refuse('nothing-to-change')
+  return patched(task, { ...task.schedule, paused: true }, now)
+}
+
+export function resumeSchedule(task: Task, now: number): Decision<PauseRefusal> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  if (!task.schedule.paused) return refuse('nothing-to-change')
+  return patched(task, { ...task.schedule, paused: false, resumedAt: now }, now)
+}
+
+/** A task was published by hand. */
+export function noteTriggered(task: Task, now: number): Decision<'finished'> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  return patched(task, { ...task.schedule, lastRunAt: Math.max(now, task.schedule.lastRunAt ?? 0) }, now)
+}
+
+/** Changes nothing, so that whatever ages with the head is renewed. */
+export function touchSchedule(task: Task, now: number): Decision<'finished'> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  return patched(task, task.schedule, now)
+}
+
+function patched(task: Task, schedule: ScheduleState, now: number) {
+  return revise(task, { ...task, operation: 'patch', schedule }, now)
+}
+
+export type Ticked = {
+  /** When it is due again; undefined: never, so that it has ended. */
+  readonly next: number | undefined
+  /** The last tick that a task was published for. */
+  readonly ranAt: number | undefined
+  /** Why a tick could publish none. */
+  readonly error: TaskError | undefined
+}
+
+/** What was due has been published, and the schedule is due again later. */
+export function noteTicked(
+  task: Task,
+  { next, ranAt, error: trouble }: Ticked,
+  now: number,
+): Decision<'not-ticking'> {
+  if (!isTicking(task)) return refuse('not-ticking')
+  const { error: _former, ...rest } = task
+  const { resumedAt: _over, ...state } = task.schedule
+  const error = trouble && shortError(trouble)
+  const schedule = { ...state, ...(ranAt !== undefined && { lastRunAt: ranAt }) }
+  const draft: Task = { ...rest, operation: 'tick', schedule, ...(error && { error }) }
+  if (next === undefined) return revise(task, finished(draft, 'succeeded', now, error), now)
+  return revise(task, { ...draft, dueAt: next }, now)
+}
+
+/** Whether its ticks publish tasks. */
+export function isTicking(task: Task): task is Task & { readonly schedule: ScheduleState } {
+  return task.state === 'open' && task.schedule !== undefined && !task.schedule.paused
+}

@@ -1,0 +1,115 @@
+import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { Change } from '../../core/change.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { isGone } from '../../core/publish.ts'
+import { isSameTiming, type Missed, SCHEDULE_TYPE, type Timing } from '../../core/schedule/schedule.ts'
+import {
+  createSchedule,
+  type Definition,
+  replaceSchedule,
+  restartSchedule,
+} from '../../core/schedule/transitions.ts'
+import { type Task, taskId } from '../../core/task.ts'
+import { bodyValue } from '../body-value.ts'
+import { publicationOf } from '../publication-of.ts'
+import { requestOfBody } from '../request-of-body.ts'
+import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
+import { typesReadOnce } from '../types-read-once.ts'
+import { ticksOf } from './ticks-of.ts'
+
+/** A schedule as asked for. Whoever makes one has checked each field by itself, the cron expression included. */
+export type ScheduleRequest = {
+  readonly timing: Timing
+  readonly missed: Missed
+  readonly task: ScheduledTask
+}
+
+export type PutScheduleOutcome =
+  | { readonly ok: true; readonly created: boolean; readonly task: Task }
+  | { readonly ok: false; readonly reason: 'unknown-type'; readonly existing: readonly string[] }
+  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+
+/**
+ * Sets what a schedule publishes and when. One that is there keeps its creation, whether it is paused, and with the same
+ * timing its next tick; the very same definition again changes nothing, even if it has run for the last time.
+ */
+export async function putSchedule(
+  system: System,
+  name: string,
+  request: ScheduleRequest,
+): Promise<PutScheduleOutcome> {
+  const id = taskId(SCHEDULE_TYPE, name)
+  const seen = await system.tasks.head(id)
+  const definition = definitionOf(request)
+  if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
+  const refusal = await refusalOf(system, request)
+  if (refusal) return refusal
+  const { decision, task } = await transact(system, seen, current =>
+    decide(system, current, { name, definition }),
+  )
+  if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverProblem(request.timing)] }
+  if (!task) throw new BatonError('unavailable', `${id} vanished while it was set`)
+  return { ok: true, created: decision.created, task }
+}
+
+function definitionOf({ timing, missed, task }: ScheduleRequest): Definition {
+  return { timing, missed, taskType: task.type, task: task as unknown as Json }
+}
+
+async function isSame(system: System, seen: Task, definition: Definition): Promise<boolean> {
+  const { schedule, input } = seen
+  if (!schedule || !input || isGone(seen, system.clock.now())) return false
+  if (!isSameTiming(schedule.timing, definition.timing)) return false
+  if (JSON.stringify(schedule.missed) !== JSON.stringify(definition.missed)) return false
+  const stored = await bodyValue(system, seen.id, input)
+  return JSON.stringify(stored) === JSON.stringify(definition.task)
+}
+
+/** The task is held against its type now, so that no tick turns out impossible later. */
+async function refusalOf(
+  system: System,
+  { task }: ScheduleRequest,
+): Promise<Extract<PutScheduleOutcome, { ok: false }> | undefined> {
+  const typeOf = typesReadOnce(system)
+  const type = await typeOf(task.type)
+  if (!type) {
+    const existing = (await system.types.list()).map(one => one.type).sort()
+    return { ok: false, reason: 'unknown-type', existing }
+  }
+  const resolved = await publicationOf({ ...system, typeOf }, type, requestOfBody(task))
+  if (resolved.ok) return undefined
+  const problems = resolved.problems.map(({ path, message }) => ({ path: `task.${path}`, message }))
+  return { ok: false, reason: 'invalid', problems }
+}
+
+type Decided =
+  | { readonly ok: true; readonly created: boolean; readonly change: Change }
+  | { readonly ok: false; readonly change?: undefined }
+
+function decide(
+  { clock, chance }: System,
+  current: Task | undefined,
+  { name, definition }: { readonly name: string; readonly definition: Definition },
+): Decided {
+  const now = clock.now()
+  const isThere = current !== undefined && !isGone(current, now)
+  const isOpen = isThere && current.state === 'open'
+  const next = ticksOf(definition.timing, isOpen ? current.createdAt : now).next(now)
+  if (next === undefined) return { ok: false }
+  const schedule = { name, born: chance.ulid(now), definition, next }
+  if (!isThere) return { ok: true, created: true, change: createSchedule(schedule, current, now) }
+  const replaced = replaceSchedule(current, schedule, now)
+  return {
+    ok: true,
+    created: false,
+    change: replaced.ok ? replaced.change : restartSchedule(current, schedule, now),
+  }
+}
+
+function neverProblem({ kind }: Timing): FieldProblem {
+  return kind === 'at'
+    ? { path: 'at', message: 'must be in the future' }
+    : { path: 'cron', message: 'must come true some day: no calendar has such a day' }
+}

@@ -1,0 +1,81 @@
+import { dueTicks } from '../../core/schedule/due-ticks.ts'
+import { type ScheduleState, tickKey } from '../../core/schedule/schedule.ts'
+import { isTicking, noteTicked } from '../../core/schedule/transitions.ts'
+import type { Task, TaskError } from '../../core/task.ts'
+import { logFields } from '../log-fields.ts'
+import type { PublishRequest } from '../publication-of.ts'
+import { type PublishOutcome, publishMany } from '../publish.ts'
+import { requestOfBody } from '../request-of-body.ts'
+import type { System } from '../system.ts'
+import { transact } from '../transact.ts'
+import { scheduledTask } from './operate-schedule.ts'
+import { ticksOf } from './ticks-of.ts'
+
+/**
+ * Publishes what the schedule owes, and then writes when it is due again; answers whether there was anything to do. The
+ * key of a tick's task follows from the tick and is published once for ever, so that whoever dies in between, or does the
+ * same beside another, harms nothing. The head is read after the time of judging: a pause or removal that was
+ * acknowledged before a tick's time is always seen.
+ *
+ * @throws BatonError when the store does not answer.
+ */
+export async function tickSchedule(
+  system: System,
+  { id, born }: { readonly id: string; readonly born: string },
+): Promise<{ readonly ticked: boolean; readonly task: Task | undefined }> {
+  const now = system.clock.now()
+  const head = await system.tasks.head(id)
+  if (head?.born !== born || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
+  const { timing, missed, resumedAt } = head.schedule
+  const due = dueTicks(ticksOf(timing, head.createdAt), { from: head.dueAt, missed, resumedAt }, now)
+  const outcome = await publishTicks(system, head, due.publish)
+  const { task } = await transact(system, head, current =>
+    current?.born === born && current.revision === head.revision
+      ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
+      : { ok: false as const, reason: 'not-ticking' as const },
+  )
+  return { ticked: true, task }
+}
+
+type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
+
+/** What is refused for what it is stays unpublished: the schedule shows why, and goes on. */
+async function publishTicks(
+  system: System,
+  head: Task & { readonly schedule: ScheduleState },
+  ticks: readonly number[],
+): Promise<Published> {
+  if (ticks.length === 0) return { ranAt: undefined, error: head.error }
+  const body = requestOfBody(await scheduledTask(system, head))
+  const outcomes = await publishMany(
+    system,
+    ticks.map(tick => requestOfTick(head, body, tick)),
+  )
+  const outage = outcomes.find(outcome => !outcome.ok && outcome.reason === 'error')
+  if (outage && !outage.ok && outage.reason === 'error') throw outage.error
+  const errors = outcomes.flatMap(outcome => errorOf(head.schedule.taskType, outcome) ?? [])
+  for (const error of errors) {
+    system.log.error('a tick publishes no task: it is refused', { ...logFields(head), error })
+  }
+  return { ranAt: ticks.findLast((_tick, index) => outcomes[index]?.ok), error: errors.at(-1) }
+}
+
+/** A deadline counts from the tick, too: what comes too late to be of use does not run. */
+function requestOfTick({ id, key }: Task, body: PublishRequest, tick: number): PublishRequest {
+  return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
+}
+
+function errorOf(type: string, outcome: PublishOutcome): TaskError | undefined {
+  if (outcome.ok || outcome.reason === 'error') return undefined
+  switch (outcome.reason) {
+    case 'unknown-type':
+      return { name: 'UnknownType', message: `'${type}' is not registered any more` }
+    case 'invalid':
+      return {
+        name: 'Invalid',
+        message: outcome.problems.map(({ path, message }) => `${path} ${message}`).join('; '),
+      }
+    case 'running':
+      return { name: 'Refused', message: `${outcome.task.id} is running` }
+  }
+}

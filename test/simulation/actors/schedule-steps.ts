@@ -1,0 +1,56 @@
+import type { ScheduledTask } from '../../../shared/client/schedule-types.ts'
+import type { Timing } from '../../../shared/core/schedule/schedule.ts'
+import {
+  pauseSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from '../../../shared/runtime/schedules/operate-schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedules/put-schedule.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedules/read-schedules.ts'
+import type { System } from '../../../shared/runtime/system.ts'
+import type { Job, Step } from '../scenario.ts'
+import type { Answer } from '../world/history.ts'
+import { START } from '../world/world.ts'
+import { requestOfJob } from './requests.ts'
+
+export type ScheduleStep = Extract<Step, { readonly schedule: string }>
+
+/** What the API's routes of schedules do. */
+export async function operateSchedule(system: System, step: ScheduleStep): Promise<Answer> {
+  const id = `schedule:${step.schedule}`
+  switch (step.do) {
+    case 'put-schedule': {
+      const { schedule, timing, missed, job } = step
+      const outcome = await putSchedule(system, schedule, {
+        timing: fromStart(timing),
+        missed,
+        task: bodyOf(job),
+      })
+      return outcome.ok ? { ok: true, created: outcome.created, task: outcome.task } : outcome
+    }
+    case 'pause-schedule':
+      return pauseSchedule(system, id)
+    case 'resume-schedule':
+      return resumeSchedule(system, id)
+    case 'remove-schedule':
+      return removeSchedule(system, id)
+    case 'trigger-schedule':
+      return triggerSchedule(system, id)
+    case 'read-schedule': {
+      await listSchedules(system, { limit: 10 })
+      const found = await readSchedule(system, id)
+      return found ? { ok: true } : { ok: false, reason: 'unknown' }
+    }
+  }
+}
+
+function fromStart(timing: Timing): Timing {
+  return timing.kind === 'at' ? { kind: 'at', at: START + timing.at } : timing
+}
+
+/** A schedule keeps its task as the API takes it. */
+function bodyOf(job: Job): ScheduledTask {
+  const { options, delayMs: _delayMs, onSuccess: _then, onError: _else, ...plain } = requestOfJob(job)
+  return { ...plain, ...options } as ScheduledTask
+}

@@ -1,0 +1,48 @@
+import type { Missed, Timing } from '../../../shared/core/schedule/schedule.ts'
+import type { Step } from '../scenario.ts'
+import type { Cast } from './cast.ts'
+import type { Dice } from './dice.ts'
+import { job } from './jobs.ts'
+
+/** Every so many seconds; each divides a minute, so that cron expressions can say it. */
+const PERIODS = [5, 10, 15, 20, 30] as const
+const OTHERS = ['pause', 'pause', 'resume', 'resume', 'trigger', 'remove', 'put', 'read'] as const
+
+/** Schedules that tick while the weather is bad, and operators who interfere with them. */
+export function scheduleSteps(dice: Dice, cast: Cast): Step[] {
+  return dice.many(1, 2, index => stepsOf(dice, cast, `s${index + 1}`)).flat()
+}
+
+function stepsOf(dice: Dice, cast: Cast, schedule: string): Step[] {
+  const at = dice.between(100, cast.spanMs / 2)
+  const others = dice.many(0, 5, () => other(dice, cast, schedule, at))
+  return [{ ...put(dice, cast, schedule), at }, ...others]
+}
+
+function other(dice: Dice, cast: Cast, schedule: string, putAt: number): Step {
+  const at = putAt + dice.between(1, cast.spanMs)
+  const kind = dice.pick(OTHERS)
+  return kind === 'put' ? { ...put(dice, cast, schedule), at } : { at, do: `${kind}-schedule`, schedule }
+}
+
+function put(dice: Dice, cast: Cast, schedule: string) {
+  return {
+    do: 'put-schedule' as const,
+    schedule,
+    timing: timing(dice, cast),
+    missed: missed(dice),
+    job: job(dice, cast, 0),
+  }
+}
+
+/** `at` counts from the beginning of the scenario. */
+function timing(dice: Dice, cast: Cast): Timing {
+  const period = dice.pick(PERIODS)
+  if (dice.odds(0.2)) return { kind: 'at', at: dice.between(1_000, cast.spanMs * 2) }
+  if (dice.odds(0.5)) return { kind: 'every', everyMs: period * 1_000 + dice.between(0, 999) }
+  return { kind: 'cron', cron: `*/${period} * * * * *`, timezone: dice.pick(['UTC', 'Europe/Berlin']) }
+}
+
+function missed(dice: Dice): Missed {
+  return dice.odds(0.6) ? 'skip' : { catchUp: dice.between(1, 4) }
+}

@@ -1,0 +1,110 @@
+import type { Change } from '../../../shared/core/change.ts'
+import { type Task, taskId } from '../../../shared/core/task.ts'
+import type { Applied } from '../../../shared/ports.ts'
+import type { Table } from '../world/table.ts'
+import type { Planted } from './planted.ts'
+
+/** Faults in how schedules tick. */
+export const IN_SCHEDULES: readonly Planted[] = [
+  inWrites('the key of a tick says nothing of the tick', apply => {
+    let count = 0
+    return change => {
+      count += 1
+      return apply(isOfTick(change) ? renamed(change, `${change.after.key}.${count}`) : change)
+    }
+  }),
+  inWrites('a tick is published before its time', apply => async change => {
+    if (isOfTick(change)) await apply(ofTheNext(change))
+    return apply(change)
+  }),
+  inWrites(
+    'a tick is noted, but not published',
+    apply => async change => (isOfTick(change) ? { applied: true, task: change.after } : apply(change)),
+  ),
+  inWrites(
+    'a schedule that fell behind goes on with what is to come',
+    apply => change => apply(change.after.operation === 'tick' ? passedOver(change) : change),
+  ),
+  {
+    name: 'a pause is not heeded',
+    spoil: system => ({
+      ...system,
+      tasks: { ...system.tasks, head: async id => unpaused(await system.tasks.head(id)) },
+    }),
+  },
+  {
+    name: 'a removed schedule ticks on',
+    spoil: (system, table) => {
+      const removed = graves.get(table) ?? new Map<string, Task>()
+      graves.set(table, removed)
+      const risen = (found: Task | undefined) =>
+        (found?.state === 'removed' ? removed.get(found.id) : undefined) ?? found
+      return {
+        ...system,
+        tasks: {
+          ...system.tasks,
+          apply: change => {
+            const { before, after } = change
+            if (before?.schedule && after.operation === 'remove') removed.set(after.id, before)
+            return system.tasks.apply(change)
+          },
+          head: async id => risen(await system.tasks.head(id)),
+          heads: async ids => (await system.tasks.heads(ids)).map(found => risen(found) ?? found),
+        },
+      }
+    },
+  },
+  {
+    name: 'the sweeper forgets schedules',
+    spoil: system => ({
+      ...system,
+      tasks: {
+        ...system.tasks,
+        page: async query =>
+          query.partition.startsWith('schedule#') ? { entries: [], more: false } : system.tasks.page(query),
+      },
+    }),
+  },
+]
+
+const LEAD_MS = 10_000
+
+/** Schedules as they were before they were removed, of each simulated system. */
+const graves = new WeakMap<Table, Map<string, Task>>()
+
+type Apply = (change: Change) => Promise<Applied>
+
+function inWrites(name: string, spoiled: (apply: Apply) => Apply): Planted {
+  return {
+    name,
+    spoil: system => ({
+      ...system,
+      tasks: { ...system.tasks, apply: spoiled(system.tasks.apply) },
+    }),
+  }
+}
+
+/** Whether it publishes the task of a tick. */
+function isOfTick({ before, after }: Change): boolean {
+  const isByHand = after.key.includes('@now-')
+  return before === undefined && after.parentId?.startsWith('schedule:') === true && !isByHand
+}
+
+function renamed(change: Change, key: string): Change {
+  return { ...change, after: { ...change.after, key, id: taskId(change.after.type, key) } }
+}
+
+function ofTheNext(change: Change): Change {
+  const dueAt = change.after.dueAt + LEAD_MS
+  return renamed({ ...change, after: { ...change.after, dueAt } }, `${change.after.key}+`)
+}
+
+/** A minute is passed over. */
+function passedOver(change: Change): Change {
+  const { after } = change
+  return after.state === 'open' ? { ...change, after: { ...after, dueAt: after.dueAt + 60_000 } } : change
+}
+
+function unpaused(head: Task | undefined): Task | undefined {
+  return head?.schedule ? { ...head, schedule: { ...head.schedule, paused: false } } : head
+}
