@@ -80,7 +80,6 @@ describe('a path', () => {
     ['GET', '/v2/tasks'],
     ['GET', '/v1/canvas'],
     ['POST', '/v1/types/jobs/stop'],
-    ['PUT', '/v1/schedules/a'],
     ['GET', '/v1/tasks/nothing'],
     ['GET', '/v1/tasks/jobs:nothing'],
     ['GET', '/v1/tasks/%FF'],

@@ -59,9 +59,9 @@ describe('the OpenAPI description', () => {
       'POST /v1/tasks/{id}/runs/{runId}/heartbeat',
       'POST /v1/tasks/{id}/runs/{runId}/release',
       'POST /v1/tasks/{id}/runs/{runId}/succeed',
-      'PUT /v1/schedules/{name}',
       'POST /v1/types/{type}/pause',
       'POST /v1/types/{type}/resume',
+      'PUT /v1/schedules/{name}',
       'PUT /v1/types/{type}',
     ])
   })

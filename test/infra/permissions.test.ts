@@ -143,12 +143,17 @@ describe('Exactly what it needs is allowed to', () => {
         ...send,
       ],
     ],
-    ['Registrar', onTable('GetItem', 'PutItem', 'UpdateItem')],
+    [
+      'Registrar',
+      [...onTable('GetItem', 'PutItem', 'Query', 'UpdateItem'), 'sqs:SendMessage {TasksMessagesWakeQueue}'],
+    ],
     [
       'HandlersResize',
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place'),
         ...consume('TasksHandlersResizeTasksQueue'),
+        'sqs:SendMessage {TasksMessagesWakeQueue}',
         'sqs:SendMessage {TasksHandlersResizeTasksQueue}',
       ],
     ],
@@ -156,7 +161,9 @@ describe('Exactly what it needs is allowed to', () => {
       'HandlersWebhook',
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place'),
         ...consume('TasksHandlersWebhookTasksQueue'),
+        'sqs:SendMessage {TasksMessagesWakeQueue}',
         'sqs:SendMessage {TasksHandlersWebhookTasksQueue}',
         'secretsmanager:GetSecretValue secretsmanager/secret:Baton/webhook/*',
       ],

@@ -112,11 +112,10 @@ test('Its code may use the table like an executor, its own queues, and send to t
   const queues = ['TasksHandlersMediaTypesfirstTasksQueue', 'TasksHandlersMediaTypessecondTasksQueue']
   expect(granted).toEqual([
     [
-      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
-        action => `dynamodb:${action}`,
-      ),
+      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),
       ['TasksTable'],
     ],
+    [['dynamodb:Query'], ['TasksTable', undefined]],
     [['sqs:SendMessage'], ['TasksMessagesWakeQueue']],
     [['DeleteMessage', 'ReceiveMessage', 'SendMessage'].map(action => `sqs:${action}`), queues],
   ])
