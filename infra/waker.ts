@@ -7,7 +7,7 @@ import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { PUBLISHING } from './task-table.ts'
 
-/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. Publishes large canvases. */
+/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. Publishes large canvases, works on jobs. */
 export class Waker extends Construct {
   readonly function: LambdaFunction
 
@@ -24,7 +24,7 @@ export class Waker extends Construct {
     })
     table.openTo(this.function, {
       items: PUBLISHING.items,
-      queries: ['items', 'place'],
+      queries: ['items', 'view', 'place'],
     })
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
     messages.wake.feed(this.function, {

@@ -46,8 +46,8 @@ export type TaskStore = {
   body(id: string, ref: string): Promise<Json | undefined>
   /** Prolongs the life of a body; nothing happens when it is gone. */
   renewBody(id: string, ref: string, expiresAt: number): Promise<void>
-  /** Deletes bodies that no head points at (a publish that found its key taken). */
-  dropBodies(id: string, bodies: readonly BodyWrite[]): Promise<void>
+  /** Deletes bodies and run records that no head points at: of a publish that found its key taken, of a removed task. */
+  dropBodies(id: string, bodies: ReadonlyArray<Pick<BodyWrite, 'ref'>>): Promise<void>
   /** Records of ended runs of one birth, newest first. */
   runRecords(id: string, born: string, limit: number): Promise<EndedRun[]>
   /** One page of one partition of an index, in its order. Stale by up to seconds. */

@@ -8,6 +8,8 @@ import type {
   ListFilter,
   Page,
   PatchBody,
+  PurgeAnswer,
+  PurgeBody,
   RetryTaskBody,
   TaskAnswer,
   TypeBody,
@@ -43,6 +45,8 @@ export type Operations = {
   types(page?: { limit?: number; cursor?: string }): Promise<Page<ApiType>>
   type(type: string): Promise<ApiType>
   putType(type: string, configuration: TypeBody): Promise<ApiType>
+  /** Begins to remove tasks of the type, in the background: see `PurgeBody`. */
+  purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
   workers(page?: { limit?: number; cursor?: string }): Promise<Page<ApiWorker>>
   claim(request: ClaimsBody): Promise<ClaimsAnswer>
   heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
@@ -72,6 +76,7 @@ export function createOperations(send: Send): Operations {
     types: (page = {}) => send('GET', '/v1/types', { query: page }),
     type: type => send('GET', typePath(type)),
     putType: (type, configuration) => send('PUT', typePath(type), { body: configuration }),
+    purge: (type, which) => post(`${typePath(type)}/purge`, which),
     workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
     claim: request => post('/v1/claims', request),
     heartbeat: (id, runId, body) => post(runPath(id, runId, 'heartbeat'), body),

@@ -31,6 +31,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<runs.SucceedBody>>().toEqualTypeOf<Request<'succeedBody'>>()
     expectTypeOf<Plain<runs.FailBody>>().toEqualTypeOf<Request<'failBody'>>()
     expectTypeOf<Plain<runs.ReleaseBody>>().toEqualTypeOf<Request<'releaseBody'>>()
+    expectTypeOf<Plain<api.PurgeBody>>().toEqualTypeOf<Request<'purgeBody'>>()
     expectTypeOf<Plain<api.ListFilter>>().toEqualTypeOf<Request<'listQuery'>>()
   })
 
@@ -42,6 +43,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<api.ApiType>>().toEqualTypeOf<Answer<'typeAnswer'>>()
     expectTypeOf<Plain<api.Page<api.ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
     expectTypeOf<Plain<api.Counts>>().toEqualTypeOf<Answer<'countsAnswer'>>()
+    expectTypeOf<Plain<api.PurgeAnswer>>().toEqualTypeOf<Answer<'purgeAnswer'>>()
     expectTypeOf<Plain<runs.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
     expectTypeOf<Plain<runs.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
     expectTypeOf<Plain<api.CanvasAnswer>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasPublished>>>()

@@ -52,6 +52,7 @@ describe('the OpenAPI description', () => {
       'POST /v1/tasks/{id}/runs/{runId}/heartbeat',
       'POST /v1/tasks/{id}/runs/{runId}/release',
       'POST /v1/tasks/{id}/runs/{runId}/succeed',
+      'POST /v1/types/{type}/purge',
       'PUT /v1/types/{type}',
     ])
   })

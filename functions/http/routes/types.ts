@@ -7,14 +7,16 @@ import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/optio
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
+import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { putType } from '../../../shared/runtime/types.ts'
+import { iso } from '../iso.ts'
 import { pageByName } from '../page-by-name.ts'
 import { presentType } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { countsAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
-import { namePageQuery, typeBody } from '../schemas/requests.ts'
+import { countsAnswer, purgeAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
+import { namePageQuery, purgeBody, typeBody } from '../schemas/requests.ts'
 import { typeName } from '../schemas/scalars.ts'
 
 const PATH = '/v1/types/{type}'
@@ -60,6 +62,16 @@ export const typeRoutes = [
     problems: [404],
     handle: handleCounts,
   }),
+  route({
+    method: 'post',
+    path: `${PATH}/purge`,
+    operation: 'purge',
+    summary: 'Removes tasks of the type in some statuses, in the background',
+    body: purgeBody,
+    answers: { 202: { description: 'Begun; these tasks are being removed', schema: purgeAnswer } },
+    problems: [404],
+    handle: handlePurge,
+  }),
 ]
 
 async function handleList({
@@ -87,6 +99,18 @@ async function handleGet(call: OneCall<unknown>): Promise<Answer> {
 async function handleCounts(call: OneCall<unknown>): Promise<Answer> {
   const type = await findType(call)
   return type ? { status: 200, body: await countTasks(call.system, type) } : answerUnknown(call)
+}
+
+/** A time to come would take tasks that are not there yet; the answer says which time counts. */
+async function handlePurge(call: OneCall<z.infer<typeof purgeBody>>): Promise<Answer> {
+  const { system, body } = call
+  const type = await findType(call)
+  if (!type) return answerUnknown(call)
+  const askedAt = system.clock.now()
+  const before = Math.min(askedAt, body.before === undefined ? askedAt : Date.parse(body.before))
+  const statuses = [...new Set(body.status)]
+  await startPurge(system, type, { statuses, before, askedAt })
+  return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }
 }
 
 async function findType({ system, params: { type = '' } }: OneCall<unknown>) {

@@ -1,43 +1,58 @@
+import { BatonError } from '../../core/errors.ts'
 import { viewPartition } from '../../core/place.ts'
+import { rangesOfPurge } from '../../core/purge.ts'
 import type { Task, View } from '../../core/task.ts'
 import { shardNumbers, type TaskType } from '../../core/task-type.ts'
 import type { TypeJob } from '../../core/type-job.ts'
 import type { IndexEntry, JobLook } from '../../ports.ts'
 import { sendMessages } from '../plan-tasks.ts'
 import type { System } from '../system.ts'
+import { purgeTasks } from './purge-tasks.ts'
 
 const PAGE = 100
 
-/** Which tasks of its type a job is about. */
-const BUCKETS: Readonly<Record<TypeJob['kind'], ReadonlyArray<View['bucket']>>> = {
-  resume: ['open', 'compensating'],
+/** A bucket of the type's view, and between which sort keys a job is about its tasks. */
+type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
+
+/** Which tasks of its type a job is about; to resume, what is not due yet has its messages to come. */
+function rangesOf(job: TypeJob, now: number): readonly JobRange[] {
+  switch (job.kind) {
+    case 'resume':
+      return [{ bucket: 'open', to: now }, { bucket: 'compensating' }]
+    case 'purge':
+      return rangesOfPurge(job)
+  }
 }
 
 /**
  * Begins a job on the tasks of a type: each partition of their view is worked through on its own, by the waker.
  *
- * @throws Error when a message could not be sent; beginning the job again does no harm.
+ * @throws BatonError `unavailable` when a message could not be sent; beginning the job again does no harm.
  */
 export async function startJob(
-  { messages }: Pick<System, 'messages'>,
+  { messages, clock }: Pick<System, 'messages' | 'clock'>,
   type: TaskType,
   job: TypeJob,
   delaySeconds = 0,
 ): Promise<void> {
   const looks = shardNumbers(type).flatMap(shard =>
-    BUCKETS[job.kind].map(bucket => ({ type: type.type, job, bucket, shard, delaySeconds })),
+    rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
   )
   await sent(messages.goOnWithJobs(looks), job)
 }
 
 async function sent(sending: ReturnType<System['messages']['goOnWithJobs']>, { kind }: TypeJob) {
   const [failure] = await sending
-  if (failure) throw new Error(`the job ${kind} could not be sent on: ${failure.reason}`)
+  if (!failure) return
+  const message = `the job ${kind} could not be sent on: ${failure.reason}`
+  throw failure.transient ? new BatonError('unavailable', message) : new Error(message)
 }
 
 /** Works on a job page by page, in the order of the view; what is left at `stopAt` goes on in a message of its own. */
 export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
   const { type, job, bucket, shard } = look
+  const range = rangesOf(job, system.clock.now()).find(one => one.bucket === bucket)
+  if (!range) return
   let position: IndexEntry | undefined = look.after
   for (;;) {
     if (system.clock.now() >= stopAt) {
@@ -47,7 +62,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
     const page = await system.tasks.page({
       index: 'view',
       partition: viewPartition(type, bucket, shard),
-      ...boundsOf(job, bucket, system.clock.now()),
+      ...boundsOf(range),
       limit: PAGE,
       ...(position && { after: position }),
     })
@@ -57,9 +72,8 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
   }
 }
 
-/** What is not due yet has its messages to come. */
-function boundsOf({ kind }: TypeJob, bucket: View['bucket'], now: number): { readonly to?: number } {
-  return kind === 'resume' && bucket === 'open' ? { to: now } : {}
+function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
+  return bounds
 }
 
 async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): Promise<Task[]> {
@@ -71,6 +85,8 @@ async function workOnPage(system: System, job: TypeJob, tasks: readonly Task[]):
   switch (job.kind) {
     case 'resume':
       return sendAgain(system, tasks)
+    case 'purge':
+      await purgeTasks(system, job, tasks)
   }
 }
 
