@@ -1,14 +1,16 @@
 import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep.ts'
+import type { SeenMinutes } from '../shared/runtime/sweep-minutes.ts'
 import { flushMetrics } from './compose.ts'
 import { composePlanningSystem } from './compose-timers.ts'
 
 const system = composePlanningSystem()
 const rounds: Rounds = new Map()
+const minutes: SeenMinutes = new Set()
 
 /** Every minute: repairs what lost messages left behind. */
 export async function handler(): Promise<SweepReport> {
   try {
-    const report = await sweep(system, rounds)
+    const report = await sweep(system, rounds, minutes)
     system.log.info('swept', report)
     return report
   } finally {

@@ -11,6 +11,7 @@ import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
 import { sideBySide } from './side-by-side.ts'
+import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
 import type { PlanningSystem } from './system.ts'
 import { unmarked } from './targets.ts'
 import { transact } from './transact.ts'
@@ -52,15 +53,20 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  * time. A type that cannot be swept harms no other.
  *
  * `rounds` is kept from round to round by its process: how long a task has waited counts from when a round could have
- * found it. Left out, no round counts as missed.
+ * found it. Left out, no round counts as missed. So are `minutes`: far minutes that were seen to.
  */
-export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<SweepReport> {
+export async function sweep(
+  system: PlanningSystem,
+  rounds?: Rounds,
+  minutes: SeenMinutes = new Set(),
+): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
   const stateOf = servingStates(system, types)
   const sweepingCanvases = sweepCanvases(system).catch(error => {
     system.log.error('canvases were not swept', { error })
     return { looked: 0, failed: 1 }
   })
+  const sweepingMinutes = sweepMinutes(system, minutes)
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
     sweepType(system, type, stateOf, rounds).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
@@ -68,10 +74,11 @@ export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<Sw
     }),
   )
   const canvases = await sweepingCanvases
+  const far = await sweepingMinutes
   return {
     looked: canvases.looked + sum(reports.map(({ looked }) => looked)),
-    repaired: sum(reports.map(({ repaired }) => repaired)),
-    failed: canvases.failed + sum(reports.map(({ failed }) => failed)),
+    repaired: far.repaired + sum(reports.map(({ repaired }) => repaired)),
+    failed: canvases.failed + far.failed + sum(reports.map(({ failed }) => failed)),
   }
 }
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
 import { testAssembly } from '../system/synthesise.ts'
 import { sharedDynamoDb } from './one-dynamodb.ts'
 
@@ -45,7 +45,7 @@ const POLL_MS = 40
  * writes by itself, so it runs only where a test is about it.
  */
 export async function startLocalSystem(
-  deployed: { readonly assemblyDir?: string; readonly dataDir?: string; readonly services?: boolean } = {},
+  deployed: Partial<Pick<LocalCloudOptions, 'assemblyDir' | 'dataDir' | 'services' | 'environment'>> = {},
 ): Promise<LocalSystem> {
   const reports: Report[] = []
   const receiver = await startReportReceiver(reports)
