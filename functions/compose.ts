@@ -32,6 +32,7 @@ const UNITS = {
   LeaseLost: 'Count',
   LookLoop: 'Count',
   SweeperRepaired: 'Count',
+  Stuck: 'Count',
   NeedsAttention: 'Count',
 } as const satisfies Record<MetricName, string>
 

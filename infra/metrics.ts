@@ -10,6 +10,7 @@ const STATISTICS: Record<MetricName, string> = {
   LeaseLost: 'Sum',
   LookLoop: 'Sum',
   SweeperRepaired: 'Sum',
+  Stuck: 'Maximum',
   NeedsAttention: 'Sum',
 }
 

@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
+import { watchLookLoops } from './alarms.ts'
 import { functionFile } from './function-file.ts'
 import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from './limits.ts'
 import type { Parts } from './parts.ts'
@@ -27,6 +28,7 @@ export class Waker extends Construct {
       queries: ['items', 'view', 'place'],
     })
     messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
+    watchLookLoops(this, settings)
     messages.wake.feed(this.function, {
       maxConcurrency: Math.min(WAKER_MAX_CONCURRENCY, reservedConcurrency ?? WAKER_MAX_CONCURRENCY),
     })

@@ -264,6 +264,7 @@ export type MetricName =
   | 'LeaseLost'
   | 'LookLoop'
   | 'SweeperRepaired'
+  | 'Stuck'
   | 'NeedsAttention'
   | 'RunTime'
 

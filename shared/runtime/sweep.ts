@@ -2,15 +2,17 @@ import { bodiesExpiringBefore } from '../core/body.ts'
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../core/limits.ts'
 import { patch } from '../core/patch.ts'
 import { runningPlace, viewPartition } from '../core/place.ts'
-import type { Task, TaskKind } from '../core/task.ts'
-import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
+import type { Task } from '../core/task.ts'
+import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import { plan } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { IndexEntry, IndexRange } from '../ports.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
+import { type StateReader, servingStates } from './serving-states.ts'
 import { sideBySide } from './side-by-side.ts'
+import { tellOfStuck } from './stuck-tasks.ts'
 import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
 import type { PlanningSystem } from './system.ts'
 import { unmarked } from './targets.ts'
@@ -67,14 +69,17 @@ export async function sweep(
     return { looked: 0, failed: 1 }
   })
   const sweepingMinutes = sweepMinutes(system, minutes)
+  const seen: Task[] = []
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
-    sweepType(system, type, stateOf, rounds).catch(error => {
+    sweepType(system, type, { stateOf, rounds, seen }).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
       return { looked: 0, repaired: 0, failed: 1 }
     }),
   )
   const canvases = await sweepingCanvases
   const far = await sweepingMinutes
+  const sweptSince = (type: string) => rounds?.get(type)?.since ?? 0
+  await tellOfStuck(system, { types, stateOf, tasks: seen, sweptSince })
   return {
     looked: canvases.looked + sum(reports.map(({ looked }) => looked)),
     repaired: far.repaired + sum(reports.map(({ repaired }) => repaired)),
@@ -88,11 +93,17 @@ function rotated<T>(list: readonly T[], share: number): T[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
+/** What the types of one round share; each adds the tasks that it has seen. */
+type Round = {
+  readonly stateOf: StateReader
+  readonly rounds: Rounds | undefined
+  readonly seen: Task[]
+}
+
 async function sweepType(
   system: PlanningSystem,
   type: TaskType,
-  stateOf: StateReader,
-  rounds: Rounds | undefined,
+  { stateOf, rounds, seen: seenInRound }: Round,
 ): Promise<SweepReport> {
   const now = system.clock.now()
   const { backlog } = await stateOf(type.type, type.configuration.kind)
@@ -100,6 +111,7 @@ async function sweepType(
   for (const shard of shardNumbers(type)) {
     for (const task of await suspects(system, type, shard, backlog, now)) seen.set(task.id, task)
   }
+  seenInRound.push(...seen.values())
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...seen.values()], stateOf, sweptSince)
   await keepBodies(system, [...seen.values()], now)
@@ -120,28 +132,6 @@ async function sweepType(
 function unbrokenSince(rounds: Rounds, type: string, now: number): number {
   const known = rounds.get(type)
   return known && now - known.last <= MISSED_MS ? known.since : now
-}
-
-/** Of a type that serves tasks: the messages in its queue (undefined: it has none), and since when it has had a handler. */
-type TypeState = { readonly backlog: number | undefined; readonly handlerSince: number }
-type StateReader = (type: string, kind: TaskKind) => Promise<TypeState>
-
-/** Each queue is asked once a round, though the steps of many flows wait in it. */
-function servingStates({ messages }: PlanningSystem, types: readonly TaskType[]): StateReader {
-  const read = new Map<string, Promise<TypeState>>()
-  return (type, kind) => {
-    const serving = servingType(type, kind)
-    const known = read.get(serving)
-    if (known) return known
-    const hasQueue = kind === 'handler' || kind === 'webhook'
-    const handlerSince = types.find(one => one.type === serving)?.handlerSince ?? 0
-    const state = (async () => ({
-      backlog: hasQueue ? await messages.backlog(serving) : undefined,
-      handlerSince,
-    }))()
-    read.set(serving, state)
-    return state
-  }
 }
 
 /**
