@@ -15,4 +15,6 @@ export type PurgeJob = {
   readonly before: number
   /** When it was asked for. */
   readonly askedAt: number
+  /** It goes through everything twice: an index may show late what was there. */
+  readonly isSecond?: true
 }

@@ -5,8 +5,8 @@ import type { System } from './system.ts'
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
 const MAX_ROUNDS = 20
 
-/** What may be set of a type; the rest of it stays or follows. */
-export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy'>
+/** What may be set of a type; the rest of it stays or follows. Purges that are not given stay. */
+export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy' | 'purges'>
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
 export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
@@ -35,7 +35,7 @@ export async function changeType(
 function successor(
   type: string,
   before: TaskType | undefined,
-  { configuration, handlerSince, servedBy }: TypeChange,
+  { configuration, handlerSince, servedBy, purges = before?.purges ?? [] }: TypeChange,
   now: number,
 ): TaskType {
   return {
@@ -44,6 +44,7 @@ function successor(
     paused: before?.paused ?? false,
     ...(handlerSince !== undefined && { handlerSince }),
     ...(servedBy && { servedBy }),
+    ...(purges.length > 0 && { purges }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,

@@ -8,6 +8,7 @@ import { plan } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { IndexEntry, IndexRange } from '../ports.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
+import { sweepPurges } from './jobs/sweep-purges.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
 import { type StateReader, servingStates } from './serving-states.ts'
@@ -69,6 +70,7 @@ export async function sweep(
     return { looked: 0, failed: 1 }
   })
   const sweepingMinutes = sweepMinutes(system, minutes)
+  const sweepingPurges = sweepPurges(system, types)
   const seen: Task[] = []
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
     sweepType(system, type, { stateOf, rounds, seen }).catch(error => {
@@ -77,13 +79,13 @@ export async function sweep(
     }),
   )
   const canvases = await sweepingCanvases
-  const far = await sweepingMinutes
+  const others = [await sweepingMinutes, await sweepingPurges]
   const sweptSince = (type: string) => rounds?.get(type)?.since ?? 0
   await tellOfStuck(system, { types, stateOf, tasks: seen, sweptSince })
   return {
     looked: canvases.looked + sum(reports.map(({ looked }) => looked)),
-    repaired: far.repaired + sum(reports.map(({ repaired }) => repaired)),
-    failed: canvases.failed + far.failed + sum(reports.map(({ failed }) => failed)),
+    repaired: sum([...others, ...reports].map(({ repaired }) => repaired)),
+    failed: canvases.failed + sum([...others, ...reports].map(({ failed }) => failed)),
   }
 }
 

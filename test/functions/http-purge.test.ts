@@ -86,6 +86,16 @@ describe('a purge', () => {
     },
   )
 
+  test('beside ten others of its type is refused', async () => {
+    const asked = async (day: number) =>
+      (await purge({ status: ['failed'], before: `2025-12-${day}T00:00:00Z` })).status
+
+    const answers = []
+    for (let day = 30; day >= 20; day--) answers.push(await asked(day))
+
+    expect(answers).toEqual([...Array(10).fill(202), 409])
+  })
+
   test('of a type that is not registered is refused and names those that are', async () => {
     const answer = await purge({ status: ['failed'] }, 'job')
 

@@ -24,6 +24,7 @@ async function aSystem(type: Partial<TaskType> = {}) {
 }
 
 const HTTP = { configuration: { kind: 'http', defaults: {}, shards: 1 } } as const
+const UNSERVED = { handlerSince: undefined } as unknown as Partial<TaskType>
 const overHttp = { kind: 'http', ordering: 'priority' } as const
 
 async function seen(system: MemorySystem, workerId: string, startedAt = system.clock.now()): Promise<void> {
@@ -84,7 +85,7 @@ it('a run that shows no sign of life and cannot be recorded as lost is told of',
 it.each<[string, Partial<TaskType>, number | undefined]>([
   ['its type is paused', { paused: true }, 0],
   ['others wait before it', {}, 1],
-  ['nothing is deployed that serves it', { handlerSince: undefined } as Partial<TaskType>, undefined],
+  ['nothing is deployed that serves it', UNSERVED, undefined],
   ['no worker is there', { servedBy: 'workers' }, 0],
   ['its handler is deployed only just', { handlerSince: NOW + 10 * MINUTE }, 0],
   ['its type was changed lately', { updatedAt: NOW + 10 * MINUTE }, 0],

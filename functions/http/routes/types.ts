@@ -7,7 +7,7 @@ import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/optio
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
-import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { putType } from '../../../shared/runtime/types.ts'
 import { iso } from '../iso.ts'
 import { pageByName } from '../page-by-name.ts'
@@ -69,7 +69,7 @@ export const typeRoutes = [
     summary: 'Removes tasks of the type in some statuses, in the background',
     body: purgeBody,
     answers: { 202: { description: 'Begun; these tasks are being removed', schema: purgeAnswer } },
-    problems: [404],
+    problems: [404, 409],
     handle: handlePurge,
   }),
 ]
@@ -109,7 +109,12 @@ async function handlePurge(call: OneCall<z.infer<typeof purgeBody>>): Promise<An
   const askedAt = system.clock.now()
   const before = Math.min(askedAt, body.before === undefined ? askedAt : Date.parse(body.before))
   const statuses = [...new Set(body.status)]
-  await startPurge(system, type, { statuses, before, askedAt })
+  const started = await startPurge(system, type.type, { statuses, before, askedAt })
+  if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
+  if (!started.ok) {
+    const told = `${type.type} is being purged of ${MOST_PURGES} other things; ask again when one of them is over`
+    return answerProblem(problem('conflict', told))
+  }
   return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }
 }
 

@@ -7,6 +7,7 @@ import type { TypeJob } from '../../core/type-job.ts'
 import type { IndexEntry, JobLook } from '../../ports.ts'
 import { sendMessages } from '../plan-tasks.ts'
 import type { System } from '../system.ts'
+import { noteProgress } from './purge-progress.ts'
 import { purgeTasks } from './purge-tasks.ts'
 
 const PAGE = 100
@@ -54,9 +55,11 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
   const range = rangesOf(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
   let position: IndexEntry | undefined = look.after
+  await note(system, look, position)
   for (;;) {
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
+      await note(system, look, position)
       return sent(system.messages.goOnWithJobs([rest]), job)
     }
     const page = await system.tasks.page({
@@ -68,8 +71,14 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
     })
     await workOnPage(system, job, await headsInOrder(system, page.entries))
     position = page.entries.at(-1) ?? position
-    if (!page.more) return
+    if (!page.more) return note(system, look, position, true)
   }
+}
+
+/** A purge stands with its type until it is known to be done; what a resumed type lacks, the sweeper sees by itself. */
+async function note(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
+  const { job } = look
+  if (job.kind === 'purge') await noteProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
 }
 
 function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {

@@ -7,16 +7,17 @@ import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate-task.ts'
 import { transact } from '../../../shared/runtime/transact.ts'
-import { aPublication, DAY, LATER_BORN, MINUTE, SECOND } from '../../support/a-task.ts'
+import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
 import { aMemorySystem, claimed, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
 
 const LONG = 'x'.repeat(1_000)
 
 async function aPurge(system: MemorySystem, ...statuses: Status[]) {
-  const type = (await system.types.get('resize')) ?? (await registered(system))
+  if (!(await system.types.get('resize'))) await registered(system)
   const askedAt = system.clock.now()
-  await startPurge(system, type, { statuses, before: askedAt, askedAt })
+  const started = await startPurge(system, 'resize', { statuses, before: askedAt, askedAt })
   await system.clock.advance(2 * SECOND)
+  return started
 }
 
 /** Serves all messages of jobs, each twice. */
@@ -120,13 +121,34 @@ it('says so when a task cannot be removed: the message comes again', async () =>
   await expect(workOnJob(broken, look, Number.POSITIVE_INFINITY)).rejects.toThrow('no answer')
 })
 
-it('what cannot be begun is refused as an outage', async () => {
+it('what cannot be begun stands with its type all the same', async () => {
   const system = aMemorySystem()
   const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
-  const begun = aPurge({ ...system, messages: { ...system.messages, goOnWithJobs } }, 'ready')
+  const begun = await aPurge({ ...system, messages: { ...system.messages, goOnWithJobs } }, 'ready')
 
-  await expect(begun).rejects.toMatchObject({ code: 'unavailable' })
+  expect(begun).toEqual({ ok: true })
+  expect((await system.types.get('resize'))?.purges).toMatchObject([{ statuses: ['ready'] }])
+})
+
+it('the same again takes the place of the first; ten others at a time are enough', async () => {
+  const system = aMemorySystem()
+  await aPurge(system, 'ready')
+  await aPurge(system, 'ready', 'failed')
+  const merged = (await system.types.get('resize'))?.purges
+
+  const answers = []
+  for (let nth = 0; nth < 10; nth++) {
+    const which = { statuses: ['delayed' as const], before: NOW - nth, askedAt: NOW }
+    answers.push((await startPurge(system, 'resize', which)).ok)
+  }
+
+  expect(merged).toMatchObject([{ statuses: ['ready', 'failed'] }])
+  expect(answers).toEqual([...Array(9).fill(true), false])
+  expect(await startPurge(system, 'nobody', { statuses: ['ready'], before: 0, askedAt: 0 })).toEqual({
+    ok: false,
+    reason: 'unknown',
+  })
 })
 
 it.each([
