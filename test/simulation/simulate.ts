@@ -77,7 +77,7 @@ export async function simulate(
 /** A simulated system, with everybody on it who does something. */
 type Stage = {
   heads(): Iterable<Task>
-  /** Whether all steps are done, and their callers answered. */
+  /** Whether all steps are done, their callers answered, and their purges over. */
   isEmpty(): boolean
 }
 
@@ -129,5 +129,5 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
   for (const step of scenario.steps) {
     timeline.at(START + step.at, () => perform(world, { api, hosts, withdraw, done }, step))
   }
-  return { heads: table.heads, isEmpty: () => underWay === 0 }
+  return { heads: table.heads, isEmpty: () => underWay === 0 && !services.isPurging() }
 }

@@ -14,6 +14,7 @@ import type {
   Look,
   Messages,
   SendFailure,
+  TypeStore,
   Wake,
 } from '../../../shared/ports.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
@@ -35,6 +36,8 @@ export type Services = {
   addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
   /** What is in the queue is gone with it. */
   removeQueue(type: string): void
+  /** Whether a purge is under way. */
+  isPurging(): boolean
   systemFor(process: Process): PlanningSystem
   inboxFor(process: Process): Inbox
 }
@@ -52,8 +55,9 @@ export function createServices(
   const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
   const queues = new Map<string, Queue<Dispatched>>()
   const clock = { now: () => Math.floor(timeline.now()) }
+  const types = watchedTypes()
   const stores = {
-    types: createMemoryTypeStore(),
+    types: types.store,
     canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
@@ -72,6 +76,7 @@ export function createServices(
       queues.get(type)?.drop()
       queues.delete(type)
     },
+    isPurging: types.isPurging,
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
@@ -97,6 +102,24 @@ export function createServices(
           : missing(process, limits.waitMs, signal)
       },
     }),
+  }
+}
+
+/** The store of types, and whether any of them is being purged. */
+function watchedTypes(): { readonly store: TypeStore; readonly isPurging: () => boolean } {
+  const store = createMemoryTypeStore()
+  const purged = new Set<string>()
+  return {
+    isPurging: () => purged.size > 0,
+    store: {
+      ...store,
+      put: async (next, version) => {
+        const isPut = await store.put(next, version)
+        if (isPut && next.purges) purged.add(next.type)
+        else if (isPut) purged.delete(next.type)
+        return isPut
+      },
+    },
   }
 }
 
