@@ -2,6 +2,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { handlerDeployed } from '../../../shared/runtime/register-type.ts'
+import { putType } from '../../../shared/runtime/types.ts'
 import { MINUTE, SECOND } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
 
@@ -93,6 +95,15 @@ it('goes through everything twice, so that it finds what the index showed late, 
   expect(await isOpen(id)).toBe(false)
   expect([before?.length, await purges()]).toEqual([1, undefined])
   expect(system.messages.jobLooks).toEqual([])
+})
+
+it('outlives a change of its type, and a deployment', async () => {
+  await begun()
+
+  await putType(system, 'resize', { kind: 'handler', defaults: { priority: 1 } })
+  await handlerDeployed(system, 'resize', { kind: 'handler', defaults: {} })
+
+  expect(await purges()).toHaveLength(1)
 })
 
 it('that cannot be seen to harms no other', async () => {
