@@ -6,9 +6,20 @@ import { createFarTimers } from '../shared/scheduler/far-timers.ts'
 import { encodeMinute } from '../shared/sqs/wire.ts'
 import { composeSystem } from './compose.ts'
 
+/**
+ * Scheduler throttles beyond 250 to 5,000 new schedules a second, by region. The SDK waits for a random share of 0.5, 1, 2
+ * and 4 s between its attempts, some 4 s in all, while the planner's shard waits; what fails even then comes again with
+ * its batch of the stream, and in the end the sweeper wakes the minute without a schedule.
+ */
+const PATIENTLY = {
+  maxAttempts: 5,
+  retryMode: 'standard',
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+} as const
+
 /** The system of those who plan ahead; apart from `compose.ts`, so that others do not load the Scheduler's client. */
 export function composePlanningSystem(): PlanningSystem {
-  const timers = createFarTimers(new SchedulerClient({}), systemClock, {
+  const timers = createFarTimers(new SchedulerClient(PATIENTLY), systemClock, {
     group: required('BATON_SCHEDULE_GROUP'),
     roleArn: required('BATON_SCHEDULE_ROLE_ARN'),
     queueArn: required('BATON_WAKE_QUEUE_ARN'),

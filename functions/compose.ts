@@ -3,7 +3,7 @@ import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
 import { systemOfEnvironment } from '../shared/aws/environment.ts'
 import { createAwsHeadReader, createAwsSystem } from '../shared/aws/system.ts'
 import type { HeadReader } from '../shared/dynamo/head-reader.ts'
-import type { Log, MetricName, Metrics } from '../shared/ports.ts'
+import type { Log, MetricName, Metrics } from '../shared/ports/machine.ts'
 import type { System } from '../shared/runtime/system.ts'
 
 /** The composition root: the only place where functions meet the environment and Powertools. */
@@ -32,6 +32,7 @@ const UNITS = {
   LeaseLost: 'Count',
   LookLoop: 'Count',
   SweeperRepaired: 'Count',
+  Stuck: 'Count',
   NeedsAttention: 'Count',
 } as const satisfies Record<MetricName, string>
 

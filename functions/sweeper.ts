@@ -1,15 +1,17 @@
 import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep.ts'
+import type { SeenMinutes } from '../shared/runtime/sweep-minutes.ts'
 import { sweepWorkers } from '../shared/runtime/sweep-workers.ts'
 import { flushMetrics } from './compose.ts'
 import { composePlanningSystem } from './compose-timers.ts'
 
 const system = composePlanningSystem()
 const rounds: Rounds = new Map()
+const minutes: SeenMinutes = new Set()
 
 /** Every minute: repairs what lost messages left behind. */
 export async function handler(): Promise<SweepReport> {
   try {
-    const [report] = await Promise.all([sweep(system, rounds), sweepWorkers(system)])
+    const [report] = await Promise.all([sweep(system, rounds, minutes), sweepWorkers(system)])
     system.log.info('swept', report)
     return report
   } finally {

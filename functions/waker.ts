@@ -1,5 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
-import type { LateEvents } from '../shared/ports.ts'
+import type { LateEvents } from '../shared/ports/messages.ts'
 import { serveWakes } from '../shared/runtime/serve-wakes.ts'
 import { tellLate } from '../shared/runtime/tell-late.ts'
 import { decodeWake } from '../shared/sqs/wire.ts'

@@ -51,6 +51,23 @@ export function watchAttention(scope: Construct, settings: Settings): void {
   })
 }
 
+/** Tasks that somebody could work on, and nobody does. */
+export function watchStuckTasks(scope: Construct, settings: Settings): void {
+  raise(scope, 'StuckAlarm', settings, {
+    metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
+    description:
+      'Tasks show no sign of life for 15 minutes though nothing keeps them; the sweeper logs their ids',
+  })
+}
+
+/** A look that was armed anew 100,000 times is given up: something sends it in circles. */
+export function watchLookLoops(scope: Construct, settings: Settings): void {
+  raise(scope, 'LookLoopAlarm', settings, {
+    metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
+    description: 'A look at a task was armed anew too often; the log of the waker names the task',
+  })
+}
+
 /** The planner falls behind when a batch keeps failing or writes outrun it: tasks then start late. */
 export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
   raise(scope, 'IteratorAgeAlarm', settings, {

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib'
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
-import type { MetricName } from '../shared/ports.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
 import { ALARM_PERIOD_MINUTES } from './limits.ts'
 
 const STATISTICS: Record<MetricName, string> = {
@@ -10,6 +10,7 @@ const STATISTICS: Record<MetricName, string> = {
   LeaseLost: 'Sum',
   LookLoop: 'Sum',
   SweeperRepaired: 'Sum',
+  Stuck: 'Maximum',
   NeedsAttention: 'Sum',
 }
 

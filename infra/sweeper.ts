@@ -3,7 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import { Construct } from 'constructs'
-import { watchInvocations } from './alarms.ts'
+import { watchInvocations, watchStuckTasks } from './alarms.ts'
 import type { FarTimers } from './far-timers.ts'
 import { functionFile } from './function-file.ts'
 import { SWEEP_EVENT_AGE_S, SWEEP_RETRIES, SWEEPER_TIMEOUT_S } from './limits.ts'
@@ -34,6 +34,7 @@ export class Sweeper extends Construct {
     timers.openTo(this.function)
     this.scheduleRounds(timers)
     watchInvocations(this, settings, this.function)
+    watchStuckTasks(this, settings)
   }
 
   private scheduleRounds(timers: FarTimers): void {

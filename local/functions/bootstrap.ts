@@ -57,7 +57,8 @@ async function loadHandler(root: string, name: string): Promise<Handler> {
   return handler as Handler
 }
 
-function contextOf({ requestId, deadline, functionArn }: InvocationRequest) {
+function contextOf({ requestId, timeoutMs, functionArn }: InvocationRequest) {
+  const endsAt = performance.now() + timeoutMs
   return {
     awsRequestId: requestId,
     functionName: process.env.AWS_LAMBDA_FUNCTION_NAME,
@@ -67,7 +68,7 @@ function contextOf({ requestId, deadline, functionArn }: InvocationRequest) {
     logGroupName: process.env.AWS_LAMBDA_LOG_GROUP_NAME,
     logStreamName: process.env.AWS_LAMBDA_LOG_STREAM_NAME,
     callbackWaitsForEmptyEventLoop: true,
-    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+    getRemainingTimeInMillis: () => Math.max(0, Math.floor(endsAt - performance.now())),
   }
 }
 

@@ -2,8 +2,8 @@
 export type InvocationRequest = {
   readonly requestId: string
   readonly event: unknown
-  /** Unix time in ms at which the invocation is cut. */
-  readonly deadline: number
+  /** After how many ms the invocation is cut: no time of day, which may differ between the two. */
+  readonly timeoutMs: number
   readonly functionArn: string
   readonly traceId: string
 }

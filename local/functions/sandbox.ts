@@ -102,7 +102,7 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
         requestId,
         event,
         traceId,
-        deadline: Date.now() + spec.timeoutMs,
+        timeoutMs: spec.timeoutMs,
         functionArn: spec.arn,
       })
     })

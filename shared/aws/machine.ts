@@ -1,5 +1,5 @@
 import { ulid } from 'ulid'
-import type { Chance, Clock } from '../ports.ts'
+import type { Chance, Clock } from '../ports/machine.ts'
 
 /** The time of this machine. */
 export const systemClock: Clock = {

@@ -8,6 +8,8 @@ import type {
   ListFilter,
   Page,
   PatchBody,
+  PurgeAnswer,
+  PurgeBody,
   RetryTaskBody,
   TaskAnswer,
   TypeBody,
@@ -57,6 +59,8 @@ export type Operations = {
   /** Returns when nothing of the type can begin any more; what runs goes on. */
   pause(type: string): Promise<PausedType>
   resume(type: string): Promise<PausedType>
+  /** Begins to remove tasks of the type, in the background: see `PurgeBody`. */
+  purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
   workers(page?: { limit?: number; cursor?: string }): Promise<Page<ApiWorker>>
   claim(request: ClaimsBody): Promise<ClaimsAnswer>
   heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
@@ -95,6 +99,7 @@ export function createOperations(send: Send): Operations {
     putType: (type, configuration) => send('PUT', typePath(type), { body: configuration }),
     pause: type => post(`${typePath(type)}/pause`),
     resume: type => post(`${typePath(type)}/resume`),
+    purge: (type, which) => post(`${typePath(type)}/purge`, which),
     workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
     claim: request => post('/v1/claims', request),
     heartbeat: (id, runId, body) => post(runPath(id, runId, 'heartbeat'), body),

@@ -80,6 +80,8 @@ export const MISSED_TICK_MS = 60 * SECOND_MS
 export const MAX_QUEUE_DELAY_MS = 900 * SECOND_MS
 /** EventBridge Scheduler fires up to 60 s after its time; a minute's tasks are fetched this much earlier. */
 export const MINUTE_LEAD_MS = 120 * SECOND_MS
+/** A task that could be worked on and shows no sign of life for so long is stuck. */
+export const STUCK_MS = 900 * SECOND_MS
 /** A look comes this much after the time it looks for, so that a heartbeat on its way can land. */
 export const LOOK_SLACK_MS = 500
 

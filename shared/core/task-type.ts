@@ -3,6 +3,7 @@ import type { Json } from './json.ts'
 import { DEFAULT_SHARDS } from './limits.ts'
 import type { PartialOptions, Retry } from './options.ts'
 import type { Ordering, TaskKind, TypeKind } from './task.ts'
+import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */
 export type WebhookSettings = {
@@ -68,6 +69,8 @@ export type TaskType = {
   readonly handlerSince?: number
   /** Who does: workers that fetch from its queue, and are there or not; undefined: Lambda, which always is. */
   readonly servedBy?: 'workers'
+  /** What is being removed of it. */
+  readonly purges?: readonly PurgeJob[]
   /** Grows with every change. */
   readonly version: number
   readonly createdAt: number

@@ -1,3 +1,4 @@
+import type { Status } from './status.ts'
 import type { Ordering, View } from './task.ts'
 
 /**
@@ -6,11 +7,13 @@ import type { Ordering, View } from './task.ts'
  * - `resume`   what waits is sent to the type's workers again: the type was paused, and dispatches were dropped
  * - `relimit`  what waits for a limit waits no more, and asks for what the limit is now
  * - `reorder`  what waits is run in another order
+ * - `purge`    tasks in some statuses are removed
  */
 export type TypeJob =
   | { readonly kind: 'resume' }
   | { readonly kind: 'relimit' }
   | { readonly kind: 'reorder'; readonly ordering: Ordering }
+  | PurgeJob
 
 /**
  * A message that makes the waker go on with a job on the tasks in one partition of their type's view, from `after` on.
@@ -23,4 +26,15 @@ export type JobLook = {
   readonly shard: number
   readonly after?: { readonly id: string; readonly sort: number | string }
   readonly delaySeconds: number
+}
+
+export type PurgeJob = {
+  readonly kind: 'purge'
+  readonly statuses: readonly Status[]
+  /** Of tasks that have ended before this time, and of open ones that were published before it. */
+  readonly before: number
+  /** When it was asked for. */
+  readonly askedAt: number
+  /** It goes through everything twice: an index may show late what was there. */
+  readonly isSecond?: true
 }

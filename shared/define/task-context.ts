@@ -1,7 +1,7 @@
 import type { PublishBody } from '../client/api-types.ts'
 import type { Json } from '../core/json.ts'
 import type { WebhookSettings } from '../core/task-type.ts'
-import type { Log } from '../ports.ts'
+import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions } from '../signals.ts'
 
 /** What a handler is given besides its input. `Stage`: the stages it may move to, `Input`: what those take. */

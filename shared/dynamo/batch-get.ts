@@ -3,7 +3,7 @@ import {
   type BatchGetCommandInput,
   type DynamoDBDocumentClient,
 } from '@aws-sdk/lib-dynamodb'
-import type { Chance, Clock } from '../ports.ts'
+import type { Chance, Clock } from '../ports/machine.ts'
 import { answerOf, unavailable } from './sending.ts'
 import type { Item } from './stored-form.ts'
 

@@ -1,6 +1,6 @@
 import type { BatchGetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { CHUNK_LEAVES } from '../core/canvas/chunks.ts'
-import type { CanvasEnds, CanvasName } from '../ports.ts'
+import type { CanvasEnds, CanvasName } from '../ports/stores.ts'
 import { ENDS_SORT_KEY, endsPartition } from './keys.ts'
 import { METERED } from './sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from './stored-form.ts'

@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import type { CanvasStore } from '../ports.ts'
+import type { CanvasStore } from '../ports/stores.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { addEnds, batchGetEnds, chunkFromItem, endsFromItem } from './canvas-requests.ts'
 import { answerOf } from './sending.ts'

@@ -1,5 +1,5 @@
 import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb'
-import type { IndexEntry, IndexQuery, IndexRange } from '../ports.ts'
+import type { IndexEntry, IndexQuery, IndexRange } from '../ports/stores.ts'
 import { type Expression, JOINED_BY_AND } from './expressions.ts'
 import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
 import { METERED } from './sending.ts'

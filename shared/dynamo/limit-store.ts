@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import type { LimitStore } from '../ports.ts'
+import type { LimitStore } from '../ports/stores.ts'
 import {
   acquirePermit,
   clearWaiting,

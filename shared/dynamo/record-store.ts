@@ -1,5 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import type { Clock, RecordStore } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { RecordStore } from '../ports/stores.ts'
 import { getRecord, putNewRecord, putRecord } from './record-requests.ts'
 import { answerOf, conditional } from './sending.ts'
 import { recordFromItem } from './side-items.ts'

@@ -6,7 +6,7 @@ import type {
 } from '@aws-sdk/lib-dynamodb'
 import { taskIdPrefix } from '../core/task.ts'
 import type { Marker } from '../core/worker.ts'
-import type { MarkerQuery } from '../ports.ts'
+import type { MarkerQuery } from '../ports/stores.ts'
 import { JOINED_BY_AND } from './expressions.ts'
 import { targetPartition } from './keys.ts'
 import { METERED } from './sending.ts'

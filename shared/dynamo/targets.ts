@@ -1,5 +1,6 @@
 import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
-import type { Clock, Targets } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { Targets } from '../ports/stores.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { answerOf, conditional } from './sending.ts'
 import { markerFromItem } from './side-items.ts'

@@ -9,7 +9,7 @@ import {
 import type { BodyWrite, Change } from '../core/change.ts'
 import { BatonError } from '../core/errors.ts'
 import type { EndedRun, Task } from '../core/task.ts'
-import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports.ts'
+import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports/stores.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-requests.ts'
 import { createHeadReader, type HeadReader } from './head-reader.ts'

@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import type { TaskType } from '../core/task-type.ts'
-import type { TypeStore } from '../ports.ts'
+import type { TypeStore } from '../ports/stores.ts'
 import { answerOf, conditional } from './sending.ts'
 import { typeFromItem, typeItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'

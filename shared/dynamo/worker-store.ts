@@ -6,7 +6,8 @@ import {
   QueryCommand,
 } from '@aws-sdk/lib-dynamodb'
 import type { Worker } from '../core/worker.ts'
-import type { Clock, WorkerStore } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { WorkerStore } from '../ports/stores.ts'
 import { answerOf, conditional } from './sending.ts'
 import { workerFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'

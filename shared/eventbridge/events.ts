@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-eventbridge'
 import type { BatonEvent } from '../core/event-types.ts'
 import { hash32 } from '../core/hash.ts'
-import type { Events, SendFailure } from '../ports.ts'
+import type { Events, SendFailure } from '../ports/messages.ts'
 
 /** Where events go, and which system they tell of. */
 export type EventBusAddress = { readonly bus: string; readonly system: string }

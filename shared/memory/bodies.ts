@@ -1,6 +1,6 @@
 import { runRefPrefix } from '../core/body.ts'
 import type { BodyWrite } from '../core/change.ts'
-import type { TaskStore } from '../ports.ts'
+import type { TaskStore } from '../ports/stores.ts'
 import { asStored } from './as-stored.ts'
 
 /** Bodies and records of ended runs in memory: what stands beside the heads. */

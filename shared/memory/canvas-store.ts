@@ -1,4 +1,4 @@
-import type { CanvasName, CanvasStore } from '../ports.ts'
+import type { CanvasName, CanvasStore } from '../ports/stores.ts'
 
 /** Ends of canvases' members in memory. */
 export function createMemoryCanvasStore(): CanvasStore {

@@ -1,4 +1,4 @@
-import type { Chance } from '../ports.ts'
+import type { Chance } from '../ports/machine.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10

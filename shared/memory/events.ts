@@ -1,5 +1,5 @@
 import type { BatonEvent } from '../core/event-types.ts'
-import type { Events, LateBox, LateEvents } from '../ports.ts'
+import type { Events, LateBox, LateEvents } from '../ports/messages.ts'
 
 /** Events that are told to nobody: each that was published, in order. */
 export function createMemoryEvents(): Events & { readonly told: BatonEvent[] } {

@@ -1,6 +1,6 @@
 import type { Change, Guard } from '../core/change.ts'
 import type { Task } from '../core/task.ts'
-import type { Applied } from '../ports.ts'
+import type { Applied } from '../ports/stores.ts'
 import { asStored } from './as-stored.ts'
 import { mergedTask } from './merged-task.ts'
 

@@ -1,5 +1,6 @@
 import type { Task } from '../core/task.ts'
-import type { Clock, Delivery, Inbox } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { Delivery, Inbox } from '../ports/messages.ts'
 
 /** A delivery that nobody is done with comes again after this, as a queue's visibility timeout has it. */
 const VISIBILITY_MS = 30_000

@@ -1,6 +1,6 @@
 import { indexKeys } from '../core/index-keys.ts'
 import type { Task } from '../core/task.ts'
-import type { IndexEntry, IndexPage, IndexQuery, IndexRange } from '../ports.ts'
+import type { IndexEntry, IndexPage, IndexQuery, IndexRange } from '../ports/stores.ts'
 
 /** One page of an index over these heads. */
 export function pageOf(heads: Iterable<Task>, query: IndexQuery): IndexPage {

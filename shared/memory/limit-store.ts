@@ -1,6 +1,6 @@
 import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
 import type { StartLog } from '../core/control/starts.ts'
-import type { LimitStore } from '../ports.ts'
+import type { LimitStore } from '../ports/stores.ts'
 import { asStored } from './as-stored.ts'
 
 /** What limits have granted, in memory. */

@@ -1,6 +1,6 @@
 import type { LimitLook } from '../core/control/held-permits.ts'
 import type { JobLook } from '../core/type-job.ts'
-import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports.ts'
+import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports/messages.ts'
 
 /** Messages that go nowhere: what was sent, in order, and the backlogs that it reports. */
 export type MemoryMessages = Messages & {

@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.ts'
-import type { Clock, RecordStore } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { RecordStore } from '../ports/stores.ts'
 
 /** Records of the machinery in memory. Expired ones count as gone. */
 export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore {

@@ -1,6 +1,7 @@
 import { taskIdPrefix } from '../core/task.ts'
 import { MARKER_LIFE_MS, type Marker } from '../core/worker.ts'
-import type { Clock, Targets } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { Targets } from '../ports/stores.ts'
 
 type Stored = { readonly marker: Marker; readonly expiresAt: number }
 

@@ -1,4 +1,4 @@
-import type { TaskStore } from '../ports.ts'
+import type { TaskStore } from '../ports/stores.ts'
 import { createMemoryBodies, inOrderOfWriting } from './bodies.ts'
 import { createMemoryHeads } from './heads.ts'
 import { entriesIn, pageOf } from './index-pages.ts'

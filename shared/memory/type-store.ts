@@ -1,5 +1,5 @@
 import type { TaskType } from '../core/task-type.ts'
-import type { TypeStore } from '../ports.ts'
+import type { TypeStore } from '../ports/stores.ts'
 
 /** Task types in memory. */
 export function createMemoryTypeStore(): TypeStore {

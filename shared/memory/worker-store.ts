@@ -1,5 +1,6 @@
 import { WORKER_LIFE_MS, type Worker, yieldsTo } from '../core/worker.ts'
-import type { Clock, WorkerStore } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { WorkerStore } from '../ports/stores.ts'
 
 /** The registry of workers in memory. */
 export function createMemoryWorkerStore(clock: Pick<Clock, 'now'>): WorkerStore {

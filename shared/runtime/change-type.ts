@@ -5,8 +5,8 @@ import type { System } from './system.ts'
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
 const MAX_ROUNDS = 20
 
-/** What may be set of a type; the rest of it stays or follows. */
-export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy'> &
+/** What may be set of a type; the rest of it stays or follows. Purges that are not given stay. */
+export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy' | 'purges'> &
   Partial<Pick<TaskType, 'paused' | 'isFair'>>
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
@@ -36,7 +36,14 @@ export async function changeType(
 function successor(
   type: string,
   before: TaskType | undefined,
-  { configuration, handlerSince, servedBy, paused = before?.paused ?? false, isFair }: TypeChange,
+  {
+    configuration,
+    handlerSince,
+    servedBy,
+    purges = before?.purges ?? [],
+    paused = before?.paused ?? false,
+    isFair,
+  }: TypeChange,
   now: number,
 ): TaskType {
   return {
@@ -46,6 +53,7 @@ function successor(
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
     ...(handlerSince !== undefined && { handlerSince }),
     ...(servedBy && { servedBy }),
+    ...(purges.length > 0 && { purges }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,

@@ -3,7 +3,7 @@ import { isGone } from '../core/publish.ts'
 import { type Status, statusOf } from '../core/status.ts'
 import type { Task, View } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
-import type { IndexRange } from '../ports.ts'
+import type { IndexRange } from '../ports/stores.ts'
 import type { System } from './system.ts'
 
 type ListOrder = 'due' | '-due' | 'created' | '-created'

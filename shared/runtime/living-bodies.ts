@@ -1,7 +1,7 @@
 import { bodiesExpiringBefore, bodyExpiry, withBodies } from '../core/body.ts'
 import type { Change } from '../core/change.ts'
 import type { Task } from '../core/task.ts'
-import type { TaskStore } from '../ports.ts'
+import type { TaskStore } from '../ports/stores.ts'
 
 /** Bodies of an open task that would expire within this time, or within its retention, are renewed. */
 export const BODY_ALERT_MS = 7 * 86_400_000

@@ -1,4 +1,4 @@
-import type { IndexEntry, IndexRange, TaskStore } from '../ports.ts'
+import type { IndexEntry, IndexRange, TaskStore } from '../ports/stores.ts'
 
 /** An entry, and in which of the merged ranges it stood. */
 export type MergedEntry = IndexEntry & { readonly range: number }

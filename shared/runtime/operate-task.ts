@@ -10,7 +10,8 @@ import { isGone, type Publication } from '../core/publish.ts'
 import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
 import type { Task } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType } from '../core/task-type.ts'
-import type { TypeStore } from '../ports.ts'
+import type { TypeStore } from '../ports/stores.ts'
+import { dropLastingBodies } from './drop-bodies.ts'
 import { flowInputProblems, flowOptionProblems, resolveFlow } from './flow/resolve-flow.ts'
 import { type Unborn, withOwnBirth } from './publication-of.ts'
 import { settleTask } from './settle-debts.ts'
@@ -41,7 +42,9 @@ export async function removeTask(
   const { decision } = await transact(system, await system.tasks.head(id), current =>
     isHere(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
   )
-  return decision.ok ? { ok: true } : UNKNOWN
+  if (!decision.ok) return UNKNOWN
+  if (decision.change.before) await dropLastingBodies(system, decision.change.before)
+  return { ok: true }
 }
 
 /** Takes a failed flow up again, as a person decides. */

@@ -2,7 +2,7 @@ import type { Claimer } from '../core/claim.ts'
 import { startsAt } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
 import { isToken } from './claim-by-token.ts'
 import { sendBackSeconds } from './early-dispatch.ts'
 import {

@@ -1,5 +1,5 @@
 import type { LimitLook } from '../core/control/held-permits.ts'
-import type { Wake } from '../ports.ts'
+import type { Wake } from '../ports/messages.ts'
 import { driveCanvas } from './canvas/drive-canvas.ts'
 import { tendLimit } from './control/tend-limit.ts'
 import { workOnJob } from './jobs/work-on-job.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
 
 /**
  * Waits until the clock shows `time`. Timers may fire a millisecond before the clock gets there, and a claim a

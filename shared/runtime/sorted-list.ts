@@ -1,7 +1,7 @@
 import { runningPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
-import type { IndexRange } from '../ports.ts'
+import type { IndexRange } from '../ports/stores.ts'
 import { type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import type { System } from './system.ts'

@@ -14,7 +14,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { runId, type TaskError } from '../core/task.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
 import type { Claimed } from './claim-task.ts'
 
 const TRACER = 'baton'

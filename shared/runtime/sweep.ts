@@ -2,17 +2,21 @@ import { bodiesExpiringBefore } from '../core/body.ts'
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../core/limits.ts'
 import { patch } from '../core/patch.ts'
 import { runningPlace, viewPartition } from '../core/place.ts'
-import type { Task, TaskKind } from '../core/task.ts'
-import { servingType, shardNumbers, type TaskType } from '../core/task-type.ts'
+import type { Task } from '../core/task.ts'
+import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import { plan, startsAt } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
-import type { IndexEntry, IndexRange } from '../ports.ts'
+import type { IndexEntry, IndexRange } from '../ports/stores.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { tendForgotten } from './control/tend-limit.ts'
+import { sweepPurges } from './jobs/sweep-purges.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
 import { sweepSchedules } from './schedules/sweep-schedules.ts'
+import { type StateReader, servingStates } from './serving-states.ts'
 import { sideBySide } from './side-by-side.ts'
+import { tellOfStuck } from './stuck-tasks.ts'
+import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
 import type { PlanningSystem } from './system.ts'
 import { unmarked } from './targets.ts'
 import { transact } from './transact.ts'
@@ -54,14 +58,19 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  * time. A type that cannot be swept harms no other.
  *
  * `rounds` is kept from round to round by its process: how long a task has waited counts from when a round could have
- * found it. Left out, no round counts as missed.
+ * found it. Left out, no round counts as missed. So are `minutes`: far minutes that were seen to.
  */
-export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<SweepReport> {
+export async function sweep(
+  system: PlanningSystem,
+  rounds?: Rounds,
+  minutes: SeenMinutes = new Set(),
+): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
   const round: Round = {
     stateOf: servingStates(system, types),
     paused: new Set(types.filter(({ paused }) => paused).map(({ type }) => type)),
     rounds,
+    seen: [],
   }
   const sweepingCanvases = sweepCanvases(system).catch(error => {
     system.log.error('canvases were not swept', { error })
@@ -71,6 +80,8 @@ export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<Sw
     system.log.error('schedules were not swept', { error })
     return { looked: 0, repaired: 0, failed: 1 }
   })
+  const sweepingMinutes = sweepMinutes(system, minutes)
+  const sweepingPurges = sweepPurges(system, types)
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
     sweepType(system, type, round).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
@@ -78,7 +89,10 @@ export async function sweep(system: PlanningSystem, rounds?: Rounds): Promise<Sw
     }),
   )
   const canvases = { ...(await sweepingCanvases), repaired: 0 }
-  const all = [...reports, canvases, await sweepingSchedules]
+  const others = [await sweepingMinutes, await sweepingPurges].map(report => ({ ...report, looked: 0 }))
+  const sweptSince = (type: string) => rounds?.get(type)?.since ?? 0
+  await tellOfStuck(system, { types, stateOf: round.stateOf, tasks: round.seen, sweptSince })
+  const all = [...reports, ...others, canvases, await sweepingSchedules]
   return {
     looked: sum(all.map(({ looked }) => looked)),
     repaired: sum(all.map(({ repaired }) => repaired)),
@@ -92,11 +106,12 @@ function rotated<T>(list: readonly T[], share: number): T[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
-/** What one round knows of all types. */
+/** What the types of one round share; each adds the tasks that it has seen. */
 type Round = {
   readonly stateOf: StateReader
   readonly paused: ReadonlySet<string>
   readonly rounds: Rounds | undefined
+  readonly seen: Task[]
 }
 
 async function sweepType(system: PlanningSystem, type: TaskType, round: Round): Promise<SweepReport> {
@@ -107,6 +122,7 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   for (const shard of shardNumbers(type)) {
     for (const task of await suspects(system, type, shard, backlog, now)) seen.set(task.id, task)
   }
+  round.seen.push(...seen.values())
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...seen.values()], round, sweptSince)
   await keepBodies(system, [...seen.values()], now)
@@ -128,28 +144,6 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
 function unbrokenSince(rounds: Rounds, type: string, now: number): number {
   const known = rounds.get(type)
   return known && now - known.last <= MISSED_MS ? known.since : now
-}
-
-/** Of a type that serves tasks: the messages in its queue (undefined: it has none), and since when it has had a handler. */
-type TypeState = { readonly backlog: number | undefined; readonly handlerSince: number }
-type StateReader = (type: string, kind: TaskKind) => Promise<TypeState>
-
-/** Each queue is asked once a round, though the steps of many flows wait in it. */
-function servingStates({ messages }: PlanningSystem, types: readonly TaskType[]): StateReader {
-  const read = new Map<string, Promise<TypeState>>()
-  return (type, kind) => {
-    const serving = servingType(type, kind)
-    const known = read.get(serving)
-    if (known) return known
-    const hasQueue = kind === 'handler' || kind === 'webhook'
-    const handlerSince = types.find(one => one.type === serving)?.handlerSince ?? 0
-    const state = (async () => ({
-      backlog: hasQueue ? await messages.backlog(serving) : undefined,
-      handlerSince,
-    }))()
-    read.set(serving, state)
-    return state
-  }
 }
 
 /**

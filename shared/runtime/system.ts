@@ -1,18 +1,14 @@
+import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
+import type { FarTimers, Messages } from '../ports/messages.ts'
 import type {
   CanvasStore,
-  Chance,
-  Clock,
-  FarTimers,
   LimitStore,
-  Log,
-  Messages,
-  Metrics,
   RecordStore,
   Targets,
   TaskStore,
   TypeStore,
   WorkerStore,
-} from '../ports.ts'
+} from '../ports/stores.ts'
 
 /** The world a use case works in. Entry points make it once, from adapters; tests make it from memory. */
 export type System = {

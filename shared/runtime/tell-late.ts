@@ -1,5 +1,5 @@
 import type { BatonEvent } from '../core/event-types.ts'
-import type { Events, LateBox, LateEvents, SendFailure } from '../ports.ts'
+import type { Events, LateBox, LateEvents, SendFailure } from '../ports/messages.ts'
 import type { System } from './system.ts'
 
 /** The world of those who tell events. */

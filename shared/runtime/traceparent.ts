@@ -1,4 +1,4 @@
-import type { Chance } from '../ports.ts'
+import type { Chance } from '../ports/machine.ts'
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 

@@ -1,5 +1,5 @@
 import type { TaskType } from '../core/task-type.ts'
-import type { TypeStore } from '../ports.ts'
+import type { TypeStore } from '../ports/stores.ts'
 import type { System } from './system.ts'
 
 /** A change of a type's configuration, and a pause, reach those who claim within this time. */

@@ -1,7 +1,9 @@
-import { MINUTE_SHARDS, minutePlaceName } from '../core/place.ts'
+import { EVERY_TYPE } from '../core/limits.ts'
+import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { look, plan } from '../core/wake.ts'
-import type { IndexEntry, Look, MinuteLook } from '../ports.ts'
+import type { Look, MinuteLook } from '../ports/messages.ts'
+import type { IndexEntry } from '../ports/stores.ts'
 import { logFields } from './log-fields.ts'
 import { lookOf, type PlanFailure, sendMessages } from './plan-tasks.ts'
 import { tickSchedule } from './schedules/tick-schedule.ts'
@@ -13,6 +15,9 @@ import { transact } from './transact.ts'
 const PAGE = 100
 /** A run of an hour with the default lease is looked at 240 times; far beyond any sane run something is looping. */
 const MAX_HOPS = 100_000
+
+/** Far longer than the sweeper looks back. */
+const FIRED_LIFE_MS = 3_600_000
 
 /**
  * Looks at tasks: records what has come due, or marks it for its listed workers, and arms the next look of those that
@@ -83,7 +88,7 @@ async function waitOutTheRest({ clock }: System, task: Task): Promise<void> {
 
 async function rearm(system: System, task: Task, { hops }: Look): Promise<PlanFailure[]> {
   if (hops >= MAX_HOPS) {
-    system.metrics.add('LookLoop', 1, task.type)
+    for (const type of [task.type, EVERY_TYPE]) system.metrics.add('LookLoop', 1, type)
     system.log.error('a look was armed anew too often; the sweeper goes on', { ...logFields(task), hops })
     return []
   }
@@ -91,10 +96,23 @@ async function rearm(system: System, task: Task, { hops }: Look): Promise<PlanFa
   return failures.map(({ index: _index, ...why }) => ({ id: task.id, ...why }))
 }
 
-/** A minute's schedule has fired: each partition of its place is dispatched on its own. */
-export async function wakeMinute(system: System, minute: number): Promise<void> {
+/**
+ * A minute's schedule has fired: each partition of its place is dispatched on its own. That it has is put on record, for
+ * the sweeper, which wakes the minutes whose schedule has not.
+ */
+export async function wakeMinute({ messages, records, clock }: System, minute: number): Promise<void> {
   const shards = Array.from({ length: MINUTE_SHARDS }, (_, shard) => shard)
-  await Promise.all(shards.map(shard => system.messages.lookAtMinute({ minute, shard })))
+  await Promise.all(shards.map(shard => messages.lookAtMinute({ minute, shard })))
+  await records.put(firedRecord(minute), { at: clock.now() }, minuteStart(minute) + FIRED_LIFE_MS)
+}
+
+/** Whether a minute has been woken. */
+export async function hasFired({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
+  return (await records.get(firedRecord(minute))) !== undefined
+}
+
+function firedRecord(minute: number): string {
+  return `minute#${minute}`
 }
 
 /**

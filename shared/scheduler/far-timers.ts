@@ -7,7 +7,8 @@ import {
 import { BatonError } from '../core/errors.ts'
 import { MINUTE_LEAD_MS } from '../core/limits.ts'
 import { minuteStart } from '../core/place.ts'
-import type { Clock, FarTimers } from '../ports.ts'
+import type { Clock } from '../ports/machine.ts'
+import type { FarTimers } from '../ports/messages.ts'
 
 export type ScheduleTarget = {
   readonly group: string

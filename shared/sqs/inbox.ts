@@ -6,7 +6,8 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs'
 import { BatonError } from '../core/errors.ts'
-import type { Clock, Delivery, Inbox, Log } from '../ports.ts'
+import type { Clock, Log } from '../ports/machine.ts'
+import type { Delivery, Inbox } from '../ports/messages.ts'
 import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'
 import { decodeDispatch, encodeDispatch } from './wire.ts'
 

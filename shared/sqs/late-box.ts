@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import type { LateBox } from '../ports.ts'
+import type { LateBox } from '../ports/messages.ts'
 import { sendAll } from './messages.ts'
 import { encodeLateEvents } from './wire.ts'
 

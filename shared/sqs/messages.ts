@@ -9,7 +9,7 @@ import {
 import { queueNameOf } from '../core/queue-name.ts'
 import { servingType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
-import type { Dispatch, Messages, SendFailure } from '../ports.ts'
+import type { Dispatch, Messages, SendFailure } from '../ports/messages.ts'
 import { batchesOf } from './batches.ts'
 import {
   encodeCanvasLook,

@@ -3,7 +3,7 @@ import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import type { JobLook } from '../core/type-job.ts'
-import type { CanvasLook, Delivery, Dispatch, LateEvents, Look, MinuteLook, Wake } from '../ports.ts'
+import type { CanvasLook, Delivery, Dispatch, LateEvents, Look, MinuteLook, Wake } from '../ports/messages.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 

@@ -1,4 +1,4 @@
-import type { Log, LogFields } from '../ports.ts'
+import type { Log, LogFields } from '../ports/machine.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 

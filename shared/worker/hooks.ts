@@ -1,5 +1,5 @@
 import type { LiveRun, Task, TaskError } from '../core/task.ts'
-import type { Log } from '../ports.ts'
+import type { Log } from '../ports/machine.ts'
 import { logFields } from '../runtime/log-fields.ts'
 import type { Ran } from '../runtime/run-task.ts'
 

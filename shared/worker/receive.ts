@@ -1,5 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
-import type { Delivery, Inbox } from '../ports.ts'
+import type { Delivery, Inbox } from '../ports/messages.ts'
 import type { Claimed } from '../runtime/claim-task.ts'
 import type { System } from '../runtime/system.ts'
 import { claimTargets } from '../runtime/targets.ts'

@@ -36,6 +36,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<scheduled.ScheduleBody>>().toEqualTypeOf<
       Plain<z.infer<typeof schedules.scheduleBody>>
     >()
+    expectTypeOf<Plain<api.PurgeBody>>().toEqualTypeOf<Request<'purgeBody'>>()
     expectTypeOf<Plain<api.ListFilter>>().toEqualTypeOf<Request<'listQuery'>>()
   })
 
@@ -47,6 +48,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<api.ApiType>>().toEqualTypeOf<Answer<'typeAnswer'>>()
     expectTypeOf<Plain<api.Page<api.ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
     expectTypeOf<Plain<api.Counts>>().toEqualTypeOf<Answer<'countsAnswer'>>()
+    expectTypeOf<Plain<api.PurgeAnswer>>().toEqualTypeOf<Answer<'purgeAnswer'>>()
     expectTypeOf<Plain<runs.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
     expectTypeOf<Plain<runs.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
     expectTypeOf<Plain<api.CanvasAnswer>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasPublished>>>()

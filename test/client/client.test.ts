@@ -70,6 +70,14 @@ describe('the client', () => {
     expect((await client.listPage({ type: 'jobs', limit: 2 })).items).toHaveLength(2)
   })
 
+  test('purges a type', async () => {
+    const before = '2025-12-31T00:00:00.000Z'
+
+    const answer = await client.purge('jobs', { status: ['failed', 'delayed'], before })
+
+    expect(answer).toEqual({ type: 'jobs', status: ['failed', 'delayed'], before })
+  })
+
   test('operates on tasks and types', async () => {
     const { id } = await client.publish(jobs, { width: 1 }, { key: 'ü' })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { CanvasStore } from '../../shared/ports.ts'
+import type { CanvasStore } from '../../shared/ports/stores.ts'
 import { BORN, DAY, LATER_BORN, NOW } from '../support/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 

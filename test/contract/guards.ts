@@ -9,7 +9,7 @@ import { patch } from '../../shared/core/patch.ts'
 import { create } from '../../shared/core/publish.ts'
 import { restart } from '../../shared/core/restart.ts'
 import type { Task } from '../../shared/core/task.ts'
-import type { TaskStore } from '../../shared/ports.ts'
+import type { TaskStore } from '../../shared/ports/stores.ts'
 import { aPublication, BORN, changeOf, DAY, LATER_BORN, NOW, SECOND } from '../support/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Task } from '../../shared/core/task.ts'
-import type { Clock, Inbox } from '../../shared/ports.ts'
+import type { Clock } from '../../shared/ports/machine.ts'
+import type { Inbox } from '../../shared/ports/messages.ts'
 import { aTask } from '../support/a-task.ts'
 
 /** What an inbox is tried with: a queue for the type `resize`, and none for `nobody`. */

@@ -4,7 +4,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { BatonEvent } from '../../shared/core/event-types.ts'
 import { createEventBridge } from '../../shared/eventbridge/events.ts'
-import type { Events } from '../../shared/ports.ts'
+import type { Events } from '../../shared/ports/messages.ts'
 import { NOW } from '../support/a-task.ts'
 
 type Entry = { readonly Detail: string; readonly [name: string]: unknown }

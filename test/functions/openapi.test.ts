@@ -60,6 +60,7 @@ describe('the OpenAPI description', () => {
       'POST /v1/tasks/{id}/runs/{runId}/release',
       'POST /v1/tasks/{id}/runs/{runId}/succeed',
       'POST /v1/types/{type}/pause',
+      'POST /v1/types/{type}/purge',
       'POST /v1/types/{type}/resume',
       'PUT /v1/schedules/{name}',
       'PUT /v1/types/{type}',

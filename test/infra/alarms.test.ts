@@ -53,10 +53,14 @@ describe('An alarm is raised', () => {
     })
   })
 
-  test('when a flow of any type cannot undo a step', () => {
-    const alarm = alarms.find(({ Properties }) => Properties.MetricName === 'NeedsAttention')?.Properties
+  test.each([
+    ['a flow of any type cannot undo a step', 'NeedsAttention', 'Sum'],
+    ['a look at a task of any type goes in circles', 'LookLoop', 'Sum'],
+    ['tasks of any type are stuck', 'Stuck', 'Maximum'],
+  ])('when %s', (_name, metric, Statistic) => {
+    const alarm = alarms.find(({ Properties }) => Properties.MetricName === metric)?.Properties
 
-    expect(alarm).toMatchObject({ Namespace: 'Baton', Threshold: 0, Statistic: 'Sum' })
+    expect(alarm).toMatchObject({ Namespace: 'Baton', Threshold: 0, Statistic })
     expect(alarm?.Dimensions).toContainEqual({ Name: 'type', Value: '*' })
   })
 

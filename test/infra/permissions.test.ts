@@ -127,7 +127,7 @@ describe('Exactly what it needs is allowed to', () => {
       'Waker',
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
+        ...queries('place', 'view'),
         ...send,
         ...consume('TasksMessagesWakeQueue'),
         'events:PutEvents {TasksEventsBus}',

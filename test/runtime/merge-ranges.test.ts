@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
-import type { IndexEntry, IndexQuery, TaskStore } from '../../shared/ports.ts'
+import type { IndexEntry, IndexQuery, TaskStore } from '../../shared/ports/stores.ts'
 import { type MergedEntry, mergeRanges, take } from '../../shared/runtime/merge-ranges.ts'
 
 /** Partitions by number; among equal sort keys each has an order of its own, as DynamoDB's indexes have. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
-import type { Applied } from '../../shared/ports.ts'
+import type { Applied } from '../../shared/ports/stores.ts'
 import { cancelTask, restartTask } from '../../shared/runtime/operate-task.ts'
 import { publish } from '../../shared/runtime/publish.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../support/memory-system.ts'

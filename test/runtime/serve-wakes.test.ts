@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { MINUTE_SHARDS } from '../../shared/core/place.ts'
 import type { Task } from '../../shared/core/task.ts'
-import type { MinuteLook, Wake } from '../../shared/ports.ts'
+import type { MinuteLook, Wake } from '../../shared/ports/messages.ts'
 import { serveWakes } from '../../shared/runtime/serve-wakes.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { aTask, MINUTE, NOW } from '../support/a-task.ts'

@@ -27,8 +27,9 @@ export function generate(seed: number): Scenario {
   const flows = dice.odds(0.3) ? flowSetups(dice, types) : []
   const spanMs = dice.between(5_000, 40_000)
   const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
-  const isFar = mayBeLong && dice.odds(0.04)
-  const stormMs = isFar && dice.odds(0.7) ? FAR_STORM_MS : usualStormMs(dice)
+  const { isFar, stormMs } = mayBeLong
+    ? lengthOf(dice, workers)
+    : { isFar: false, stormMs: usualStormMs(dice) }
   const weather =
     drawn !== CALM && stormMs > LONG_STORM_MS
       ? { ...drawn, messageLost: Math.min(drawn.messageLost, MILD_LOSS) }
@@ -48,7 +49,12 @@ export function generate(seed: number): Scenario {
       spanMs,
       isCalm: drawn === CALM,
       isFar,
-      has: { stages: dice.odds(0.2), callbacks: dice.odds(0.25), canvases: dice.odds(0.25) },
+      has: {
+        stages: dice.odds(0.2),
+        callbacks: dice.odds(0.25),
+        canvases: dice.odds(0.25),
+        purges: mayBeLong && drawn !== CALM && dice.odds(0.2),
+      },
       nextNonce: counting(FIRST_JOB_NONCE),
     }),
   }
@@ -64,6 +70,13 @@ function stepsOf(dice: Dice, cast: Cast): Step[] {
 
 const SCHEDULES = 0.3
 const MOST_WORKERS_FOR_SCHEDULES = 1
+
+/** Without workers nobody polls, and time goes by quickly. */
+function lengthOf(dice: Dice, workers: readonly WorkerSetup[]): { isFar: boolean; stormMs: number } {
+  const odds = workers.length === 0 ? { far: 0.15, farStorm: 0.3 } : { far: 0.04, farStorm: 0.7 }
+  const isFar = dice.odds(odds.far)
+  return { isFar, stormMs: isFar && dice.odds(odds.farStorm) ? FAR_STORM_MS : usualStormMs(dice) }
+}
 
 function counting(from: number): () => number {
   let next = from

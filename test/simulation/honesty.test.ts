@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
-import type { Inbox, TaskStore } from '../../shared/ports.ts'
+import type { Inbox } from '../../shared/ports/messages.ts'
+import type { TaskStore } from '../../shared/ports/stores.ts'
 import { inboxContract, type TriedInbox } from '../contract/inbox.ts'
 import { storesContract } from '../contract/task-store.ts'
 import { NOW } from '../support/a-task.ts'

@@ -186,6 +186,7 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
   | { readonly do: 'cancel' | 'remove' | 'read'; readonly id: string }
   | { readonly do: 'list'; readonly type: string; readonly status: Status }
+  | { readonly do: 'purge'; readonly type: string; readonly statuses: readonly Status[] }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }
   | { readonly do: 'patch'; readonly id: string; readonly changes: PatchRequest }
   | {

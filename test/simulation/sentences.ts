@@ -105,6 +105,8 @@ function sentenceOfStep(step: Step): string {
       return `${step.do} ${step.id}`
     case 'list':
       return `list what of ${step.type} is ${step.status}`
+    case 'purge':
+      return `purge ${step.type} of what is ${step.statuses.join(' or ')}`
     case 'restart':
       return `restart ${step.id}, clean ${JSON.stringify(step.clean)}`
     case 'patch':

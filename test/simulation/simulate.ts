@@ -85,7 +85,7 @@ function closingSteps({ steps, calmAt }: Scenario): Step[] {
 /** A simulated system, with everybody on it who does something. */
 type Stage = {
   heads(): Iterable<Task>
-  /** Whether all steps are done, and their callers answered. */
+  /** Whether all steps are done, their callers answered, and their purges over. */
   isEmpty(): boolean
 }
 
@@ -138,5 +138,5 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
     ]),
   )
   for (const step of [...scenario.steps, ...closing]) play(step)
-  return { heads: table.heads, isEmpty: () => underWay === 0 }
+  return { heads: table.heads, isEmpty: () => underWay === 0 && !services.isPurging() }
 }

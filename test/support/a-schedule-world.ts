@@ -4,7 +4,7 @@ import { SCHEDULE_TYPE, type Timing } from '../../shared/core/schedule/schedule.
 import { type Task, taskId } from '../../shared/core/task.ts'
 import { plan as planOf } from '../../shared/core/wake.ts'
 import { createManualClock } from '../../shared/memory/clock.ts'
-import type { Look } from '../../shared/ports.ts'
+import type { Look } from '../../shared/ports/messages.ts'
 import { lookOf, planTasks } from '../../shared/runtime/plan-tasks.ts'
 import {
   type PutScheduleOutcome,

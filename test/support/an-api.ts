@@ -1,5 +1,5 @@
 import { createApi } from '../../functions/http/create-api.ts'
-import type { LogFields } from '../../shared/ports.ts'
+import type { LogFields } from '../../shared/ports/machine.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { aMemorySystem, type MemorySystem } from './memory-system.ts'
 

@@ -17,7 +17,7 @@ import type {
   TaskStore,
   TypeStore,
   WorkerStore,
-} from '../../shared/ports.ts'
+} from '../../shared/ports/stores.ts'
 import { NOW } from './a-task.ts'
 
 export type Stores = {

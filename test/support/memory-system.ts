@@ -16,7 +16,7 @@ import { createMemoryTargets } from '../../shared/memory/targets.ts'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
 import { createMemoryTypeStore } from '../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../shared/memory/worker-store.ts'
-import type { Log, MetricName } from '../../shared/ports.ts'
+import type { Log, MetricName } from '../../shared/ports/machine.ts'
 import type { PlanningSystem } from '../../shared/runtime/system.ts'
 import { aPublication, changeOf, NOW } from './a-task.ts'
 

@@ -8,14 +8,16 @@ import { reservedFor } from '../../../shared/core/reserved-types.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
+import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { putType } from '../../../shared/runtime/types.ts'
+import { iso } from '../iso.ts'
 import { pageByName } from '../page-by-name.ts'
 import { presentType } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { countsAnswer, pausedAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
-import { namePageQuery, pauseBody, typeBody } from '../schemas/requests.ts'
+import { countsAnswer, pausedAnswer, purgeAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
+import { namePageQuery, pauseBody, purgeBody, typeBody } from '../schemas/requests.ts'
 import { typeName } from '../schemas/scalars.ts'
 
 const PATH = '/v1/types/{type}'
@@ -83,6 +85,16 @@ export const typeRoutes = [
     problems: [404],
     handle: handleCounts,
   }),
+  route({
+    method: 'post',
+    path: `${PATH}/purge`,
+    operation: 'purge',
+    summary: 'Removes tasks of the type in some statuses, in the background',
+    body: purgeBody,
+    answers: { 202: { description: 'Begun; these tasks are being removed', schema: purgeAnswer } },
+    problems: [404, 409],
+    handle: handlePurge,
+  }),
 ]
 
 async function handleList({
@@ -116,6 +128,23 @@ async function handlePause(call: OneCall<unknown>, change: typeof pauseType): Pr
   const { type = '' } = call.params
   const changed = typeName.safeParse(type).success ? await change(call.system, type) : undefined
   return changed ? { status: 200, body: { type, paused: changed.paused } } : answerUnknown(call)
+}
+
+/** A time to come would take tasks that are not there yet; the answer says which time counts. */
+async function handlePurge(call: OneCall<z.infer<typeof purgeBody>>): Promise<Answer> {
+  const { system, body } = call
+  const type = await findType(call)
+  if (!type) return answerUnknown(call)
+  const askedAt = system.clock.now()
+  const before = Math.min(askedAt, body.before === undefined ? askedAt : Date.parse(body.before))
+  const statuses = [...new Set(body.status)]
+  const started = await startPurge(system, type.type, { statuses, before, askedAt })
+  if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
+  if (!started.ok) {
+    const told = `${type.type} is being purged of ${MOST_PURGES} other things; ask again when one of them is over`
+    return answerProblem(problem('conflict', told))
+  }
+  return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }
 }
 
 async function findType({ system, params: { type = '' } }: OneCall<unknown>) {

@@ -263,6 +263,8 @@ export const countsAnswer = z.object(
   >,
 )
 
+export const purgeAnswer = z.object({ type: z.string(), status: z.array(statusName), before: time })
+
 export const claimsAnswer = z.object({
   claims: z.array(
     z.object({

@@ -241,6 +241,12 @@ export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'relea
 
 export const runsBody = strict({ runs: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
 
+const status = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
+
+export const purgeBody = strict({ status: z.array(status).min(1), before: optional(time) }).meta({
+  id: 'Purge',
+})
+
 const limit = whole(1, 100)
 const cursor = z.string().max(2_048)
 
@@ -248,9 +254,7 @@ export const listQuery = strict({
   type: optional(typeName),
   canvasId: optional(name(MAX_KEY_LENGTH + 20)),
   userId: optional(userId),
-  status: optional(
-    z.array(z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])),
-  ),
+  status: optional(z.array(status)),
   order: optional(z.enum(['due', '-due', 'created', '-created'])),
   limit: optional(limit),
   cursor: optional(cursor),

@@ -5,7 +5,7 @@ import { CANVAS_BODY_MS, canvasRef, noteProgress } from '../../core/canvas/trans
 import { DEFAULT_SHARDS } from '../../core/limits.ts'
 import { viewPartition } from '../../core/place.ts'
 import type { Task } from '../../core/task.ts'
-import type { IndexEntry } from '../../ports.ts'
+import type { IndexEntry } from '../../ports/stores.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'

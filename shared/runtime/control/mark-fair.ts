@@ -1,5 +1,5 @@
 import type { TaskType } from '../../core/task-type.ts'
-import type { TypeStore } from '../../ports.ts'
+import type { TypeStore } from '../../ports/stores.ts'
 import { changeType } from '../change-type.ts'
 import type { TypeReader } from '../flow/resolve-flow.ts'
 import type { System } from '../system.ts'

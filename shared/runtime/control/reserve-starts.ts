@@ -2,7 +2,7 @@ import type { StoredStarts } from '../../core/control/starts.ts'
 import { reserve, type Turn } from '../../core/control/starts.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { RateLimit } from '../../core/task-type.ts'
-import type { LimitStore } from '../../ports.ts'
+import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../system.ts'
 import type { Limited } from './limits-of.ts'
 

@@ -1,72 +1,96 @@
 import type { Decision } from '../../core/change.ts'
 import { reorder, unblock } from '../../core/control/wait.ts'
+import { BatonError } from '../../core/errors.ts'
 import { viewPartition } from '../../core/place.ts'
+import { rangesOfPurge } from '../../core/purge.ts'
 import type { Task, View } from '../../core/task.ts'
 import { shardNumbers, type TaskType } from '../../core/task-type.ts'
 import type { JobLook, TypeJob } from '../../core/type-job.ts'
-import type { IndexEntry } from '../../ports.ts'
+import type { IndexEntry } from '../../ports/stores.ts'
 import { sendMessages } from '../plan-tasks.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
+import { noteProgress } from './purge-progress.ts'
+import { purgeTasks } from './purge-tasks.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
 
-/** Which tasks of its type a job is about. */
-const BUCKETS: Readonly<Record<TypeJob['kind'], ReadonlyArray<View['bucket']>>> = {
-  resume: ['open', 'compensating'],
-  relimit: ['open', 'compensating'],
-  reorder: ['open'],
+/** A bucket of the type's view, and between which sort keys a job is about its tasks. */
+type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
+
+/** Which tasks of its type a job is about; to resume, what is not due yet has its messages to come. */
+function rangesOf(job: TypeJob, now: number): readonly JobRange[] {
+  switch (job.kind) {
+    case 'resume':
+    case 'relimit':
+      return [{ bucket: 'open', to: now }, { bucket: 'compensating' }]
+    case 'reorder':
+      return [{ bucket: 'open' }]
+    case 'purge':
+      return rangesOfPurge(job)
+  }
 }
 
 /**
  * Begins a job on the tasks of a type: each partition of their view is worked through on its own, by the waker.
  *
- * @throws Error when a message could not be sent; beginning the job again does no harm.
+ * @throws BatonError `unavailable` when a message could not be sent; beginning the job again does no harm.
  */
 export async function startJob(
-  { messages }: Pick<System, 'messages'>,
+  { messages, clock }: Pick<System, 'messages' | 'clock'>,
   type: TaskType,
   job: TypeJob,
   delaySeconds = 0,
 ): Promise<void> {
   const looks = shardNumbers(type).flatMap(shard =>
-    BUCKETS[job.kind].map(bucket => ({ type: type.type, job, bucket, shard, delaySeconds })),
+    rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
   )
   await sent(messages.goOnWithJobs(looks), job)
 }
 
 async function sent(sending: ReturnType<System['messages']['goOnWithJobs']>, { kind }: TypeJob) {
   const [failure] = await sending
-  if (failure) throw new Error(`the job ${kind} could not be sent on: ${failure.reason}`)
+  if (!failure) return
+  const message = `the job ${kind} could not be sent on: ${failure.reason}`
+  throw failure.transient ? new BatonError('unavailable', message) : new Error(message)
 }
 
 /** Works on a job page by page, in the order of the view; what is left at `stopAt` goes on in a message of its own. */
 export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
   const { type, job, bucket, shard } = look
+  const range = rangesOf(job, system.clock.now()).find(one => one.bucket === bucket)
+  if (!range) return
   let position: IndexEntry | undefined = look.after
+  await note(system, look, position)
   for (;;) {
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
+      await note(system, look, position)
       return sent(system.messages.goOnWithJobs([rest]), job)
     }
     const page = await system.tasks.page({
       index: 'view',
       partition: viewPartition(type, bucket, shard),
-      ...boundsOf(job, bucket, system.clock.now()),
+      ...boundsOf(range),
       limit: PAGE,
       ...(position && { after: position }),
     })
     await workOnPage(system, job, await headsInOrder(system, page.entries))
     position = page.entries.at(-1) ?? position
-    if (!page.more) return
+    if (!page.more) return note(system, look, position, true)
   }
 }
 
-/** What is not due yet has its messages to come. */
-function boundsOf({ kind }: TypeJob, bucket: View['bucket'], now: number): { readonly to?: number } {
-  return kind !== 'reorder' && bucket === 'open' ? { to: now } : {}
+/** A purge stands with its type until it is known to be done; what a resumed type lacks, the sweeper sees by itself. */
+async function note(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
+  const { job } = look
+  if (job.kind === 'purge') await noteProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
+}
+
+function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
+  return bounds
 }
 
 async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): Promise<Task[]> {
@@ -82,6 +106,8 @@ async function workOnPage(system: System, job: TypeJob, tasks: readonly Task[]):
       return changeEach(system, tasks, task => unblock(task, system.clock.now()))
     case 'reorder':
       return changeEach(system, tasks, task => reorder(task, job.ordering, system.clock.now()))
+    case 'purge':
+      await purgeTasks(system, job, tasks)
   }
 }
 

@@ -1,7 +1,7 @@
 import { bodiesExpiringBefore } from '../../core/body.ts'
 import { isTicking, touchSchedule } from '../../core/schedule/transitions.ts'
 import type { Task } from '../../core/task.ts'
-import type { IndexEntry, IndexPage, IndexRange } from '../../ports.ts'
+import type { IndexEntry, IndexPage, IndexRange } from '../../ports/stores.ts'
 import { BODY_ALERT_MS } from '../living-bodies.ts'
 import { planTasks } from '../plan-tasks.ts'
 import { sideBySide } from '../side-by-side.ts'

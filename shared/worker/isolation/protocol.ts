@@ -3,7 +3,7 @@ import type { Outcome } from '../../core/finish.ts'
 import type { Json } from '../../core/json.ts'
 import type { TaskError } from '../../core/task.ts'
 import type { ChildPublication, TaskContext } from '../../define/task-context.ts'
-import type { Log, LogFields } from '../../ports.ts'
+import type { Log, LogFields } from '../../ports/machine.ts'
 
 /** The file descriptor by which the process of a run knows that its worker is there. */
 export const LIFELINE_FD = 4

@@ -1,8 +1,8 @@
-import type { Wake } from '../../../shared/ports.ts'
+import type { Wake } from '../../../shared/ports/messages.ts'
 import { serveDispatches } from '../../../shared/runtime/serve-dispatches.ts'
 import { serveWakes } from '../../../shared/runtime/serve-wakes.ts'
 import { sweep } from '../../../shared/runtime/sweep.ts'
-import { roundsIn, typesIn } from '../world/caches.ts'
+import { minutesIn, roundsIn, typesIn } from '../world/caches.ts'
 import type { Queue, Received } from '../world/queue.ts'
 import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
 import type { Dispatched } from '../world/services.ts'
@@ -103,5 +103,5 @@ function execute(
 
 /** The sweeper's round. */
 export async function runSweep(sandboxes: Sandboxes): Promise<void> {
-  await sandboxes.invoke('sweeper', ({ system }) => sweep(system, roundsIn(system)))
+  await sandboxes.invoke('sweeper', ({ system }) => sweep(system, roundsIn(system), minutesIn(system)))
 }

@@ -1,4 +1,4 @@
-import type { Inbox } from '../../../shared/ports.ts'
+import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import { runWorker, type Worker } from '../../../shared/worker/run-worker.ts'
 import type { WorkerSetup } from '../scenario.ts'

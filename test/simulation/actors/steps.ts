@@ -1,6 +1,7 @@
 import { statusOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
+import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { listTasks } from '../../../shared/runtime/list-tasks.ts'
 import {
   cancelTask,
@@ -109,6 +110,8 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
       return read(system, step.id)
     case 'list':
       return list(system, step)
+    case 'purge':
+      return purge(system, step)
     case 'deploy':
       await deployType(system, step)
       return { ok: true }
@@ -131,6 +134,14 @@ async function resume(
     if (answer.ok) return answer
   }
   return { ok: false, reason: 'none of these fits' }
+}
+
+async function purge(
+  system: PlanningSystem,
+  { type, statuses }: Extract<Step, { readonly do: 'purge' }>,
+): Promise<Answer> {
+  const askedAt = system.clock.now()
+  return startPurge(system, type, { statuses, before: askedAt, askedAt })
 }
 
 async function read(system: PlanningSystem, id: string): Promise<Answer> {

@@ -10,13 +10,13 @@ export type Cast = {
   readonly isFar: boolean
   /** Nobody disturbs anything from outside. */
   readonly isCalm: boolean
-  /** Whether tasks go through stages, have callbacks, or are composed to canvases. */
+  /** Whether tasks go through stages, have callbacks, are composed to canvases, or are purged. */
   readonly has: Readonly<Record<Feature, boolean>>
   /** A nonce that no other job has. */
   nextNonce(): number
 }
 
-type Feature = 'stages' | 'callbacks' | 'canvases'
+type Feature = 'stages' | 'callbacks' | 'canvases' | 'purges'
 
 /** Jobs count on from here; publishes of the scenario are below. */
 export const FIRST_JOB_NONCE = 100

@@ -1,4 +1,4 @@
-import type { Chance } from '../../../shared/ports.ts'
+import type { Chance } from '../../../shared/ports/machine.ts'
 
 /** Chance in the forms that generators need. */
 export type Dice = {

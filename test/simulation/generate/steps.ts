@@ -23,7 +23,8 @@ export function generateSteps(dice: Dice, cast: Cast): Step[] {
   const kinds = cast.isCalm ? [] : dice.some([operation, ofWorker, deployment, ofFlow], 0.6)
   const others = kinds.flatMap(kind => dice.many(1, 6, () => kind(dice, cast, ids)).flat())
   const ofCanvases = cast.has.canvases ? canvasSteps(dice, cast) : []
-  return [...publishes, ...others, ...ofCanvases].sort((a, b) => a.at - b.at)
+  const purges = cast.has.purges ? dice.many(1, 3, () => purge(dice, cast)) : []
+  return [...publishes, ...others, ...ofCanvases, ...purges].sort((a, b) => a.at - b.at)
 }
 
 function publish(dice: Dice, cast: Cast, keys: readonly string[], nonce: number): Publish {
@@ -172,6 +173,14 @@ function operation(dice: Dice, cast: Cast, ids: readonly string[]): Step[] {
     case 'patch':
       return [{ at, do: 'patch', id, changes: changes(dice, cast, id) }]
   }
+}
+
+/** Some come when most tasks are over. */
+function purge(dice: Dice, { types, flows, spanMs }: Cast): Step {
+  const { type } = dice.pick([...types, ...flows])
+  const drawn = dice.some([...STATUSES, 'compensating' as const], 0.4)
+  const at = dice.between(100, spanMs * 1.5)
+  return { at, do: 'purge', type, statuses: drawn.length > 0 ? drawn : [dice.pick(STATUSES)] }
 }
 
 function changes(dice: Dice, cast: Cast, id: string): PatchRequest {

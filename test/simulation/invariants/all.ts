@@ -6,6 +6,7 @@ import { OF_FLOWS } from './flows.ts'
 import { OF_INPUTS } from './handed-on.ts'
 import type { Invariant } from './invariant.ts'
 import { OF_TIME } from './promptness.ts'
+import { OF_PURGES } from './purges.ts'
 import { OF_RUNS } from './runs.ts'
 import { OF_SCHEDULES } from './schedules.ts'
 import { OF_SERVERS } from './servers.ts'
@@ -24,6 +25,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_CANVASES,
   ...OF_SCHEDULES,
   ...OF_INPUTS,
+  ...OF_PURGES,
   ...OF_TIME,
   ...OF_THE_END,
 ]

@@ -59,6 +59,8 @@ export const OF_BIRTHS: readonly Invariant[] = [
     name: 'what was published is there until it is removed',
     watch: ({ steps }) => {
       const removed = new Set(steps.flatMap(mayVanish))
+      const isPurged = (id: string) =>
+        steps.some(step => step.do === 'purge' && id.startsWith(`${step.type}:`))
       const published = new Map<string, number>()
       return {
         on: happening => {
@@ -66,8 +68,8 @@ export const OF_BIRTHS: readonly Invariant[] = [
           const { step, answer, at } = happening
           if (step.do === 'publish' && answer.ok && answer.task) published.set(answer.task.id, at)
           if (step.do !== 'read' || answer.ok || removed.has(step.id)) return undefined
-          const since = published.get(step.id)
-          const isMissing = since !== undefined && since < START + step.at
+          const since = published.get(step.id) ?? Number.POSITIVE_INFINITY
+          const isMissing = since < START + step.at && !isPurged(step.id)
           return isMissing ? `${step.id} was published, and is not found` : undefined
         },
       }

@@ -1,3 +1,4 @@
+import { MAX_QUEUE_DELAY_MS } from '../../../shared/core/limits.ts'
 import { endedRuns, type Task } from '../../../shared/core/task.ts'
 import { CALM, type Scenario } from '../scenario.ts'
 import { START } from '../world/world.ts'
@@ -11,6 +12,13 @@ const CLAIMED_WITHIN_MS = 500
 const REPAIRED_WITHIN_MS = 15 * 60_000
 /** The stream falls behind by a minute, and the sweeper comes every minute; calls may be slow on the way. */
 const GONE_ON_WITHIN_MS = 5 * 60_000
+/**
+ * The sweeper, which comes every minute, wakes a far minute at the latest when it is a few seconds old; what is overdue it
+ * would find only ten seconds after its time.
+ */
+const FAR_WITHIN_MS = 10_000
+/** Rounds of the sweeper that nothing disturbs. */
+const CALM_BEFORE_MS = 3 * 60_000
 /** Longer than any message can be delayed, and a little. */
 const QUIET_AFTER_MS = 17 * 60_000
 
@@ -58,6 +66,19 @@ export const OF_TIME: readonly Invariant[] = [
     }),
   },
   {
+    name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, whatever became of its schedule',
+    watch: ({ calmAt, weather }) => ({
+      on: happening => {
+        if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
+        const { before, at } = happening
+        const isJudged = weather.skewMs === 0 && before?.type === 'by-lambda' && isFarOff(before)
+        if (!isJudged || before.dueAt < START + calmAt + CALM_BEFORE_MS) return undefined
+        const late = at - before.dueAt
+        return late > FAR_WITHIN_MS ? `${before.id} was claimed ${Math.round(late)} ms late` : undefined
+      },
+    }),
+  },
+  {
     name: 'once it is calm, what the end of a task owes is published within minutes',
     watch: ({ calmAt }) => ({
       on: happening => {
@@ -93,14 +114,16 @@ export const OF_TIME: readonly Invariant[] = [
   },
   {
     name: 'nothing is sent any more about tasks that are over',
-    watch: ({ afterwardsMs }) => {
+    watch: ({ afterwardsMs, steps }) => {
+      // A purge goes through its type until it has been through twice, whatever is there.
+      const isPurging = steps.some(step => step.do === 'purge')
       const open = new Set<string>()
       let lastWrite = Number.POSITIVE_INFINITY
       /** The schedule of a far minute fires, whatever became of its tasks. */
       let lastDue = 0
       return {
         on: happening => {
-          if (afterwardsMs === 0) return undefined
+          if (afterwardsMs === 0 || isPurging) return undefined
           if (happening.what === 'write') {
             lastWrite = happening.at
             lastDue = Math.max(lastDue, happening.after.dueAt)
@@ -117,6 +140,11 @@ export const OF_TIME: readonly Invariant[] = [
     },
   },
 ]
+
+/** Untouched since before a queue could have waited for it. */
+function isFarOff({ dueAt, updatedAt }: Task): boolean {
+  return dueAt - updatedAt > MAX_QUEUE_DELAY_MS
+}
 
 /** The birth of the canvas that a task is, or is a member of. */
 function canvasOf({ canvas, member, born }: Task): string | undefined {

@@ -1,6 +1,9 @@
 import type { Task } from '../../../shared/core/task.ts'
+import type { JobLook } from '../../../shared/core/type-job.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Planted } from './planted.ts'
+
+const AN_HOUR_MS = 3_600_000
 
 /** Faults in what is sent, found, and swept. */
 export const IN_MESSAGES: readonly Planted[] = [
@@ -17,6 +20,39 @@ export const IN_MESSAGES: readonly Planted[] = [
     spoil: system => ({ ...system, messages: { ...system.messages, dispatch: bySweeper(system) } }),
   },
   {
+    name: 'a far minute whose schedule was lost is woken by nobody',
+    spoil: system => ({
+      ...system,
+      timers: { ensureMinute: async () => undefined },
+      records: {
+        ...system.records,
+        get: async name => (name.startsWith('minute#') ? { at: 0 } : system.records.get(name)),
+      },
+    }),
+  },
+  {
+    name: 'a purge is begun, and never worked on',
+    spoil: system => ({
+      ...system,
+      messages: { ...system.messages, goOnWithJobs: async () => [] },
+      records: {
+        ...system.records,
+        get: async name =>
+          name.startsWith('purge#') ? { isSecond: true, isDone: true, at: 0 } : system.records.get(name),
+      },
+    }),
+  },
+  {
+    name: 'a purge takes what was published after it was asked for, too',
+    spoil: system => ({
+      ...system,
+      messages: {
+        ...system.messages,
+        goOnWithJobs: looks => system.messages.goOnWithJobs(looks.map(lookAtLater)),
+      },
+    }),
+  },
+  {
     name: 'the targets of a task are not told',
     spoil: system => ({ ...system, targets: { ...system.targets, mark: async () => undefined } }),
   },
@@ -28,4 +64,10 @@ function bySweeper({ messages, clock }: PlanningSystem): PlanningSystem['message
     const old = dispatches.filter(({ task }) => isOld(task))
     return old.length > 0 ? messages.dispatch(old) : []
   }
+}
+
+function lookAtLater(look: JobLook): JobLook {
+  const { job } = look
+  if (job.kind !== 'purge') return look
+  return { ...look, job: { ...job, before: job.before + AN_HOUR_MS, askedAt: job.askedAt + AN_HOUR_MS } }
 }

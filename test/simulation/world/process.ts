@@ -1,6 +1,6 @@
 import { BatonError } from '../../../shared/core/errors.ts'
 import { createSeededChance } from '../../../shared/memory/chance.ts'
-import type { Chance, Clock } from '../../../shared/ports.ts'
+import type { Chance, Clock } from '../../../shared/ports/machine.ts'
 import type { Weather } from '../scenario.ts'
 import type { World } from './world.ts'
 

@@ -7,17 +7,18 @@ import { createMemoryRecordStore } from '../../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../../shared/memory/targets.ts'
 import { createMemoryTypeStore } from '../../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/memory/worker-store.ts'
+import type { Log } from '../../../shared/ports/machine.ts'
 import type {
   CanvasLook,
   Delivery,
   Dispatch,
   Inbox,
-  Log,
   Look,
   Messages,
   SendFailure,
   Wake,
-} from '../../../shared/ports.ts'
+} from '../../../shared/ports/messages.ts'
+import type { TypeStore } from '../../../shared/ports/stores.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Process } from './process.ts'
 import { createQueue, type Queue, type Received } from './queue.ts'
@@ -37,6 +38,8 @@ export type Services = {
   addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
   /** What is in the queue is gone with it. */
   removeQueue(type: string): void
+  /** Whether a purge is under way. */
+  isPurging(): boolean
   systemFor(process: Process): PlanningSystem
   inboxFor(process: Process): Inbox
 }
@@ -54,8 +57,9 @@ export function createServices(
   const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
   const queues = new Map<string, Queue<Dispatched>>()
   const clock = { now: () => Math.floor(timeline.now()) }
+  const types = watchedTypes()
   const stores = {
-    types: createMemoryTypeStore(),
+    types: types.store,
     canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
     limits: createMemoryLimitStore(),
@@ -75,6 +79,7 @@ export function createServices(
       queues.get(type)?.drop()
       queues.delete(type)
     },
+    isPurging: types.isPurging,
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
@@ -101,6 +106,24 @@ export function createServices(
           : missing(process, limits.waitMs, signal)
       },
     }),
+  }
+}
+
+/** The store of types, and whether any of them is being purged. */
+function watchedTypes(): { readonly store: TypeStore; readonly isPurging: () => boolean } {
+  const store = createMemoryTypeStore()
+  const purged = new Set<string>()
+  return {
+    isPurging: () => purged.size > 0,
+    store: {
+      ...store,
+      put: async (next, version) => {
+        const isPut = await store.put(next, version)
+        if (isPut && next.purges) purged.add(next.type)
+        else if (isPut) purged.delete(next.type)
+        return isPut
+      },
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { createMemoryBodies, inOrderOfWriting } from '../../../shared/memory/bod
 import { createSeededChance } from '../../../shared/memory/chance.ts'
 import { createMemoryHeads } from '../../../shared/memory/heads.ts'
 import { entriesIn, pageOf } from '../../../shared/memory/index-pages.ts'
-import type { Applied, TaskStore } from '../../../shared/ports.ts'
+import type { Applied, TaskStore } from '../../../shared/ports/stores.ts'
 import type { Process } from './process.ts'
 import type { World } from './world.ts'
 

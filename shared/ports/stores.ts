@@ -1,32 +1,15 @@
 /**
- * What the use cases need of the world, as types. DynamoDB, SQS and Scheduler adapters stand behind them in
- * production, memory ones in tests; contract suites hold both to the same promises.
+ * What the use cases need of the world, as types: here what keeps things. DynamoDB, SQS, Scheduler and EventBridge adapters
+ * stand behind all ports in production, memory ones in tests; contract suites hold both to the same promises.
  * Every call may throw `BatonError('unavailable')` when its service does not answer.
  */
-import type { BodyWrite, Change } from './core/change.ts'
-import type { HeldPermits, Holder, LimitLook } from './core/control/held-permits.ts'
-import type { StartLog, StoredStarts } from './core/control/starts.ts'
-import type { BatonEvent } from './core/event-types.ts'
-import type { Json } from './core/json.ts'
-import type { EndedRun, Task } from './core/task.ts'
-import type { TaskType } from './core/task-type.ts'
-import type { JobLook } from './core/type-job.ts'
-import type { Marker, Worker } from './core/worker.ts'
-
-/** Milliseconds since the epoch, and waiting. */
-export type Clock = {
-  now(): number
-  /** Resolves after `ms`, or at once when `signal` aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-}
-
-/** Everything random. */
-export type Chance = {
-  /** A new ULID whose time part is `now`. */
-  ulid(now: number): string
-  /** At least 0, less than 1. */
-  fraction(): number
-}
+import type { BodyWrite, Change } from '../core/change.ts'
+import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
+import type { StartLog, StoredStarts } from '../core/control/starts.ts'
+import type { Json } from '../core/json.ts'
+import type { EndedRun, Task } from '../core/task.ts'
+import type { TaskType } from '../core/task-type.ts'
+import type { Marker, Worker } from '../core/worker.ts'
 
 /** What became of a change: written, or not because its guard did not hold; then the item that stood there. */
 export type Applied =
@@ -49,8 +32,8 @@ export type TaskStore = {
   body(id: string, ref: string): Promise<Json | undefined>
   /** Prolongs the life of a body; nothing happens when it is gone. */
   renewBody(id: string, ref: string, expiresAt: number): Promise<void>
-  /** Deletes bodies that no head points at (a publish that found its key taken). */
-  dropBodies(id: string, bodies: readonly BodyWrite[]): Promise<void>
+  /** Deletes bodies and run records that no head points at: of a publish that found its key taken, of a removed task. */
+  dropBodies(id: string, bodies: ReadonlyArray<Pick<BodyWrite, 'ref'>>): Promise<void>
   /** Records of ended runs of one birth, newest first. */
   runRecords(id: string, born: string, limit: number): Promise<EndedRun[]>
   /** One page of one partition of an index, in its order. Stale by up to seconds. */
@@ -173,147 +156,4 @@ export type WorkerStore = {
   list(): Promise<Worker[]>
   /** Takes out, at most `limit` of them, who was not seen since; answers their ids. Who shows a sign of life meanwhile stays. */
   dropSilent(since: number, limit: number): Promise<string[]>
-}
-
-/**
- * A message that tells a type's workers that a task can be claimed; it carries the head it was computed from.
- * `delaySeconds` is a whole number from 0 to 900.
- */
-export type Dispatch = {
-  readonly task: Task
-  readonly delaySeconds: number
-  /** How often workers have passed it on because there was nothing they could take; 0 when left out. */
-  readonly passedOn?: number
-}
-
-/**
- * A message that makes the waker look at a task, planned on one of its revisions. `hops` counts how often it was armed
- * anew. `delaySeconds` is a whole number from 0 to 900.
- */
-export type Look = {
-  readonly id: string
-  readonly born: string
-  readonly revision: number
-  readonly hops: number
-  readonly delaySeconds: number
-}
-
-/** A message that makes the waker dispatch all tasks of a far minute, from `after` on. */
-export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
-
-/**
- * A message that makes the waker see to a canvas: publish what may be published, count who has ended, cancel its members
- * when it was cancelled; from the leaf `from` on. `delaySeconds` is a whole number from 0 to 900.
- */
-export type CanvasLook = {
-  readonly id: string
-  readonly born: string
-  readonly from: number
-  readonly delaySeconds: number
-}
-
-/** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
-export type Wake =
-  | { readonly kind: 'look'; readonly look: Look }
-  | { readonly kind: 'minute'; readonly minute: number }
-  | { readonly kind: 'minute-shard'; readonly look: MinuteLook }
-  | { readonly kind: 'canvas'; readonly look: CanvasLook }
-  | { readonly kind: 'job'; readonly look: JobLook }
-  | { readonly kind: 'limit'; readonly look: LimitLook }
-
-/**
- * What could not be sent, by its position in the batch, with the reason. Trying again helps only if it is `transient`:
- * an outage, not a message that is refused for what it is.
- */
-export type SendFailure = { readonly index: number; readonly reason: string; readonly transient: boolean }
-
-export type Messages = {
-  /** Sends to the queues of the tasks' types. A queue that does not exist (no handler deployed) is no failure. */
-  dispatch(dispatches: readonly Dispatch[]): Promise<SendFailure[]>
-  look(looks: readonly Look[]): Promise<SendFailure[]>
-  lookAtMinute(look: MinuteLook): Promise<void>
-  lookAtCanvases(looks: readonly CanvasLook[]): Promise<SendFailure[]>
-  goOnWithJobs(looks: readonly JobLook[]): Promise<SendFailure[]>
-  lookAtLimits(looks: readonly LimitLook[]): Promise<SendFailure[]>
-  /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
-  backlog(servingType: string): Promise<number | undefined>
-}
-
-/** Where events are told to those who asked for them. */
-export type Events = {
-  /**
-   * Tells events, those about one task in their order. Each may be told twice. Never throws: what could not be told is
-   * the answer.
-   */
-  publish(events: readonly BatonEvent[]): Promise<SendFailure[]>
-}
-
-/**
- * Up to 10 events that could not be told, to be told later. `hops` counts how often that was tried; `delaySeconds` is a
- * whole number from 0 to 900.
- */
-export type LateEvents = {
-  readonly events: readonly BatonEvent[]
-  readonly hops: number
-  readonly delaySeconds: number
-}
-
-/** Keeps events until they can be told. */
-export type LateBox = {
-  put(late: readonly LateEvents[]): Promise<SendFailure[]>
-}
-
-/** One dispatch that was taken from its type's queue. It comes again unless it is done with within half a minute. */
-export type Delivery = {
-  readonly task: Task
-  /** How often workers that may not take the task have passed this dispatch on. */
-  readonly passedOn: number
-  /** Takes it off the queue. */
-  done(): Promise<void>
-  /** Puts it back, to be delivered again after so many seconds (a whole number, 0 to 900), to any worker. */
-  again(delaySeconds: number, passedOn?: number): Promise<void>
-}
-
-/** The other end of `Messages.dispatch`, for workers that fetch their dispatches themselves. */
-export type Inbox = {
-  /**
-   * Up to `max` (1 to 10) deliveries from the queue of the type, as soon as there are any; none after `waitMs`, or when
-   * `signal` aborts. Dispatches that cannot be read are dropped, and a queue that does not exist is empty.
-   */
-  receive(
-    type: string,
-    limits: { readonly max: number; readonly waitMs: number },
-    signal?: AbortSignal,
-  ): Promise<Delivery[]>
-}
-
-/** Timers beyond what a queue can delay. */
-export type FarTimers = {
-  /** Makes sure that one schedule for this minute exists. Repeating it is harmless. */
-  ensureMinute(minute: number): Promise<void>
-}
-
-/** Structured log lines; `fields` carry ids. */
-export type Log = {
-  debug(message: string, fields?: LogFields): void
-  info(message: string, fields?: LogFields): void
-  warn(message: string, fields?: LogFields): void
-  error(message: string, fields?: LogFields): void
-}
-
-export type LogFields = Readonly<Record<string, unknown>>
-
-/** Counts and durations that alarms and dashboards read. */
-export type MetricName =
-  | 'Lateness'
-  | 'ClaimConflict'
-  | 'LeaseLost'
-  | 'LookLoop'
-  | 'SweeperRepaired'
-  | 'NeedsAttention'
-  | 'RunTime'
-
-export type Metrics = {
-  /** `Lateness` and `RunTime` in milliseconds, the rest counts. */
-  add(name: MetricName, value: number, type: string): void
 }

@@ -1,0 +1,41 @@
+/** Ports: time, chance, and what is told of the work. */
+/** Milliseconds since the epoch, and waiting. */
+export type Clock = {
+  now(): number
+  /** Resolves after `ms`, or at once when `signal` aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Everything random. */
+export type Chance = {
+  /** A new ULID whose time part is `now`. */
+  ulid(now: number): string
+  /** At least 0, less than 1. */
+  fraction(): number
+}
+
+/** Structured log lines; `fields` carry ids. */
+export type Log = {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Counts and durations that alarms and dashboards read. */
+export type MetricName =
+  | 'Lateness'
+  | 'ClaimConflict'
+  | 'LeaseLost'
+  | 'LookLoop'
+  | 'SweeperRepaired'
+  | 'Stuck'
+  | 'NeedsAttention'
+  | 'RunTime'
+
+export type Metrics = {
+  /** `Lateness` and `RunTime` in milliseconds, the rest counts. */
+  add(name: MetricName, value: number, type: string): void
+}

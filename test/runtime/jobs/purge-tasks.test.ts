@@ -1,0 +1,189 @@
+import { expect, it } from 'vitest'
+import { finish, type Outcome } from '../../../shared/core/finish.ts'
+import { create } from '../../../shared/core/publish.ts'
+import type { Status } from '../../../shared/core/status.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { cancelTask, removeTask } from '../../../shared/runtime/operate-task.ts'
+import { transact } from '../../../shared/runtime/transact.ts'
+import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, claimed, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+const LONG = 'x'.repeat(1_000)
+
+async function aPurge(system: MemorySystem, ...statuses: Status[]) {
+  if (!(await system.types.get('resize'))) await registered(system)
+  const askedAt = system.clock.now()
+  const started = await startPurge(system, 'resize', { statuses, before: askedAt, askedAt })
+  await system.clock.advance(2 * SECOND)
+  return started
+}
+
+/** Serves all messages of jobs, each twice. */
+async function serve(system: MemorySystem): Promise<void> {
+  for (const look of system.messages.jobLooks.splice(0)) {
+    for (const again of [look, look]) await workOnJob(system, again, Number.POSITIVE_INFINITY)
+  }
+}
+
+/** The answer to the word of the task's first run. */
+async function worded(system: MemorySystem, seen: Task, outcome: Outcome) {
+  const { decision } = await transact(system, seen, task =>
+    finish(task, { born: seen.born, fence: 1, ...outcome }, system.clock.now(), 0),
+  )
+  return decision
+}
+
+async function stateOf(system: MemorySystem, { id }: Task): Promise<string | undefined> {
+  return (await system.tasks.head(id))?.state
+}
+
+it('a purge begins with delayed messages, so that the indexes show what was there when it was asked for', async () => {
+  const system = aMemorySystem()
+
+  await aPurge(system, 'ready')
+
+  expect(system.messages.jobLooks).toMatchObject([{ bucket: 'open', shard: 0, delaySeconds: 2 }])
+})
+
+it('removes page by page what it means and nothing that was published after it was asked for', async () => {
+  const system = aMemorySystem()
+  const meant: Task[] = []
+  for (let nth = 0; nth < 150; nth++) meant.push(await stored(system, { key: `k${nth}` }))
+  const done = await stored(system, { key: 'done' })
+  await cancelTask(system, done.id)
+  await system.clock.advance(SECOND)
+
+  await aPurge(system, 'ready', 'running')
+  const later = await stored(system, { key: 'later' })
+  await serve(system)
+
+  expect(new Set(await Promise.all(meant.map(task => stateOf(system, task))))).toEqual(new Set(['removed']))
+  expect(await stateOf(system, later)).toBe('open')
+  expect(await stateOf(system, done)).toBe('cancelled')
+})
+
+it('takes what runs away from its worker, whose word counts no more', async () => {
+  const system = aMemorySystem()
+  const task = await claimed(system, await stored(system))
+  await system.clock.advance(SECOND)
+
+  await aPurge(system, 'running')
+  await serve(system)
+  const told = await worded(system, task, { outcome: 'succeed' })
+
+  expect(await stateOf(system, task)).toBe('removed')
+  expect(told).toMatchObject({ ok: false, reason: 'removed' })
+})
+
+it('leaves a task alone that was published anew while the purge read its list', async () => {
+  const system = aMemorySystem()
+  const task = await stored(system)
+  await system.clock.advance(SECOND)
+  await aPurge(system, 'ready')
+  await removeTask(system, task.id)
+  const remains = await system.tasks.head(task.id)
+  const born = create(aPublication({ born: LATER_BORN }), remains, system.clock.now())
+  await system.tasks.apply(born)
+  const lagging = { ...system, tasks: { ...system.tasks, page: pageWith(task), heads: async () => [task] } }
+
+  for (const look of system.messages.jobLooks) await workOnJob(lagging, look, Number.POSITIVE_INFINITY)
+
+  expect(await system.tasks.head(task.id)).toMatchObject({ state: 'open', born: LATER_BORN })
+})
+
+it('publishes what the end of a task owes before the task goes', async () => {
+  const system = aMemorySystem()
+  await registered(system)
+  const callbacks = { onSuccess: [{ type: 'resize', key: 'child' }], onError: [] }
+  const task = await claimed(system, await stored(system, { callbacks }))
+  await worded(system, task, { outcome: 'succeed' })
+  await system.clock.advance(SECOND)
+
+  await aPurge(system, 'succeeded')
+  await serve(system)
+
+  expect(await stateOf(system, task)).toBe('removed')
+  expect(await system.tasks.head('resize:child')).toMatchObject({ state: 'open', parentId: task.id })
+})
+
+it('says so when a task cannot be removed: the message comes again', async () => {
+  const system = aMemorySystem()
+  await stored(system)
+  await system.clock.advance(SECOND)
+  await aPurge(system, 'ready')
+  const [look] = system.messages.jobLooks
+  const apply = () => Promise.reject(new Error('no answer'))
+
+  if (!look) throw new Error('nothing was begun')
+  const broken = { ...system, tasks: { ...system.tasks, apply } }
+  await expect(workOnJob(broken, look, Number.POSITIVE_INFINITY)).rejects.toThrow('no answer')
+})
+
+it('what cannot be begun stands with its type all the same', async () => {
+  const system = aMemorySystem()
+  const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
+
+  const begun = await aPurge({ ...system, messages: { ...system.messages, goOnWithJobs } }, 'ready')
+
+  expect(begun).toEqual({ ok: true })
+  expect((await system.types.get('resize'))?.purges).toMatchObject([{ statuses: ['ready'] }])
+})
+
+it('the same again takes the place of the first; ten others at a time are enough', async () => {
+  const system = aMemorySystem()
+  await aPurge(system, 'ready')
+  await aPurge(system, 'ready', 'failed')
+  const merged = (await system.types.get('resize'))?.purges
+
+  const answers = []
+  for (let nth = 0; nth < 10; nth++) {
+    const which = { statuses: ['delayed' as const], before: NOW - nth, askedAt: NOW }
+    answers.push((await startPurge(system, 'resize', which)).ok)
+  }
+
+  expect(merged).toMatchObject([{ statuses: ['ready', 'failed'] }])
+  expect(answers).toEqual([...Array(9).fill(true), false])
+  expect(await startPurge(system, 'nobody', { statuses: ['ready'], before: 0, askedAt: 0 })).toEqual({
+    ok: false,
+    reason: 'unknown',
+  })
+})
+
+it.each([
+  ['due in ten years', { dueAt: 3_650 * DAY, retentionMs: DAY }, undefined],
+  ['to be kept for years', { dueAt: 0, retentionMs: 1_000 * DAY }, undefined],
+  ['that expire soon by themselves', { dueAt: 0, retentionMs: 7 * DAY }, LONG],
+])('deletes the bodies of a removed task %s', async (_name, { dueAt, retentionMs }, left) => {
+  const system = aMemorySystem()
+  const task = await stored(system, {
+    dueAt: system.clock.now() + dueAt,
+    input: LONG,
+    options: { retentionMs },
+  })
+
+  await removeTask(system, task.id)
+
+  const ref = task.input && 'ref' in task.input ? task.input.ref : ''
+  expect(await system.tasks.body(task.id, ref)).toBe(left)
+})
+
+it('deletes the records of its runs with them', async () => {
+  const system = aMemorySystem()
+  const options = { retentionMs: 1_000 * DAY, retry: { maxRetries: 0 } }
+  const task = await claimed(system, await stored(system, { options }))
+  await worded(system, task, { outcome: 'fail', error: { name: 'Error', message: 'no' }, fatal: true })
+  const before = await system.tasks.runRecords(task.id, task.born, 10)
+  await system.clock.advance(MINUTE)
+
+  await aPurge(system, 'failed')
+  await serve(system)
+
+  expect(before).toHaveLength(1)
+  expect(await system.tasks.runRecords(task.id, task.born, 10)).toEqual([])
+})
+
+function pageWith({ id, dueAt }: Task) {
+  return async () => ({ entries: [{ id, sort: dueAt }], more: false })
+}

@@ -1,0 +1,137 @@
+import { beforeEach, expect, it } from 'vitest'
+import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { handlerDeployed } from '../../../shared/runtime/register-type.ts'
+import { putType } from '../../../shared/runtime/types.ts'
+import { MINUTE, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(async () => {
+  system = aMemorySystem()
+  await registered(system)
+})
+
+async function begun(): Promise<void> {
+  await system.clock.advance(SECOND)
+  const askedAt = system.clock.now()
+  await startPurge(system, 'resize', { statuses: ['ready'], before: askedAt, askedAt })
+}
+
+/** Serves the messages that were sent so far, until a time. */
+async function serve(stopAt = Number.POSITIVE_INFINITY): Promise<void> {
+  for (const look of system.messages.jobLooks.splice(0)) await workOnJob(system, look, stopAt)
+}
+
+/** A round of the sweeper, a good minute later. */
+async function round() {
+  await system.clock.advance(MINUTE + SECOND)
+  return sweepPurges(system, await system.types.list())
+}
+
+const isOpen = async (id: string) => (await system.tasks.head(id))?.state === 'open'
+const purges = async () => (await system.types.get('resize'))?.purges
+
+it('a purge whose messages were all lost is begun by the sweeper, and counted', async () => {
+  const { id } = await stored(system)
+  await begun()
+  system.messages.jobLooks.length = 0
+
+  const early = await sweepPurges(system, await system.types.list())
+  const report = await round()
+  await serve()
+
+  expect([early.repaired, report]).toEqual([0, { repaired: 1, failed: 0 }])
+  expect(system.counted('SweeperRepaired')).toBe(1)
+  expect(await isOpen(id)).toBe(false)
+})
+
+it('goes on where it was when a message was lost on the way', async () => {
+  for (let nth = 0; nth < 150; nth++)
+    await stored(system, { key: `k${nth}`, dueAt: system.clock.now() + nth })
+  await system.clock.advance(SECOND)
+  await begun()
+  const [look] = system.messages.jobLooks.splice(0)
+  if (!look) throw new Error('nothing was begun')
+  await workOnJob(withTimeForOnePage(), look, system.clock.now() + 1)
+  const [lost] = system.messages.jobLooks.splice(0)
+
+  await round()
+
+  expect(lost?.after?.id).toBe('resize:k99')
+  expect(system.messages.jobLooks).toMatchObject([{ after: { id: 'resize:k99' } }])
+})
+
+it('is left alone while somebody works on it', async () => {
+  await stored(system)
+  await begun()
+  await system.clock.advance(MINUTE)
+  await serve(system.clock.now())
+  system.messages.jobLooks.length = 0
+  await system.clock.advance(30 * SECOND)
+
+  const report = await sweepPurges(system, await system.types.list())
+
+  expect(report.repaired).toBe(0)
+  expect(system.messages.jobLooks).toEqual([])
+})
+
+it('goes through everything twice, so that it finds what the index showed late, and is over then', async () => {
+  const { id } = await stored(system)
+  await begun()
+  const late = { ...system, tasks: { ...system.tasks, page: async () => ({ entries: [], more: false }) } }
+  for (const look of system.messages.jobLooks.splice(0)) await workOnJob(late, look, Number.POSITIVE_INFINITY)
+  const afterFirst = await isOpen(id)
+
+  await round()
+  const second = [...system.messages.jobLooks]
+  await serve()
+  const before = await purges()
+  await round()
+
+  expect(afterFirst).toBe(true)
+  expect(second).toMatchObject([{ job: { isSecond: true } }])
+  expect(await isOpen(id)).toBe(false)
+  expect([before?.length, await purges()]).toEqual([1, undefined])
+  expect(system.messages.jobLooks).toEqual([])
+})
+
+it('outlives a change of its type, and a deployment', async () => {
+  await begun()
+
+  await putType(system, 'resize', { kind: 'handler', defaults: { priority: 1 } })
+  await handlerDeployed(system, 'resize', { kind: 'handler', defaults: {} })
+
+  expect(await purges()).toHaveLength(1)
+})
+
+it('that cannot be seen to harms no other', async () => {
+  await begun()
+  await registered(system, { type: 'other', purges: (await purges()) ?? [] })
+  system.messages.jobLooks.length = 0
+  const get = (name: string) =>
+    name.includes('#other#') ? Promise.reject(new Error('no answer')) : system.records.get(name)
+  await system.clock.advance(MINUTE)
+
+  const report = await sweepPurges(
+    { ...system, records: { ...system.records, get } },
+    await system.types.list(),
+  )
+
+  expect(report).toEqual({ repaired: 1, failed: 1 })
+})
+
+/** Its time passes with the pages that are read. */
+function withTimeForOnePage(): MemorySystem {
+  let pages = 0
+  const page: MemorySystem['tasks']['page'] = query => {
+    pages += 1
+    return system.tasks.page(query)
+  }
+  return {
+    ...system,
+    tasks: { ...system.tasks, page },
+    clock: { ...system.clock, now: () => system.clock.now() + pages },
+  }
+}

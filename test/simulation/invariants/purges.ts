@@ -1,0 +1,79 @@
+import { type Status, statusOf } from '../../../shared/core/status.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { Scenario, Step } from '../scenario.ts'
+import { START } from '../world/world.ts'
+import type { Invariant } from './invariant.ts'
+
+type Purge = Extract<Step, { readonly do: 'purge' }>
+
+/** Who works on purges; removals that somebody asks for one by one are the API's. */
+const WORKED_ON_BY = 'waker'
+
+/** Promises about what a purge removes, and what it leaves. */
+export const OF_PURGES: readonly Invariant[] = [
+  {
+    name: 'a purge removes nothing that was published after it was asked for',
+    watch: ({ steps, weather }) => {
+      const purges = purgesIn(steps)
+      const answeredAt = new Map<Step, number>()
+      return {
+        on: happening => {
+          if (happening.what === 'answer') answeredAt.set(happening.step, happening.at)
+          const isPurged = happening.what === 'write' && happening.after.operation === 'remove'
+          if (!isPurged || !happening.by.startsWith(WORKED_ON_BY) || !happening.before) return undefined
+          const { before, at } = happening
+          // Each of two clocks may be off: the publisher's, and that of whoever took the request.
+          const isMeant = purges.some(
+            purge =>
+              purge.type === before.type &&
+              START + purge.at <= at &&
+              before.createdAt <= (answeredAt.get(purge) ?? at) + 2 * weather.skewMs,
+          )
+          return isMeant ? undefined : `${before.id} was purged, though it was published later`
+        },
+      }
+    },
+  },
+  {
+    name: 'in the end nothing is left of what a purge was to remove',
+    watch: scenario => {
+      const accepted: Purge[] = []
+      return {
+        on: happening => {
+          if (happening.what !== 'answer' || !happening.answer.ok) return undefined
+          if (happening.step.do === 'purge') accepted.push(happening.step)
+          return undefined
+        },
+        atEnd: heads => {
+          for (const purge of accepted) {
+            const left = heads.find(task => wasMeant(task, purge, scenario))
+            if (left) return `${left.id} is left of the purge of ${purge.type}, ${purge.statuses.join(', ')}`
+          }
+          return undefined
+        },
+      }
+    },
+  },
+]
+
+function purgesIn(steps: readonly Step[]): Purge[] {
+  return steps.flatMap(step => (step.do === 'purge' ? [step] : []))
+}
+
+/** What nobody has touched since before the purge, and what had a status then that it names, by any clock. */
+function wasMeant(task: Task, { type, statuses, at }: Purge, { weather }: Scenario): boolean {
+  if (task.state === 'removed' || task.type !== type || isKeptForShort(task)) return false
+  const time = START + at
+  if (task.updatedAt + 2 * weather.skewMs >= time) return false
+  const seen: Status[] = [statusOf(task, time - 2 * weather.skewMs), statusOf(task, time + LONGEST_ASKED_MS)]
+  return seen.every(status => statuses.includes(status))
+}
+
+/** Gone by itself, perhaps before the purge came to it. */
+function isKeptForShort({ expiresAt, updatedAt }: Task): boolean {
+  return expiresAt !== undefined && expiresAt - updatedAt < A_DAY_MS
+}
+
+const A_DAY_MS = 86_400_000
+/** Whoever gets no answer asks again for so long. */
+const LONGEST_ASKED_MS = 200_000
