@@ -50,7 +50,7 @@ export function createAwsSystem({
     tasks: createTaskStore(documents, { table, token: newToken, clock, chance }),
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table }),
+    limits: createLimitStore(documents, { table, token: newToken }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

@@ -3,12 +3,14 @@ import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
 import type { StartLog, StoredStarts } from '../core/control/starts.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import { JOINED_BY_AND } from './expressions.ts'
+import { TOKEN_ATTRIBUTE } from './head-requests.ts'
 import { PERMITS_SORT_KEY, permitsPartition, STARTS_SORT_KEY, startsPartition } from './keys.ts'
 import { METERED } from './sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
+const SAME_COUNT = '#more = :more'
 const HOLDS = 'attribute_exists(#holder)'
 const HOLDS_NOT = 'attribute_not_exists(#holder)'
 const HAS_ROOM = '(attribute_not_exists(#count) OR #count < :max)'
@@ -33,12 +35,16 @@ export function getStarts(table: string, limit: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: startsKey(limit), ConsistentRead: true }
 }
 
-/** Guard: the stored version is still `version`; 0 means that none is stored. */
+/** Guard: what is stored is what was seen; version 0 means that nothing is. */
 export function putStarts(
   table: string,
   limit: string,
   { limit: most, perMs, starts }: StartLog,
-  { version, expiresAt }: { readonly version: number; readonly expiresAt: number },
+  {
+    seen,
+    expiresAt,
+    token,
+  }: { readonly seen: StoredStarts; readonly expiresAt: number; readonly token: string },
 ): PutCommandInput {
   const put = {
     ...METERED,
@@ -46,20 +52,41 @@ export function putStarts(
     Item: {
       ...startsKey(limit),
       ...SCHEMA,
-      version: version + 1,
+      version: seen.version + 1,
       json: JSON.stringify([most, perMs, starts.flat()]),
+      more: 0,
+      [TOKEN_ATTRIBUTE]: token,
       ttl: ttlSeconds(expiresAt),
     },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const
-  if (version === 0) {
+  if (seen.version === 0) {
     return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
   }
   return {
     ...put,
+    ConditionExpression: [SAME_VERSION, SAME_COUNT].join(JOINED_BY_AND),
+    ExpressionAttributeNames: { '#version': 'version', '#more': 'more' },
+    ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.more ?? 0 },
+  }
+}
+
+/** Guard: the log is still of this version. */
+export function countStarts(
+  table: string,
+  limit: string,
+  version: number,
+  { count, expiresAt }: { readonly count: number; readonly expiresAt: number },
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: startsKey(limit),
+    UpdateExpression: 'SET #ttl = :ttl ADD #more :count',
     ConditionExpression: SAME_VERSION,
-    ExpressionAttributeNames: { '#version': 'version' },
-    ExpressionAttributeValues: { ':version': version },
+    ExpressionAttributeNames: { '#version': 'version', '#more': 'more', '#ttl': 'ttl' },
+    ExpressionAttributeValues: { ':version': version, ':count': count, ':ttl': ttlSeconds(expiresAt) },
+    ReturnValues: 'UPDATED_NEW',
   }
 }
 
@@ -71,7 +98,7 @@ export function startsFromItem(item: Item | undefined): StoredStarts {
     { length: flat.length / 2 },
     (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
   )
-  return { log: { limit, perMs, starts }, version: item.version as number }
+  return { log: { limit, perMs, starts, more: item.more as number }, version: item.version as number }
 }
 
 /** Strongly consistent. */

@@ -18,11 +18,19 @@ export function createMemoryLimitStore(): LimitStore {
   }
   return {
     starts: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
-    putStarts: async (limit, log, version) => {
+    putStarts: async (limit, log, seen) => {
       const stored = starts.get(limit)
-      if ((stored?.version ?? 0) !== version) return stored
-      starts.set(limit, { log: asStored(log), version: version + 1 })
+      const isSeen = (stored?.version ?? 0) === seen.version && stored?.log.more === seen.log?.more
+      if (!isSeen) return stored
+      starts.set(limit, { log: asStored(log), version: seen.version + 1 })
       return undefined
+    },
+    countStarts: async (limit, version, count) => {
+      const stored = starts.get(limit)
+      if (stored?.version !== version) return undefined
+      const more = stored.log.more + count
+      starts.set(limit, { version, log: { ...stored.log, more } })
+      return more
     },
     acquire: async (limit, holder, max) => {
       const { holders } = of(limit)

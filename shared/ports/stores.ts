@@ -94,13 +94,15 @@ export type CanvasStore = {
 export type LimitStore = {
   /** Strongly consistent. */
   starts(limit: string): Promise<StoredStarts>
-  /** Puts a log in the place of the one of this version; undefined when it did, else what is stored. */
+  /** Puts a log in the place of this very one; undefined when it did, else what is stored. */
   putStarts(
     limit: string,
     log: StartLog,
-    version: number,
+    seen: StoredStarts,
     expiresAt: number,
   ): Promise<StoredStarts | undefined>
+  /** Counts so many more starts after the log of this version; answers how many that makes, undefined if it is another. */
+  countStarts(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /** Takes a holder out, if it is there; answers what is recorded then. */

@@ -1,4 +1,5 @@
-import { FAIR_GROUPS, fairPlace, readyPlace } from '../core/place.ts'
+import { limitName } from '../core/control/limit-names.ts'
+import { FAIR_GROUPS, fairPlace, limitPlace, readyPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
@@ -55,7 +56,7 @@ type Line = AsyncGenerator<MergedEntry, void, undefined>
 
 /** The ready tasks of one type; where tenants are named these take turns, and what names none is one more of them. */
 function lineOf({ tasks, chance }: System, type: TaskType, pageSize: number): Line {
-  const plain = shardNumbers(type).map(shard => readyPlace(type.type, shard))
+  const plain = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
   const lineIn = (partitions: readonly string[]) => {
     const ranges = partitions.map(partition => ({ index: 'place' as const, partition }))
     return mergeRanges(tasks, ranges, { pageSize })
@@ -63,6 +64,12 @@ function lineOf({ tasks, chance }: System, type: TaskType, pageSize: number): Li
   if (!type.isFair) return lineIn(plain)
   const groups = Array.from({ length: FAIR_GROUPS }, (_, group) => lineIn([fairPlace(type.type, group)]))
   return fairly([lineIn(plain), ...groups], Math.floor(chance.fraction() * (FAIR_GROUPS + 1)))
+}
+
+/** Who waits for a permit of a limit for all comes before who has come later, and goes on as soon as there is one. */
+function waitingPlaces({ type, configuration: { limits } }: TaskType): string[] {
+  const { concurrency } = limits ?? {}
+  return concurrency && concurrency.key === undefined ? [limitPlace(limitName(type, undefined))] : []
 }
 
 async function* inTurns(lines: readonly Line[]): Line {

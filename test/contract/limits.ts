@@ -7,6 +7,7 @@ const log = (...parts: number[]) => ({
   limit: 50,
   perMs: 1_000,
   starts: parts.map(part => [part, 2] as const),
+  more: 0,
 })
 
 export function limitsContract(makeStores: MakeStores): void {
@@ -14,15 +15,45 @@ export function limitsContract(makeStores: MakeStores): void {
     const { limits } = await makeStores()
 
     const none = await limits.starts('resize=a')
-    const first = await limits.putStarts('resize=a', log(1, 2), 0, NOW + HOUR)
-    const late = await limits.putStarts('resize=a', log(9), 0, NOW + HOUR)
-    const second = await limits.putStarts('resize=a', log(1, 2, 3), 1, NOW + HOUR)
+    const first = await limits.putStarts('resize=a', log(1, 2), none, NOW + HOUR)
+    const late = await limits.putStarts('resize=a', log(9), none, NOW + HOUR)
+    const seen = await limits.starts('resize=a')
+    const second = await limits.putStarts('resize=a', log(1, 2, 3), seen, NOW + HOUR)
 
     expect(none).toEqual({ log: undefined, version: 0 })
     expect([first, second]).toEqual([undefined, undefined])
     expect(late).toEqual({ log: log(1, 2), version: 1 })
     expect(await limits.starts('resize=a')).toEqual({ log: log(1, 2, 3), version: 2 })
     expect(await limits.starts('resize=b')).toEqual({ log: undefined, version: 0 })
+  })
+
+  it('lets one of several that put the very same log at once have put it', async () => {
+    const { limits } = await makeStores()
+    const none = await limits.starts('resize')
+
+    const put = await Promise.all([1, 2, 3].map(() => limits.putStarts('resize', log(1), none, NOW + HOUR)))
+
+    expect(put.filter(one => one === undefined)).toHaveLength(1)
+  })
+
+  it('counts starts after a log for all who ask, and begins anew with the next one', async () => {
+    const { limits } = await makeStores()
+    const none = await limits.starts('resize')
+    await limits.putStarts('resize', log(1), none, NOW + HOUR)
+    const early = await limits.starts('resize')
+
+    const counted = await Promise.all(
+      [1, 2, 3].map(count => limits.countStarts('resize', 1, count, NOW + HOUR)),
+    )
+    const strange = await limits.countStarts('resize', 2, 1, NOW + HOUR)
+    const late = await limits.putStarts('resize', log(9), early, NOW + HOUR)
+    const next = await limits.putStarts('resize', log(2), await limits.starts('resize'), NOW + HOUR)
+
+    expect(Math.max(...counted.map(Number))).toBe(6)
+    expect(strange).toBeUndefined()
+    expect(late).toEqual({ log: { ...log(1), more: 6 }, version: 1 })
+    expect(next).toBeUndefined()
+    expect(await limits.starts('resize')).toEqual({ log: log(2), version: 2 })
   })
 
   it('gives as many permits as there are, each again to who has it, and one that was given back to another', async () => {

@@ -50,7 +50,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     tasks: createTaskStore(documents, { table, token, clock, chance }),
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table }),
+    limits: createLimitStore(documents, { table, token }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

@@ -11,6 +11,11 @@ export type StartLog = {
   readonly perMs: number
   /** Which hundredth since the epoch, and how many starts in it; ascending. Only those that still bind others. */
   readonly starts: ReadonlyArray<readonly [part: number, count: number]>
+  /**
+   * How many more are reserved after these. While all are spoken for, each follows from the one that is `limit` before it,
+   * so that many who reserve at once need only count.
+   */
+  readonly more: number
 }
 
 /** A start that was granted: not before `at`, and under these terms. */
@@ -41,25 +46,56 @@ export function reserve(
   { count, onlyNow = false }: { readonly count: number; readonly onlyNow?: boolean },
 ): { readonly log: StartLog; readonly turns: readonly Turn[] } {
   const present = partOf(now, rate)
-  const starts = singles(log, rate, now)
+  const starts = bindingStarts(log, rate, now)
   const turns: Turn[] = []
   for (let nth = 0; nth < count; nth++) {
     const part = nextPart(starts, rate, present)
     if (onlyNow && part > present) break
     starts.push(part)
-    turns.push({ at: part === present ? now : startOf(part, rate), terms: termsOf(rate) })
+    turns.push(turnIn(part, rate, now))
   }
   // What has begun binds under another limit, too; of what is reserved the last ones are enough.
   const binding = starts.filter(
     (part, nth) => part + APART > present && (part <= present || nth >= starts.length - rate.limit),
   )
-  return { log: { limit: rate.limit, perMs: rate.perMs, starts: counted(binding) }, turns }
+  return { log: { limit: rate.limit, perMs: rate.perMs, starts: counted(binding), more: 0 }, turns }
+}
+
+function turnIn(part: number, rate: RateLimit, now: number): Turn {
+  return { at: Math.max(now, startOf(part, rate)), terms: termsOf(rate) }
+}
+
+/** Whether starts are so much in demand that a reservation is only counted: the next one is some time ahead. */
+export function isSpokenFor(log: StartLog | undefined, rate: RateLimit, now: number): log is StartLog {
+  if (!log || !isUnder(log, rate)) return false
+  const next = partAfter(singles(log), rate, log.more)
+  return next !== undefined && next > partOf(now, rate) + 1
+}
+
+/** The starts that were counted from number `from` on; undefined where one would have had to begin before now. */
+export function countedTurns(
+  log: StartLog,
+  rate: RateLimit,
+  now: number,
+  { from, count }: { readonly from: number; readonly count: number },
+): Array<Turn | undefined> {
+  const parts = singles(log)
+  return Array.from({ length: count }, (_, nth) => {
+    const part = partAfter(parts, rate, from + nth)
+    return part === undefined || part < partOf(now, rate) ? undefined : turnIn(part, rate, now)
+  })
+}
+
+/** Of start number `nth` after those in the log. */
+function partAfter(starts: readonly number[], { limit }: RateLimit, nth: number): number | undefined {
+  const before = starts[starts.length - limit + (nth % limit)]
+  return before === undefined ? undefined : before + (Math.floor(nth / limit) + 1) * APART
 }
 
 /** When the next start could be; `now` when it can be at once. */
 export function nextStart(log: StartLog | undefined, rate: RateLimit, now: number): number {
   const present = partOf(now, rate)
-  const part = nextPart(singles(log, rate, now), rate, present)
+  const part = nextPart(bindingStarts(log, rate, now), rate, present)
   return part === present ? now : startOf(part, rate)
 }
 
@@ -75,16 +111,35 @@ function nextPart(starts: readonly number[], { limit }: RateLimit, present: numb
   return Math.max(present, last, binding)
 }
 
-/** One entry for each start that binds others. Of another limit those count that have begun: its reservations are void. */
-function singles(log: StartLog | undefined, rate: RateLimit, now: number): number[] {
+/**
+ * One entry for each start that binds others, in order. Of another limit those count that have begun: its reservations are
+ * void.
+ */
+function bindingStarts(log: StartLog | undefined, rate: RateLimit, now: number): number[] {
   if (!log) return []
-  const isSame = log.limit === rate.limit && log.perMs === rate.perMs
-  const parts = log.starts.flatMap(([part, count]) => Array<number>(count).fill(part))
-  if (isSame) return parts
+  const parts = withMore(log, partOf(now, log))
+  if (isUnder(log, rate)) return parts
   return parts
     .map(part => startOf(part, log))
     .filter(start => start <= now)
     .map(start => partOf(start, rate))
+}
+
+/** The starts of the log with those of the counted ones that still matter: what has begun lately, and the last ones. */
+function withMore(log: StartLog, present: number): number[] {
+  const parts = singles(log)
+  const more = Array.from({ length: log.more }, (_, nth) => partAfter(parts, log, nth) ?? present).filter(
+    (part, nth) => nth >= log.more - log.limit || (part <= present && part + APART > present),
+  )
+  return [...parts, ...more]
+}
+
+function isUnder(log: StartLog, rate: RateLimit): boolean {
+  return log.limit === rate.limit && log.perMs === rate.perMs
+}
+
+function singles({ starts }: StartLog): number[] {
+  return starts.flatMap(([part, count]) => Array<number>(count).fill(part))
 }
 
 function counted(parts: readonly number[]): Array<readonly [number, number]> {

@@ -1,5 +1,5 @@
 import type { StoredStarts } from '../../core/control/starts.ts'
-import { reserve, type Turn } from '../../core/control/starts.ts'
+import { countedTurns, isSpokenFor, reserve, type StartLog, type Turn } from '../../core/control/starts.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { RateLimit } from '../../core/task-type.ts'
 import type { LimitStore } from '../../ports/stores.ts'
@@ -25,8 +25,34 @@ type Line = { waiting: Reservation[]; isServed: boolean }
 const lines = new WeakMap<LimitStore, Map<string, Line>>()
 
 /**
- * Reserves one start under a rate limit, as early as it allows; with `onlyNow` only one that can begin at once, else
- * undefined. Those who ask in one process while its log is written share the next write.
+ * Turns are taken so far ahead that they have not passed when the log has been written, in ms: what writing took lately,
+ * and half as much again.
+ */
+const leads = new WeakMap<LimitStore, number>()
+const FIRST_LEAD_MS = 15
+const MIN_LEAD_MS = 5
+const MAX_LEAD_MS = 500
+const MARGIN = 1.5
+/** A new measurement counts for so much. */
+const WEIGHT = 0.3
+
+function leadOf({ limits }: System): number {
+  return leads.get(limits) ?? FIRST_LEAD_MS
+}
+
+function noteLatency(system: System, ms: number): void {
+  const lead = leadOf(system) * (1 - WEIGHT) + ms * MARGIN * WEIGHT
+  leads.set(system.limits, Math.min(MAX_LEAD_MS, Math.max(MIN_LEAD_MS, lead)))
+}
+
+/** A turn has passed before it could be used: the next ones are taken further ahead. */
+export function noteMissed(system: System): void {
+  leads.set(system.limits, Math.min(MAX_LEAD_MS, leadOf(system) * 2))
+}
+
+/**
+ * Reserves one start under a rate limit, as early as it allows, some milliseconds ahead; with `onlyNow` only one that need
+ * not wait longer, else undefined. Those who ask in one process while its log is written share the next write.
  *
  * @throws BatonError `contended` when other processes were quicker a hundred times in a row.
  */
@@ -73,27 +99,69 @@ async function serveLine(system: System, limited: Limited<RateLimit>, line: Line
 /** Turns in the order of those who ask by the time the log has been read; who wants to begin at once goes first. */
 async function reserveFor(
   system: System,
-  { name, limit }: Limited<RateLimit>,
+  limited: Limited<RateLimit>,
   takeAll: () => readonly Reservation[],
 ): Promise<Array<Turn | undefined>> {
-  let stored: StoredStarts = await system.limits.starts(name)
+  let stored: StoredStarts = await system.limits.starts(limited.name)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const served = takeAll()
-    const now = system.clock.now()
-    const impatient = served.filter(({ onlyNow }) => onlyNow).length
-    const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
-    const rest = reserve(first.log, limit, now, { count: served.length - impatient })
-    if (first.turns.length + rest.turns.length === 0) return served.map(() => undefined)
-    const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
-    const last = rest.turns.at(-1)?.at ?? now
-    const present = await system.limits.putStarts(name, rest.log, stored.version, last + life)
-    if (!present) return dealt(served, [...first.turns], [...rest.turns])
-    stored = present
+    const reserved = await tryOnce(system, limited, stored, served)
+    if (Array.isArray(reserved)) return reserved
+    stored = reserved
     await system.clock.sleep(MAX_PAUSE_MS * system.chance.fraction())
   }
-  throw new BatonError('contended', `starts under the limit ${name} were reserved by others all the time`)
+  throw new BatonError(
+    'contended',
+    `starts under the limit ${limited.name} were reserved by others all the time`,
+  )
 }
 
-function dealt(served: readonly Reservation[], now: Turn[], later: Turn[]): Array<Turn | undefined> {
+/** The turns, or what is stored by now if others were quicker. */
+async function tryOnce(
+  system: System,
+  { name, limit }: Limited<RateLimit>,
+  stored: StoredStarts,
+  served: readonly Reservation[],
+): Promise<Array<Turn | undefined> | StoredStarts> {
+  const begunAt = system.clock.now()
+  const now = begunAt + Math.ceil(leadOf(system))
+  const impatient = served.filter(({ onlyNow }) => onlyNow).length
+  const patient = served.length - impatient
+  const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
+  if (isSpokenFor(stored.log, limit, now)) {
+    if (patient === 0) return served.map(() => undefined)
+    return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
+  }
+  const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
+  const rest = reserve(first.log, limit, now, { count: patient })
+  if (first.turns.length + rest.turns.length === 0) return served.map(() => undefined)
+  const last = rest.turns.at(-1)?.at ?? now
+  const present = await system.limits.putStarts(name, rest.log, stored, last + life)
+  noteLatency(system, system.clock.now() - begunAt)
+  return present ?? dealt(served, [...first.turns], [...rest.turns])
+}
+
+/** While all starts are spoken for, reserving is counting, and nobody is in anybody's way. */
+async function countOn(
+  system: System,
+  { name, limit }: Limited<RateLimit>,
+  { log, version }: { readonly log: StartLog; readonly version: number },
+  served: readonly Reservation[],
+  { patient, life }: { readonly patient: number; readonly life: number },
+): Promise<Array<Turn | undefined> | StoredStarts> {
+  const now = system.clock.now()
+  const last = countedTurns(log, limit, now, { from: log.more + patient, count: 1 })[0]
+  const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
+  if (more === undefined) return system.limits.starts(name)
+  const turns = countedTurns(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  // Of turns that have passed by now nobody can make use; the log is begun anew then.
+  return turns.includes(undefined) ? system.limits.starts(name) : dealt(served, [], turns)
+}
+
+function dealt(
+  served: readonly Reservation[],
+  now: Array<Turn | undefined>,
+  later: Array<Turn | undefined>,
+): Array<Turn | undefined> {
   return served.map(({ onlyNow }) => (onlyNow ? now : later).shift())
 }

@@ -1,4 +1,4 @@
-import { isUsable, termsOf } from '../../core/control/starts.ts'
+import { isUsable, type Turn, termsOf } from '../../core/control/starts.ts'
 import { throttle, unblock } from '../../core/control/wait.ts'
 import type { Task } from '../../core/task.ts'
 import type { RateLimit } from '../../core/task-type.ts'
@@ -7,13 +7,15 @@ import { sleepUntil } from '../sleep-until.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
 import type { Limited } from './limits-of.ts'
-import { reserveStart } from './reserve-starts.ts'
+import { noteMissed, reserveStart } from './reserve-starts.ts'
 
 /** How a start under a rate limit is got for a task; false when it cannot begin now. */
 export type Starting = (system: System, task: Task, limited: Limited<RateLimit>) => Promise<boolean>
 
 /** A turn that comes within this time is waited for; what comes later goes back to its queue until then. */
 const MAX_WAIT_MS = 1_000
+/** Turns that may be missed in a row before the task is left to another try. */
+const MAX_MISSED = 5
 /** Dispatches come early by less than this. */
 const MAX_EARLY_MS = 2_000
 
@@ -26,23 +28,42 @@ export const inTurn: Starting = async (system, task, limited) => {
     await sleepUntil(system.clock, wait.at)
   }
   if (hasTurn(task, limited, system.clock.now())) return true
-  const turn = await reserveStart(system, limited, false)
-  if (!turn) return false
-  if (turn.at - system.clock.now() < MAX_WAIT_MS) {
-    await sleepUntil(system.clock, turn.at)
-    return true
+  for (let nth = 0; nth < MAX_MISSED; nth++) {
+    const turn = await reserveStart(system, limited, false)
+    if (!turn) return false
+    if (turn.at - system.clock.now() >= MAX_WAIT_MS)
+      return waitForTurn(system, task, { ...turn, limit: limited.name })
+    if (await isReached(system, turn, limited)) return true
   }
+  return false
+}
+
+/** Waits for a turn that is close; false when it was missed. */
+async function isReached(system: System, turn: Turn, { limit }: Limited<RateLimit>): Promise<boolean> {
+  await sleepUntil(system.clock, turn.at)
+  if (isUsable(turn, limit, system.clock.now())) return true
+  noteMissed(system)
+  return false
+}
+
+async function waitForTurn(
+  system: System,
+  task: Task,
+  turn: Turn & { readonly limit: string },
+): Promise<false> {
   await transact(system, task, current =>
     current && isSamePiece(task, current)
-      ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())
+      ? throttle(current, turn, system.clock.now())
       : { ok: false as const, reason: 'finished' as const },
   )
   return false
 }
 
 /** For those who take what may begin now, and ask again. */
-export const atOnce: Starting = async (system, _task, limited) =>
-  (await reserveStart(system, limited, true)) !== undefined
+export const atOnce: Starting = async (system, _task, limited) => {
+  const turn = await reserveStart(system, limited, true)
+  return turn !== undefined && isReached(system, turn, limited)
+}
 
 /**
  * For those who were sent tokens, each naming a task, and take the best task instead: a turn that a named task has

@@ -3,7 +3,9 @@ import { typeOfLimit } from '../../core/control/limit-names.ts'
 import { unblock } from '../../core/control/wait.ts'
 import { limitPlace } from '../../core/place.ts'
 import type { Task } from '../../core/task.ts'
+import { orderingOf } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
+import { readyTasks } from '../ready-tasks.ts'
 import type { System } from '../system.ts'
 import { cachedTypes } from '../type-cache.ts'
 
@@ -71,8 +73,19 @@ async function letIn(system: System, limit: string, room: number): Promise<boole
     (await system.tasks.heads(page.entries.map(({ id }) => id))).map(one => [one.id, one]),
   )
   const waiting = page.entries.flatMap(({ id }) => heads.get(id) ?? []).filter(task => waitsFor(task, limit))
-  await sendIn(system, waiting.slice(0, Math.max(0, room)))
-  return waiting.length > 0
+  const ready = waiting.length < room ? await readyBeside(system, limit, room - waiting.length) : []
+  await sendIn(system, [...waiting, ...ready].slice(0, Math.max(0, room)))
+  return waiting.length + ready.length > 0
+}
+
+/**
+ * Where tasks are taken in order, and one limit is for all of them, some wait in their ready places: their dispatches were
+ * spent on others that waited for a permit already.
+ */
+async function readyBeside(system: System, limit: string, count: number): Promise<Task[]> {
+  const type = await cachedTypes(system)(limit)
+  if (!type || type.configuration.kind === 'http' || orderingOf(type) === 'arrival') return []
+  return (await readyTasks(system, [type], count).next(count)).filter(({ wait }) => wait === undefined)
 }
 
 function waitsFor({ wait, state }: Task, limit: string): boolean {

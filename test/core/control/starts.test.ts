@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  countedTurns,
+  isSpokenFor,
   isUsable,
   nextStart,
   reserve,
@@ -30,9 +32,17 @@ function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boole
   let now = NOW
   return requests.flatMap(({ afterMs, count }, nth) => {
     now += afterMs
-    const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
-    log = reserved.log
-    return reserved.turns.map((turn, which) => (which % 2 === 0 ? latest(turn, rate) : turn.at))
+    const turns: Array<Turn | undefined> = []
+    if (isSpokenFor(log, rate, now)) {
+      turns.push(...countedTurns(log, rate, now, { from: log.more, count }))
+      log = { ...log, more: log.more + count }
+    } else {
+      const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
+      turns.push(...reserved.turns)
+      log = reserved.log
+    }
+    expect(turns).not.toContain(undefined)
+    return turns.flatMap((turn, which) => (turn && which % 2 === 0 ? latest(turn, rate) : (turn?.at ?? [])))
   })
 }
 
@@ -91,6 +101,25 @@ describe('starts under a rate limit', () => {
 
     expect(faster.turns.slice(0, 150).map(({ at }) => at)).toEqual(Array(150).fill(NOW))
     expect(faster.turns[150]?.at).toBeGreaterThan(NOW + 1_000)
+  })
+
+  it('that are all spoken for are counted, each a period after the one that is as many before it as the limit', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+
+    const counted = countedTurns(log, FIFTY, NOW, { from: 0, count: 200 })
+
+    expect(isSpokenFor(log, FIFTY, NOW)).toBe(true)
+    expect(counted).toEqual(reserve(log, FIFTY, NOW, { count: 200 }).turns)
+    expect(reserve({ ...log, more: 200 }, FIFTY, NOW, { count: 1 }).turns[0]).toEqual(
+      reserve(log, FIFTY, NOW, { count: 201 }).turns[200],
+    )
+  })
+
+  it('that were counted and have passed are nobody’s', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+
+    expect(countedTurns(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])
+    expect(isSpokenFor(log, FIFTY, NOW + 5_000)).toBe(false)
   })
 
   it('keep their log within a write unit, whatever the limit', () => {
