@@ -5,7 +5,7 @@ import type { System } from '../system.ts'
 import { forgetType } from '../type-cache.ts'
 import { PAUSE_ACK_MS } from './limits-of.ts'
 
-/** Dispatches that were dropped by those who had not heard of the resumption yet are sent once more after this. */
+/** An index may show late what waits: it is gone through once more after this. */
 const SECOND_PASS_S = 5
 
 /**
@@ -24,6 +24,8 @@ export async function resumeType(system: System, name: string): Promise<TaskType
   const { before, after } = await setPaused(system, name, false)
   if (!before) return undefined
   const resumed = after ?? before
+  // Whoever has not heard of it yet would drop what is sent.
+  await system.clock.sleep(PAUSE_ACK_MS)
   for (const type of [resumed, ...(await flowsWithStepsOf(system, name))]) {
     await startJob(system, type, { kind: 'resume' })
     await startJob(system, type, { kind: 'resume' }, SECOND_PASS_S)
