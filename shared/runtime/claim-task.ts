@@ -46,7 +46,12 @@ export async function claimTask(
   const terms = await termsOf(system, seen)
   if (terms.isPaused) return refused('paused')
   if (terms.rates.length + terms.concurrencies.length === 0) {
-    return claimAdmitted(system, seen, claimer, { ok: true, permits: [], unpausedUntil: terms.unpausedUntil })
+    return claimAdmitted(system, seen, claimer, {
+      ok: true,
+      permits: [],
+      isLimited: false,
+      unpausedUntil: terms.unpausedUntil,
+    })
   }
   return claimLimited(system, seen, claimer, terms, starting)
 }
@@ -85,8 +90,11 @@ async function claimAdmitted(
   claimer: Claimer,
   admitted: Admitted | typeof NONE,
 ): Promise<Claimed | NotClaimed> {
+  // What limits granted is for the task as it was seen: its turn may be spent by now.
+  const isLimited = admitted !== NONE && admitted.isLimited
   const { decision, task, conflicts } = await transact(system, seen, current => {
     if (!current || !isSamePiece(seen, current)) return GONE
+    if (isLimited && current.revision !== seen.revision) return GONE
     const permits = admitted === NONE ? [] : admitted.permits
     const decided = claim(current, claimer, system.clock.now(), permits)
     return decided.ok && admitted === NONE ? GONE : decided

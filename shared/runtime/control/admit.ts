@@ -12,6 +12,8 @@ export type Admission =
   | {
       readonly ok: true
       readonly permits: readonly Permit[]
+      /** Whether limits had a say in it. */
+      readonly isLimited: boolean
       /** Until then no pause can have been acknowledged that this does not heed. */
       readonly unpausedUntil: number
     }
@@ -37,7 +39,7 @@ export async function admit(
     await giveBack(system, acquired.permits)
     return { ok: false, reason: 'rate-limit' }
   }
-  return { ok: true, permits: acquired.permits, unpausedUntil: terms.unpausedUntil }
+  return { ok: true, permits: acquired.permits, isLimited: true, unpausedUntil: terms.unpausedUntil }
 }
 
 async function mayStart(system: System, task: Task, { rates }: Terms, starting: Starting): Promise<boolean> {

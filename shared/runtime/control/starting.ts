@@ -78,9 +78,10 @@ export function byTokens(named: readonly Task[]): Starting {
       left.splice(left.indexOf(other), 1)
       if (await spend(system, other)) return true
     }
+    // Its own turn is still to come, and brings a token of its own.
+    if (task.wait?.kind === 'turn' && task.wait.at > now) return false
     const isNamed = named.some(({ id }) => id === task.id)
-    if (!isNamed || task.wait?.kind === 'turn') return atOnce(system, task, limited)
-    return inTurn(system, task, limited)
+    return isNamed ? inTurn(system, task, limited) : atOnce(system, task, limited)
   }
 }
 
