@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { TypeConfiguration } from '../core/task-type.ts'
+import type { TypeConfiguration, TypeLimits } from '../core/task-type.ts'
 import type { TaskDefinition } from './define-task.ts'
 import { distinctTasks } from './distinct-tasks.ts'
 import { configuredSteps, type FlowStep, tasksOf } from './flow-steps.ts'
@@ -29,6 +29,8 @@ type FlowSettings<Schema> = {
   readonly deadlineMs?: number
   readonly retentionMs?: number
   readonly priority?: number
+  /** Of the flow as a whole, beside those of its steps' types. @default no limits */
+  readonly limits?: TypeLimits
   readonly shards?: number
   /** Whether what happens to its tasks is told as events. @default false */
   readonly events?: boolean
@@ -63,7 +65,7 @@ export function defineFlow<
   },
 ): Flow<StandardSchemaV1.InferInput<Schema>, FlowOutput<Steps>> {
   refuseTypeName(type)
-  const { input, steps, onCancel, shards, events, ...defaults } = definition
+  const { input, steps, onCancel, limits, shards, events, ...defaults } = definition
   return {
     kind: 'baton-flow',
     type,
@@ -72,6 +74,7 @@ export function defineFlow<
       defaults,
       steps: configuredSteps(type, steps),
       ...(onCancel && { onCancel }),
+      ...(limits !== undefined && { limits }),
       ...(shards !== undefined && { shards }),
       ...(events !== undefined && { events }),
     },

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { BatonError } from '../core/errors.ts'
 import type { PartialOptions } from '../core/options.ts'
 import type { Ordering } from '../core/task.ts'
-import type { TypeConfiguration } from '../core/task-type.ts'
+import type { TypeConfiguration, TypeLimits } from '../core/task-type.ts'
 import type { Next, Release } from '../signals.ts'
 import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
 import { runStages, type StagedOutput, type StageHandlers } from './stages.ts'
@@ -26,7 +26,10 @@ type Returned<Output> = Promise<Output | Release | Next> | Output | Release | Ne
 
 type Definition<Schema extends StandardSchemaV1> = PartialOptions & {
   readonly priority?: number
+  /** In which order its tasks are run: by due time, or the most urgent first. @default 'arrival' */
   readonly ordering?: Ordering
+  /** How many may start in a period, and how many may run at a time. @default no limits */
+  readonly limits?: TypeLimits
   readonly shards?: number
   /** Whether what happens to its tasks is told as events. @default false */
   readonly events?: boolean
@@ -76,7 +79,7 @@ export function defineTask<Schema extends StandardSchemaV1, Names extends string
 ): Defined<Schema, StagedOutput<Stages>>
 export function defineTask(type: string, definition: AnyForm): TaskDefinition {
   refuseTypeName(type)
-  const { input, run, stages, ordering, shards, events, ...defaults } = definition
+  const { input, run, stages, ordering, limits, shards, events, ...defaults } = definition
   return {
     kind: 'baton-task',
     type,
@@ -84,6 +87,7 @@ export function defineTask(type: string, definition: AnyForm): TaskDefinition {
       kind: 'handler',
       defaults,
       ...(ordering !== undefined && { ordering }),
+      ...(limits !== undefined && { limits }),
       ...(shards !== undefined && { shards }),
       ...(events !== undefined && { events }),
     },

@@ -69,6 +69,8 @@ function kindOf({ pk, sk, state }: Shown): string {
     record: 'record',
     target: 'marker',
     workers: 'worker',
+    starts: 'starts',
+    permits: 'permits',
   }
   return byPartition[String(pk).split('#')[0] as keyof typeof byPartition] ?? `${pk} ${sk}`
 }
@@ -90,6 +92,28 @@ async function finish(requestId: string, how: 'succeed' | 'fail', body: object):
   await api.call('POST', `${path}/${how}`, { fence, ...body })
 }
 
+/** What waits for turns, or for others to hear of a change, needs time to go by. */
+async function passing<T>(work: Promise<T>): Promise<T> {
+  let isOver = false
+  const over = work.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await new Promise(resolve => setTimeout(resolve, 10))
+    await api.system.clock.advance(100)
+  }
+  return over
+}
+
+/** One run under limits. */
+async function runLimited(): Promise<void> {
+  const limits = { rate: { limit: 9, perMs: 1_000 }, concurrency: { max: 9 } }
+  await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
+  await api.call('POST', '/v1/tasks', { type: 'limited' })
+  const { body } = await passing(api.call('POST', '/v1/claims', { type: 'limited', workerId: 'w1' }))
+  expect(body.claims).toHaveLength(1)
+}
+
 test('every item that is not to stay for ever expires, as docs/data-model.md says', async () => {
   const step = { name: 'one', do: { type: 'resize' } }
   await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [step] })
@@ -105,6 +129,7 @@ test('every item that is not to stay for ever expires, as docs/data-model.md say
   const group = Array.from({ length: 30 }, (_, nth) => (nth % 2 === 0 ? pair : { type: 'resize' }))
   await api.call('POST', '/v1/canvases', { key: 'c', chain: [{ type: 'jobs', priority: 9 }, { group }] })
   await finish('r3', 'succeed', { result: LONG })
+  await runLimited()
   await plan()
   await plan()
   await api.system.clock.advance(60 * SECOND)

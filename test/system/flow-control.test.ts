@@ -104,7 +104,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
   const kind = type === 'errand' ? 'http' : 'handler'
 
   it('a rate limit by key is never exceeded in any second, and loses little', async () => {
-    const [limit, count] = isFull && type !== 'probe' ? [50, 1_000] : [10, 66]
+    const [limit, count] = isFull && type !== 'probe' ? [50, 1_000] : [10, 36]
     await configure(type, { kind, limits: { rate: { limit, perMs: 1_000, key: 'userId' } } })
     const server = await serve()
 
@@ -125,7 +125,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
   })
 
   it('a concurrency limit by key never has one run more', async () => {
-    const count = 24
+    const count = 14
     await configure(type, { kind, limits: { concurrency: { max: 3, key: 'userId' } } })
     const server = await serve()
 
@@ -149,7 +149,7 @@ describe('priority', () => {
     ['Lambda, with a limit of ten runs', 'probe', { concurrency: { max: 10 } }],
     ['a worker of ten', 'clip', {}],
   ])('for %s runs what is urgent before what came earlier', async (name, type, limits) => {
-    const [low, high] = isFull ? [500, 50] : [100, 10]
+    const [low, high] = isFull ? [500, 50] : [60, 6]
     await configure(type, { ordering: 'priority', limits })
     if (type === 'clip') await aWorker(['--concurrency', '10'])
 
@@ -175,7 +175,7 @@ describe('priority', () => {
 
 describe('a pause', () => {
   it('lets nothing begin once it is acknowledged, and its end lets all go on', async () => {
-    const count = isFull ? 5_000 : 150
+    const count = isFull ? 5_000 : 100
     await configure('probe', { ordering: 'arrival', limits: {} })
 
     const publishing = publishAll(
