@@ -1,10 +1,5 @@
-import type {
-  ApiCanvas,
-  ApiTask,
-  CallbackBody,
-  PublishBody,
-  TypeBody,
-} from '../../shared/client/api-types.ts'
+import type { ApiTask, CallbackBody, PublishBody, TypeBody } from '../../shared/client/api-types.ts'
+import type { ApiCanvas } from '../../shared/client/canvas-types.ts'
 import type { Canvas } from '../../shared/define/canvases.ts'
 
 type Ended = 'succeeded' | 'failed'

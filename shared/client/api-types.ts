@@ -90,7 +90,7 @@ type WebhookBody = {
 }
 
 /** With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself. */
-export type LimitsBody = {
+type LimitsBody = {
   /** At most `limit` starts in any `perMs`. */
   readonly rate?: { readonly limit: number; readonly perMs: number; readonly key?: string }
   /** At most `max` runs at a time. */
@@ -282,36 +282,4 @@ export type ListFilter = {
   readonly order?: 'due' | '-due' | 'created' | '-created'
   readonly limit?: number
   readonly cursor?: string
-}
-
-/** A member's own status; `pending` waits for others, `skipped` never runs. */
-type MemberStatus = Status | 'pending' | 'skipped'
-
-/** Above 1,000 tasks their ids are left out. */
-export type CanvasAnswer = {
-  readonly id: string
-  readonly created: boolean
-  readonly taskIds?: readonly string[]
-}
-
-/** A canvas with a page of its tasks, in the order of its body. */
-export type ApiCanvas = {
-  readonly id: string
-  readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled'
-  /** On the first page, unless it has more than 4 MB. */
-  readonly result?: Json
-  readonly error?: TaskError
-  /** Above 1,000 tasks all that may have been published and have not ended count as running. */
-  readonly counts: Readonly<Record<MemberStatus, number>>
-  readonly items: ReadonlyArray<{
-    /** Where in the body it stands: `chord.group.3`. */
-    readonly path: string
-    readonly taskId: string
-    readonly status: MemberStatus
-    readonly result?: Json
-    readonly error?: TaskError
-  }>
-  readonly createdAt: string
-  readonly finishedAt?: string
-  readonly nextCursor?: string
 }

@@ -3,13 +3,13 @@ import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type {
   ApiEvent,
   ApiTask,
-  CanvasAnswer,
   ListFilter,
   Page,
   PublishAnswer,
   PublishBody,
   PublishResult,
 } from './api-types.ts'
+import type { CanvasAnswer } from './canvas-types.ts'
 import { type EventsOptions, followEvents } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { type ClientSettings, createOpen, createSend, type Send } from './send.ts'

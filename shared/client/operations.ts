@@ -1,6 +1,5 @@
 import type { Json } from '../core/json.ts'
 import type {
-  ApiCanvas,
   ApiTask,
   ApiType,
   ApiWorker,
@@ -14,6 +13,7 @@ import type {
   TaskAnswer,
   TypeBody,
 } from './api-types.ts'
+import type { ApiCanvas } from './canvas-types.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,
@@ -29,7 +29,7 @@ import type {
 import type { ApiSchedule, ScheduleBody, TriggerAnswer } from './schedule-types.ts'
 import type { Send } from './send.ts'
 
-export type PausedType = { readonly type: string; readonly paused: boolean }
+type PausedType = { readonly type: string; readonly paused: boolean }
 
 /** The calls of the API that are one request and one answer. */
 export type Operations = {

@@ -41,7 +41,7 @@ export function claimByTokens(
 }
 
 /** What a token came to: a claim, a task that waits for a limit instead, or nothing. */
-export type TokenOutcome = Claimed | 'held' | 'nothing'
+type TokenOutcome = Claimed | 'held' | 'nothing'
 
 /** Claims for one token at a time; those who ask while others are claimed for are claimed for together. */
 export type TokenDesk = (type: TaskType, named: Task) => Promise<TokenOutcome>

@@ -49,8 +49,8 @@ export type PublishRequest = {
   readonly throttle?: Throttle
 }
 
-export type Debounce = { readonly ms: number; readonly maxWaitMs?: number }
-export type Throttle = { readonly perMs: number }
+type Debounce = { readonly ms: number; readonly maxWaitMs?: number }
+type Throttle = { readonly perMs: number }
 
 /** A publication without the birth that each attempt to write it gets. */
 export type Unborn = Omit<Publication, 'born'>

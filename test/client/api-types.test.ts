@@ -5,6 +5,7 @@ import type * as canvases from '../../functions/http/schemas/canvases.ts'
 import type * as requests from '../../functions/http/schemas/requests.ts'
 import type * as schedules from '../../functions/http/schemas/schedules.ts'
 import type * as api from '../../shared/client/api-types.ts'
+import type * as canvased from '../../shared/client/canvas-types.ts'
 import type * as runs from '../../shared/client/run-types.ts'
 import type * as scheduled from '../../shared/client/schedule-types.ts'
 
@@ -51,8 +52,10 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<api.PurgeAnswer>>().toEqualTypeOf<Answer<'purgeAnswer'>>()
     expectTypeOf<Plain<runs.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
     expectTypeOf<Plain<runs.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
-    expectTypeOf<Plain<api.CanvasAnswer>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasPublished>>>()
-    expectTypeOf<Plain<api.ApiCanvas>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasAnswer>>>()
+    expectTypeOf<Plain<canvased.CanvasAnswer>>().toEqualTypeOf<
+      Plain<z.infer<typeof canvases.canvasPublished>>
+    >()
+    expectTypeOf<Plain<canvased.ApiCanvas>>().toEqualTypeOf<Plain<z.infer<typeof canvases.canvasAnswer>>>()
     expectTypeOf<Plain<scheduled.ApiSchedule>>().toEqualTypeOf<
       Plain<z.infer<typeof schedules.scheduleAnswer>>
     >()

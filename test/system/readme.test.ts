@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => system?.stop())
 
-const [, publishing = '', working = '', scheduling = ''] = readmeSnippets('sh')
+const [, publishing = '', working = '', controlling = '', scheduling = ''] = readmeSnippets('sh')
 
 describe('the curl calls of the README', () => {
   test('publish a task and read it', async () => {
@@ -34,6 +34,17 @@ describe('the curl calls of the README', () => {
       status: 200,
       body: { task: { status: 'succeeded', result: 'done' } },
     })
+  })
+
+  test('limit a type, pause it and resume it', async () => {
+    const [limited, paused, resumed] = await answersTo(controlling)
+
+    expect(limited).toMatchObject({
+      status: 200,
+      body: { type: 'render', limits: { concurrency: { max: 3 } } },
+    })
+    expect(paused).toMatchObject({ status: 200, body: { type: 'render', paused: true } })
+    expect(resumed).toMatchObject({ status: 200, body: { type: 'render', paused: false } })
   })
 
   test('set a schedule and run it by hand', async () => {
