@@ -49,7 +49,7 @@ export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100
 /** Starts of a rate limit per period: its log counts them by hundredths of the period. */
 export const MAX_RATE = 100_000
-export const MIN_RATE_PERIOD_MS = 100
+export const MIN_RATE_PERIOD_MS = 1_000
 export const MAX_RATE_PERIOD_MS = 31 * DAY_MS
 /** Runs that a concurrency limit may allow: its holders stand in one item, some 60 bytes each. */
 export const MAX_PERMITS = 1_000

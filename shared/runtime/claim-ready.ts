@@ -12,6 +12,8 @@ import type { System } from './system.ts'
 
 /** Candidates that one call looks at: what is in front may all be taken, or meant for other workers. */
 const MOST_EXAMINED = 1_000
+/** Those that a limit or a pause is known to hold back count so much less: others may be free behind them. */
+const HELD_BACK_SHARE = 1 / 4
 const PAGE = 100
 /** Heads read at a time, though fewer may be wanted: some will be meant for other workers. */
 const MIN_READ = 10
@@ -94,7 +96,7 @@ export async function claimOrHold(
     wanted,
     isInOrder: types.length === 1 && !types[0]?.isFair,
     starting,
-    heldBack: heldBackBy(types, targets),
+    heldBack: heldBackBy(types, targets, { isSent: countsHeld }),
     claimed: [],
     countsHeld,
     targets,
@@ -141,7 +143,7 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
   while (chosen.length < most && !round.isOver) {
     const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
     if (!task) break
-    if (round.heldBack.isKnown(task) || !isWorthAWrite(task, round.claimer, system.clock.now())) continue
+    if (!isCandidate(system, round, task)) continue
     bytes += inputBytes(task)
     round.isOver = bytes > MAX_CLAIM_BYTES && round.claimed.length + chosen.length > 0
     if (!round.isOver) chosen.push(task)
@@ -149,10 +151,15 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
   return chosen
 }
 
+function isCandidate({ clock }: System, round: Round, task: Task): boolean {
+  const isHeldBack = round.heldBack.isKnown(task)
+  round.examined += isHeldBack ? HELD_BACK_SHARE : 1
+  return !isHeldBack && isWorthAWrite(task, round.claimer, clock.now())
+}
+
 async function refill(round: Round, count: number): Promise<Task | undefined> {
-  if (round.examined >= MOST_EXAMINED) return undefined
-  const ready = await round.ready.next(Math.max(MIN_READ, count))
-  round.examined += ready.length
+  const isEnough = round.examined >= MOST_EXAMINED || round.heldBack.isAll()
+  const ready = isEnough ? [] : await round.ready.next(Math.max(MIN_READ, count))
   round.pending = withTargets(round, ready)
   return round.pending.shift()
 }

@@ -23,6 +23,8 @@ export type NotClaimed = {
    * do not let it run now, and what waits for a limit has been noted to do so.
    */
   readonly refused: ClaimRefusal | 'gone' | 'paused' | 'rate-limit' | 'concurrency-limit'
+  /** The limit that did not, by name, where it is known which of several it was. */
+  readonly limit?: string
   /** Whether somebody else was faster. */
   readonly lostToOthers: boolean
 }
@@ -56,8 +58,8 @@ export async function claimTask(
   return claimLimited(system, seen, claimer, terms, starting)
 }
 
-function refused(reason: NotClaimed['refused']): NotClaimed {
-  return { refused: reason, lostToOthers: false }
+function refused(reason: NotClaimed['refused'], limit?: string): NotClaimed {
+  return { refused: reason, lostToOthers: false, ...(limit !== undefined && { limit }) }
 }
 
 /** A start or a permit spent on what cannot be claimed would be missing for others: as far as is known, it can be. */
@@ -70,7 +72,7 @@ async function claimLimited(
 ): Promise<Claimed | NotClaimed> {
   if (!claim(seen, claimer, system.clock.now()).ok) return claimAdmitted(system, seen, claimer, NONE)
   const admission = await admit(system, seen, terms, starting)
-  if (!admission.ok) return refused(admission.reason)
+  if (!admission.ok) return refused(admission.reason, admission.limit)
   const claimed = await claimAdmitted(system, seen, claimer, admission).catch(async error => {
     await giveBack(system, admission.permits)
     throw error

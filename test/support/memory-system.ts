@@ -63,6 +63,17 @@ export async function stored(
   return applied.task
 }
 
+/** What some work comes to while time goes by in steps of 20 ms, for 20 s at most. */
+export async function timed<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
+  let isOver = false
+  const end = () => {
+    isOver = true
+  }
+  work.then(end, end)
+  for (let nth = 0; nth < 1_000 && !isOver; nth++) await system.clock.advance(20)
+  return work
+}
+
 /** A registered type, served by a handler unless said otherwise. */
 export async function registered(system: MemorySystem, parts: Partial<TaskType> = {}): Promise<TaskType> {
   const type: TaskType = {

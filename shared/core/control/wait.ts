@@ -1,5 +1,5 @@
 import { type Decision, refuse, revise } from '../change.ts'
-import { liveRuns, type Ordering, type Task } from '../task.ts'
+import { type Ordering, openSlots, type Task } from '../task.ts'
 import type { Turn } from './starts.ts'
 
 /**
@@ -13,7 +13,7 @@ export type Wait =
   | ({ readonly kind: 'turn'; readonly limit: string } & Turn)
   | { readonly kind: 'permit'; readonly limit: string }
 
-/** `running`: somebody works on it, and would be shown as waiting. */
+/** `running`: all its workers are at work on it. */
 export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
 
 /** The task waits for its turn: it is dispatched again when that comes. */
@@ -38,12 +38,16 @@ function waiting(
   now: number,
 ): Decision<WaitRefusal> {
   if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
-  if (liveRuns(task).length > 0) return refuse('running')
+  if (openSlots(task) === 0) return refuse('running')
   if (task.dueAt > now) return refuse('not-due')
-  if (task.wait?.kind === 'permit' && wait.kind === 'permit' && task.wait.limit === wait.limit) {
-    return refuse('waits-already')
-  }
+  if (task.wait && waitsAsWell(task.wait, wait, now)) return refuse('waits-already')
   return revise(task, { ...task, operation, wait }, now)
+}
+
+/** Whether the present wait is as good as the new one: whoever asked anew had not seen it. */
+function waitsAsWell(present: Wait, wait: Wait, now: number): boolean {
+  if (present.kind !== wait.kind || present.limit !== wait.limit) return false
+  return present.kind === 'permit' || (present.terms === (wait as Turn).terms && present.at > now)
 }
 
 /** The task waits no more, and is dispatched, or stands in its ready place, again. */

@@ -17,7 +17,12 @@ export type Admission =
       /** Until then no pause can have been acknowledged that this does not heed. */
       readonly unpausedUntil: number
     }
-  | { readonly ok: false; readonly reason: 'rate-limit' | 'concurrency-limit' }
+  | {
+      readonly ok: false
+      readonly reason: 'rate-limit' | 'concurrency-limit'
+      /** Its name, where it is known which of several it was. */
+      readonly limit: string | undefined
+    }
 
 /**
  * Asks the limits of the task's types whether a run may begin: each concurrency limit has a permit, each rate limit allows
@@ -33,18 +38,14 @@ export async function admit(
   const acquired = await acquirePermits(system, task, terms.concurrencies)
   if (!acquired.ok) {
     await waitForPermit(system, task, acquired.usedUp.name)
-    return { ok: false, reason: 'concurrency-limit' }
+    return { ok: false, reason: 'concurrency-limit', limit: acquired.usedUp.name }
   }
-  if (!(await mayStart(system, task, terms, starting).catch(giveBackAnd(system, acquired.permits)))) {
+  if (!(await starting(system, task, terms.rates).catch(giveBackAnd(system, acquired.permits)))) {
     await giveBack(system, acquired.permits)
-    return { ok: false, reason: 'rate-limit' }
+    const [only, ...others] = terms.rates
+    return { ok: false, reason: 'rate-limit', limit: others.length === 0 ? only?.name : undefined }
   }
   return { ok: true, permits: acquired.permits, isLimited: true, unpausedUntil: terms.unpausedUntil }
-}
-
-async function mayStart(system: System, task: Task, { rates }: Terms, starting: Starting): Promise<boolean> {
-  for (const limited of rates) if (!(await starting(system, task, limited))) return false
-  return true
 }
 
 function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {

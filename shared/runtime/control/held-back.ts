@@ -4,10 +4,10 @@ import type { TaskType } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
 import type { Claimed, NotClaimed } from '../claim-task.ts'
 
-/** What limits have held back in one call that claims many, so that it does not ask for each task anew. */
+/** What limits and pauses have held back in one call that claims many, so that it does not ask for each task anew. */
 export type HeldBack = {
   note(tasks: readonly Task[], results: readonly PromiseSettledResult<Claimed | NotClaimed>[]): void
-  /** Whether the rate limit that counts the task is known to allow no start now. */
+  /** Whether something is known to let the task not begin now: a limit that counts it, or its flow's pause. */
   isKnown(task: Task): boolean
   /** Whether that holds for all tasks of the only type. */
   isAll(): boolean
@@ -15,16 +15,31 @@ export type HeldBack = {
   waiting(): number
 }
 
-export function heldBackBy(types: readonly TaskType[], sentFor: readonly Task[]): HeldBack {
+/**
+ * For a call that claims tasks of these types. `sentFor`: tasks that were sent, and wait for a turn of their own; where
+ * nothing was sent, and all is asked for again, who lacks a permit need not be noted.
+ */
+export function heldBackBy(
+  types: readonly TaskType[],
+  sentFor: readonly Task[],
+  { isSent }: { readonly isSent: boolean },
+): HeldBack {
   const named = new Set(sentFor.map(({ id }) => id))
-  const spent = new Set<string>()
+  const usedUp = { rate: new Set<string>(), concurrency: new Set<string>() }
+  const paused = new Set<string>()
   let waiting = 0
-  const noteOne = (task: Task, { refused }: NotClaimed) => {
-    const isThrottled = refused === 'rate-limit' && named.has(task.id)
-    if (isThrottled || refused === 'concurrency-limit') waiting += 1
-    const rate = refused === 'rate-limit' ? rateOf(types, task) : undefined
-    if (rate !== undefined) spent.add(rate)
+  const noteOne = (task: Task, { refused, limit = '' }: NotClaimed) => {
+    if (refused === 'paused') paused.add(pathOf(task))
+    if (refused === 'rate-limit') {
+      waiting += named.has(task.id) ? 1 : 0
+      usedUp.rate.add(limit)
+    }
+    if (refused === 'concurrency-limit') {
+      waiting += 1
+      if (!isSent) usedUp.concurrency.add(limit)
+    }
   }
+  const isUsedUp = (task: Task, kind: Kind) => hasName(usedUp[kind], limitOf(types, task, kind))
   return {
     note: (tasks, results) => {
       for (const [nth, result] of results.entries()) {
@@ -32,18 +47,44 @@ export function heldBackBy(types: readonly TaskType[], sentFor: readonly Task[])
         if (task && result.status === 'fulfilled' && 'refused' in result.value) noteOne(task, result.value)
       }
     },
-    isKnown: task => !named.has(task.id) && spent.has(rateOf(types, task) ?? ''),
-    isAll: () => types.length === 1 && spent.has(types[0]?.type ?? ''),
+    isKnown: task =>
+      paused.has(pathOf(task)) ||
+      isUsedUp(task, 'concurrency') ||
+      (!named.has(task.id) && isUsedUp(task, 'rate')),
+    isAll: () => {
+      const [only, ...others] = types
+      return (
+        only !== undefined && others.length === 0 && KINDS.some(kind => isForAll(only, kind, usedUp[kind]))
+      )
+    },
     waiting: () => waiting,
   }
 }
 
-/** The name of the rate limit of the type that does the task, as far as the head tells. */
-function rateOf(types: readonly TaskType[], task: Task): string | undefined {
+const KINDS = ['rate', 'concurrency'] as const
+type Kind = (typeof KINDS)[number]
+
+/** Limits that are not known have no name. */
+function hasName(limits: ReadonlySet<string>, name: string | undefined): boolean {
+  return name !== undefined && limits.has(name)
+}
+
+/** Both may be paused: whose task it is, and who does its present step. */
+function pathOf(task: Task): string {
+  return `${task.type} ${workOf(task).type}`
+}
+
+function isForAll({ type, configuration }: TaskType, kind: Kind, usedUp: ReadonlySet<string>): boolean {
+  const limit = configuration.limits?.[kind]
+  return limit !== undefined && limit.key === undefined && usedUp.has(limitName(type, undefined))
+}
+
+/** The name of the limit of the type that does the task, as far as the head tells. */
+function limitOf(types: readonly TaskType[], task: Task, kind: Kind): string | undefined {
   const { type } = workOf(task)
-  const rate = types.find(one => one.type === type)?.configuration.limits?.rate
-  if (!rate) return undefined
-  if (rate.key === undefined) return limitName(type, undefined)
-  const found = limitValue(task, rate.key)
+  const limit = types.find(one => one.type === type)?.configuration.limits?.[kind]
+  if (!limit) return undefined
+  if (limit.key === undefined) return limitName(type, undefined)
+  const found = limitValue(task, limit.key)
   return found.known ? limitName(type, found.value) : undefined
 }

@@ -9,60 +9,48 @@ import { transact } from '../transact.ts'
 import type { Limited } from './limits-of.ts'
 import { noteMissed, reserveStart } from './reserve-starts.ts'
 
-/** How a start under a rate limit is got for a task; false when it cannot begin now. */
-export type Starting = (system: System, task: Task, limited: Limited<RateLimit>) => Promise<boolean>
+type Rates = ReadonlyArray<Limited<RateLimit>>
+
+/** How a start under rate limits, all of them at once, is got for a task; false when it cannot begin now. */
+export type Starting = (system: System, task: Task, rates: Rates) => Promise<boolean>
 
 /** A turn that comes within this time is waited for; what comes later goes back to its queue until then. */
 const MAX_WAIT_MS = 1_000
-/** Turns that may be missed in a row before the task is left to another try. */
+/** Turns that may be missed in a row before the task waits for one that is recorded with it. */
 const MAX_MISSED = 5
 /** Dispatches come early by less than this. */
 const MAX_EARLY_MS = 2_000
 
+/** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
+type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
+
 /** For those who were sent one task: it begins now, or waits for a turn of its own. */
-export const inTurn: Starting = async (system, task, limited) => {
-  const { wait } = task
+export const inTurn: Starting = async (system, task, rates) => {
+  const own = ownTurn(task, rates)
+  // Whoever finds it before its turn must not put it off by reserving another one.
+  if (own && own.turn.at - system.clock.now() >= MAX_EARLY_MS) return false
   // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
-  const isSoon = wait?.kind === 'turn' && wait.at - system.clock.now() < MAX_EARLY_MS
-  if (isSoon && wait.limit === limited.name && wait.terms === termsOf(limited.limit)) {
-    await sleepUntil(system.clock, wait.at)
+  if (own) await sleepUntil(system.clock, own.turn.at)
+  for (let nth = 0; ; nth++) {
+    const turns = await turnsFor(system, rates, own)
+    const last = turns?.at(-1)
+    if (!turns || !last) return turns !== undefined
+    if (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS) {
+      return waitForTurn(system, task, last)
+    }
+    if (await areReached(system, turns)) return true
   }
-  if (hasTurn(task, limited, system.clock.now())) return true
-  for (let nth = 0; nth < MAX_MISSED; nth++) {
-    const turn = await reserveStart(system, limited, false)
-    if (!turn) return false
-    if (turn.at - system.clock.now() >= MAX_WAIT_MS)
-      return waitForTurn(system, task, { ...turn, limit: limited.name })
-    if (await isReached(system, turn, limited)) return true
-  }
-  return false
-}
-
-/** Waits for a turn that is close; false when it was missed. */
-async function isReached(system: System, turn: Turn, { limit }: Limited<RateLimit>): Promise<boolean> {
-  await sleepUntil(system.clock, turn.at)
-  if (isUsable(turn, limit, system.clock.now())) return true
-  noteMissed(system)
-  return false
-}
-
-async function waitForTurn(
-  system: System,
-  task: Task,
-  turn: Turn & { readonly limit: string },
-): Promise<false> {
-  await transact(system, task, current =>
-    current && isSamePiece(task, current)
-      ? throttle(current, turn, system.clock.now())
-      : { ok: false as const, reason: 'finished' as const },
-  )
-  return false
 }
 
 /** For those who take what may begin now, and ask again. */
-export const atOnce: Starting = async (system, _task, limited) => {
-  const turn = await reserveStart(system, limited, true)
-  return turn !== undefined && isReached(system, turn, limited)
+export const atOnce: Starting = async (system, _task, rates) => {
+  const turns: Reserved[] = []
+  for (const limited of rates) {
+    const turn = await reserveStart(system, limited, true)
+    if (!turn) return false
+    turns.push({ limited, turn })
+  }
+  return areReached(system, turns.sort(byTime))
 }
 
 /**
@@ -71,26 +59,97 @@ export const atOnce: Starting = async (system, _task, limited) => {
  */
 export function byTokens(named: readonly Task[]): Starting {
   const left = [...named]
-  return async (system, task, limited) => {
-    const now = system.clock.now()
-    if (hasTurn(task, limited, now)) return true
-    for (const other of left.filter(one => one.id !== task.id && hasTurn(one, limited, now))) {
-      left.splice(left.indexOf(other), 1)
-      if (await spend(system, other)) return true
-    }
+  return async (system, task, rates) => {
+    const granted = await grantedTurns(system, task, left, rates)
+    const missing = rates.filter(limited => !granted.some(one => one.limited === limited))
+    if (missing.length === 0) return true
     // Its own turn is still to come, and brings a token of its own.
-    if (task.wait?.kind === 'turn' && task.wait.at > now) return false
-    const isNamed = named.some(({ id }) => id === task.id)
-    return isNamed ? inTurn(system, task, limited) : atOnce(system, task, limited)
+    if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return false
+    const starting = named.some(({ id }) => id === task.id) ? inTurn : atOnce
+    return (await starting(system, task, missing)) && areUsable(system, granted)
   }
 }
 
-function hasTurn({ wait }: Task, { name, limit }: Limited<RateLimit>, now: number): boolean {
-  return wait?.kind === 'turn' && wait.limit === name && isUsable(wait, limit, now)
+/** The task's own turns, or those of some of `left`, which leave these. */
+async function grantedTurns(system: System, task: Task, left: Task[], rates: Rates): Promise<Reserved[]> {
+  const granted: Reserved[] = []
+  for (const limited of rates) {
+    const turn = usableTurn(system, task, limited) ?? (await turnOfAnother(system, task, left, limited))
+    if (turn) granted.push({ limited, turn })
+  }
+  return granted
+}
+
+async function turnOfAnother(
+  system: System,
+  task: Task,
+  left: Task[],
+  limited: Limited<RateLimit>,
+): Promise<Turn | undefined> {
+  for (const other of left.filter(one => one.id !== task.id && usableTurn(system, one, limited))) {
+    left.splice(left.indexOf(other), 1)
+    if (await spend(system, other)) return usableTurn(system, other, limited)
+  }
+  return undefined
 }
 
 /** The turn is used once: whoever ends the wait of the task it was reserved for has it. */
 async function spend(system: System, task: Task): Promise<boolean> {
   const ended = unblock(task, system.clock.now())
   return ended.ok && (await system.tasks.apply(ended.change)).applied
+}
+
+/** The task's own turn as long as it can be used, and a new one for each other limit, by time; undefined when one allows none. */
+async function turnsFor(
+  system: System,
+  rates: Rates,
+  own: Reserved | undefined,
+): Promise<Reserved[] | undefined> {
+  const isOwnUsable = own !== undefined && areUsable(system, [own])
+  const turns: Reserved[] = []
+  for (const limited of rates) {
+    const isCovered = isOwnUsable && own.limited === limited
+    const turn = isCovered ? own.turn : await reserveStart(system, limited, false)
+    if (!turn) return undefined
+    turns.push({ limited, turn })
+  }
+  return turns.sort(byTime)
+}
+
+/** Waits for the last of turns that are close; false when one was missed. */
+async function areReached(system: System, turns: readonly Reserved[]): Promise<boolean> {
+  await sleepUntil(system.clock, turns.at(-1)?.turn.at ?? 0)
+  if (areUsable(system, turns)) return true
+  noteMissed(system)
+  return false
+}
+
+function areUsable({ clock }: System, turns: readonly Reserved[]): boolean {
+  const now = clock.now()
+  return turns.every(({ limited, turn }) => isUsable(turn, limited.limit, now))
+}
+
+function byTime(a: Reserved, b: Reserved): number {
+  return a.turn.at - b.turn.at
+}
+
+async function waitForTurn(system: System, task: Task, { limited, turn }: Reserved): Promise<false> {
+  await transact(system, task, current =>
+    current && isSamePiece(task, current)
+      ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())
+      : { ok: false as const, reason: 'finished' as const },
+  )
+  return false
+}
+
+function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>): Turn | undefined {
+  const own = ownTurn(task, [limited])?.turn
+  return own && isUsable(own, limited.limit, clock.now()) ? own : undefined
+}
+
+/** The turn that the task waits for, under a limit as it is now; it may have passed. */
+function ownTurn({ wait }: Task, rates: Rates): Reserved | undefined {
+  if (wait?.kind !== 'turn') return undefined
+  const limited = rates.find(({ name, limit }) => wait.limit === name && wait.terms === termsOf(limit))
+  return limited && { limited, turn: wait }
 }

@@ -3,7 +3,7 @@ import type { Task } from '../../../shared/core/task.ts'
 import type { TypeLimits } from '../../../shared/core/task-type.ts'
 import { claimByTokens, createTokenDesk } from '../../../shared/runtime/claim-by-token.ts'
 import type { ClaimedOrHeld } from '../../../shared/runtime/claim-ready.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
 
@@ -14,15 +14,6 @@ async function aPrioritySystem(limits: TypeLimits = {}) {
   })
   const storedAs = (key: string, priority: number) => stored(system, { key, priority, ordering: 'priority' })
   return { system, type, storedAs }
-}
-
-async function timed<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
-  let isOver = false
-  void work.finally(() => {
-    isOver = true
-  })
-  for (let nth = 0; nth < 100 && !isOver; nth++) await system.clock.advance(20)
-  return work
 }
 
 const keysOf = ({ claimed }: ClaimedOrHeld) => claimed.map(({ task }) => task.key)
