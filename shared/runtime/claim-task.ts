@@ -35,7 +35,9 @@ export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolea
 /**
  * Claims the task that was seen, if its types let it run. Without limits that is one conditional write and no read of the
  * task: `seen` comes with the dispatch. When it has changed since, the claim is decided anew on what stands there, but
- * never on another birth or piece: the next step of a flow may be another type's.
+ * never on another birth or piece: the next step of a flow may be another type's. Under a rate limit it is not decided
+ * anew: the turn that the task waited for may have been spent on another one, or has passed by then; what has changed the
+ * task has brought a dispatch of its own.
  */
 export async function claimTask(
   system: System,
@@ -46,7 +48,8 @@ export async function claimTask(
   const terms = await termsOf(system, seen)
   if (terms.isPaused) return refused('paused')
   if (terms.rates.length + terms.concurrencies.length === 0) {
-    return claimAdmitted(system, seen, claimer, { ok: true, permits: [], unpausedUntil: terms.unpausedUntil })
+    const { unpausedUntil } = terms
+    return claimAdmitted(system, seen, claimer, { ok: true, permits: [], isStart: false, unpausedUntil })
   }
   return claimLimited(system, seen, claimer, terms, starting)
 }
@@ -87,6 +90,7 @@ async function claimAdmitted(
 ): Promise<Claimed | NotClaimed> {
   const { decision, task, conflicts } = await transact(system, seen, current => {
     if (!current || !isSamePiece(seen, current)) return GONE
+    if (admitted !== NONE && admitted.isStart && current !== seen) return GONE
     const permits = admitted === NONE ? [] : admitted.permits
     const decided = claim(current, claimer, system.clock.now(), permits)
     return decided.ok && admitted === NONE ? GONE : decided

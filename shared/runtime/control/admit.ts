@@ -12,6 +12,8 @@ export type Admission =
   | {
       readonly ok: true
       readonly permits: readonly Permit[]
+      /** Whether it is counted by a rate limit, which has just granted its start. */
+      readonly isStart: boolean
       /** Until then no pause can have been acknowledged that this does not heed. */
       readonly unpausedUntil: number
     }
@@ -37,7 +39,8 @@ export async function admit(
     await giveBack(system, acquired.permits)
     return { ok: false, reason: 'rate-limit' }
   }
-  return { ok: true, permits: acquired.permits, unpausedUntil: terms.unpausedUntil }
+  const { rates, unpausedUntil } = terms
+  return { ok: true, permits: acquired.permits, isStart: rates.length > 0, unpausedUntil }
 }
 
 async function mayStart(system: System, task: Task, { rates }: Terms, starting: Starting): Promise<boolean> {

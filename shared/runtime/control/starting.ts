@@ -21,12 +21,11 @@ const MAX_EARLY_MS = 2_000
 
 /** For those who were sent one task: it begins now, or waits for a turn of its own. */
 export const inTurn: Starting = async (system, task, limited) => {
-  const { wait } = task
+  const own = reservedTurn(task, limited)
+  // Whoever finds it before its turn must not put it off by reserving another one.
+  if (own && own.at - system.clock.now() >= MAX_EARLY_MS) return false
   // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
-  const isSoon = wait?.kind === 'turn' && wait.at - system.clock.now() < MAX_EARLY_MS
-  if (isSoon && wait.limit === limited.name && wait.terms === termsOf(limited.limit)) {
-    await sleepUntil(system.clock, wait.at)
-  }
+  if (own) await sleepUntil(system.clock, own.at)
   if (hasTurn(task, limited, system.clock.now())) return true
   for (let nth = 0; nth < MAX_MISSED; nth++) {
     const turn = await reserveStart(system, limited, false)
@@ -84,8 +83,15 @@ export function byTokens(named: readonly Task[]): Starting {
   }
 }
 
-function hasTurn({ wait }: Task, { name, limit }: Limited<RateLimit>, now: number): boolean {
-  return wait?.kind === 'turn' && wait.limit === name && isUsable(wait, limit, now)
+function hasTurn(task: Task, limited: Limited<RateLimit>, now: number): boolean {
+  const own = reservedTurn(task, limited)
+  return own !== undefined && isUsable(own, limited.limit, now)
+}
+
+/** The turn that the task waits for under the limit as it is now; it may have passed. */
+function reservedTurn({ wait }: Task, { name, limit }: Limited<RateLimit>): Turn | undefined {
+  const isOfLimit = wait?.kind === 'turn' && wait.limit === name && wait.terms === termsOf(limit)
+  return isOfLimit ? wait : undefined
 }
 
 /** The turn is used once: whoever ends the wait of the task it was reserved for has it. */
