@@ -1,6 +1,7 @@
 import type { PartialOptions } from '../../shared/core/options.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
 import { type Cast, FIRST_JOB_NONCE } from './generate/cast.ts'
+import { withControl } from './generate/control.ts'
 import { createDice, type Dice } from './generate/dice.ts'
 import { flowSetups } from './generate/flows.ts'
 import { scheduleSteps } from './generate/schedules.ts'
@@ -34,7 +35,7 @@ export function generate(seed: number): Scenario {
     drawn !== CALM && stormMs > LONG_STORM_MS
       ? { ...drawn, messageLost: Math.min(drawn.messageLost, MILD_LOSS) }
       : drawn
-  return {
+  const scenario: Scenario = {
     seed,
     weather,
     calmAt: spanMs + stormMs,
@@ -58,7 +59,10 @@ export function generate(seed: number): Scenario {
       nextNonce: counting(FIRST_JOB_NONCE),
     }),
   }
+  return dice.odds(CONTROL) ? withControl(dice, scenario) : scenario
 }
+
+const CONTROL = 0.25
 
 /** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
 function stepsOf(dice: Dice, cast: Cast): Step[] {

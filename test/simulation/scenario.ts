@@ -4,7 +4,8 @@ import type { PartialOptions } from '../../shared/core/options.ts'
 import type { Clean } from '../../shared/core/restart.ts'
 import type { Missed, Timing } from '../../shared/core/schedule/schedule.ts'
 import type { Status } from '../../shared/core/status.ts'
-import type { StepConfiguration } from '../../shared/core/task-type.ts'
+import type { Ordering } from '../../shared/core/task.ts'
+import type { StepConfiguration, TypeLimits } from '../../shared/core/task-type.ts'
 import type { PatchRequest } from '../../shared/runtime/operate-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publication-of.ts'
 
@@ -79,8 +80,14 @@ export type ServedBy = 'lambda' | 'workers' | 'http'
 export type TypeSetup = {
   readonly type: string
   readonly servedBy: ServedBy
+} & TypeContent
+
+/** What is set of a type. */
+export type TypeContent = {
   readonly defaults: PartialOptions
   readonly shards: number
+  readonly limits?: TypeLimits
+  readonly ordering?: Ordering
 }
 
 export type FlowSetup = {
@@ -189,13 +196,14 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'purge'; readonly type: string; readonly statuses: readonly Status[] }
   | { readonly do: 'restart'; readonly id: string; readonly clean: Clean }
   | { readonly do: 'patch'; readonly id: string; readonly changes: PatchRequest }
-  | {
-      readonly do: 'deploy'
+  /** The same, by a deployment and by the API. */
+  | ({
+      readonly do: 'deploy' | 'put-type'
       readonly type: string
       readonly kind: 'handler' | 'http'
-      readonly defaults: PartialOptions
-      readonly shards: number
-    }
+    } & TypeContent)
+  /** What is paused in the end is resumed once it is calm. */
+  | { readonly do: 'pause-type' | 'resume-type'; readonly type: string }
   | { readonly do: 'withdraw'; readonly type: string; readonly forMs: number }
   | {
       readonly do: 'stop-worker'

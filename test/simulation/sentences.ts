@@ -7,6 +7,7 @@ import type {
   Scenario,
   Script,
   Step,
+  TypeContent,
   TypeSetup,
   Weather,
   WorkerSetup,
@@ -61,8 +62,14 @@ const SERVERS: Readonly<Record<TypeSetup['servedBy'], string>> = {
   http: 'workers over HTTP',
 }
 
-function sentenceOfType({ type, servedBy, defaults, shards }: TypeSetup): string {
-  return `type ${type}: served by ${SERVERS[servedBy]}, ${shards} shards, defaults ${JSON.stringify(defaults)}`
+function sentenceOfType({ type, servedBy, ...content }: TypeSetup): string {
+  return `type ${type}: served by ${SERVERS[servedBy]}, ${contentOf(content)}`
+}
+
+function contentOf({ defaults, shards, limits, ordering }: TypeContent): string {
+  const ordered = ordering ? `, by ${ordering}` : ''
+  const limited = limits ? `, limits ${JSON.stringify(limits)}` : ''
+  return `${shards} shards, defaults ${JSON.stringify(defaults)}${limited}${ordered}`
 }
 
 function sentenceOfFlow({ type, steps, onCancel, shards, defaults }: FlowSetup): string {
@@ -112,7 +119,11 @@ function sentenceOfStep(step: Step): string {
     case 'patch':
       return `patch ${step.id} ${JSON.stringify(step.changes)}`
     case 'deploy':
-      return `deploy ${step.type} with defaults ${JSON.stringify(step.defaults)}, ${step.shards} shards`
+    case 'put-type':
+      return `${step.do} ${step.type} with ${contentOf(step)}`
+    case 'pause-type':
+    case 'resume-type':
+      return `${step.do} ${step.type}`
     case 'withdraw':
       return `withdraw the handler of ${step.type} for ${step.forMs} ms`
     case 'stop-worker':

@@ -31,6 +31,9 @@ export type Played = {
 /** Once it is calm, everything must have settled within this time. */
 const SETTLING_MS = 45 * 60_000
 const TICKING_ON_MS = 125_000
+/** What is paused then is resumed; a call of the storm may pause something even later. */
+const CALM_PAUSE_MS = 3_000
+const RESUMING_EVERY_MS = 20_000
 const TIMEOUT_MS = { machinery: 60_000, executor: 120_000 }
 
 /** Plays a scenario to its end, or until a promise is broken. `trace` is told everything, as text. */
@@ -138,5 +141,16 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
     ]),
   )
   for (const step of [...scenario.steps, ...closing]) play(step)
-  return { heads: table.heads, isEmpty: () => underWay === 0 && !services.isPurging() }
+  const isOver = () => underWay === 0 && services.paused().length === 0
+  const resumeAll = (at: number) =>
+    timeline.at(START + at, () => {
+      if (isOver()) return
+      for (const type of services.paused()) {
+        underWay += 1
+        perform(world, { api, hosts, withdraw, done }, { at, do: 'resume-type', type })
+      }
+      resumeAll(at + RESUMING_EVERY_MS)
+    })
+  if (scenario.steps.some(step => step.do === 'pause-type')) resumeAll(scenario.calmAt + CALM_PAUSE_MS)
+  return { heads: table.heads, isEmpty: () => isOver() && !services.isPurging() }
 }

@@ -19,6 +19,15 @@ function textOf(happening: Happening): string {
       return happening.text
     case 'surprise':
       return `FAILS: ${happening.error}`
+    case 'type': {
+      const { type, paused, version, configuration } = happening.type
+      const { limits, ordering } = configuration
+      return `WRITES type ${type} v${version} ${JSON.stringify({ paused, limits, ordering })}`
+    }
+    case 'permit': {
+      const { limit, holder, isHeld } = happening
+      return `${isHeld ? 'RECORDS' : 'TAKES OFF'} holder ${holder} of ${limit}`
+    }
     case 'sent':
       return 'takes a message'
     case 'write': {

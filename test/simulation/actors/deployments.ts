@@ -1,3 +1,4 @@
+import type { TypeConfiguration } from '../../../shared/core/task-type.ts'
 import { flowDeployed, handlerDeployed } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import { putType } from '../../../shared/runtime/types.ts'
@@ -10,7 +11,7 @@ import { runExecutor } from './functions.ts'
 import type { Script } from './handlers.ts'
 
 /** What a deployment sets of a type. */
-type Deployed = Pick<TypeSetup, 'type' | 'defaults' | 'shards'> & { readonly kind: 'handler' | 'http' }
+type Deployed = Omit<TypeSetup, 'servedBy'> & { readonly kind: 'handler' | 'http' }
 
 export type Deployments = {
   /** Takes the queue of a type and its consumer away, and brings both back after so long; says whether it did. */
@@ -73,12 +74,15 @@ async function untilDone(system: PlanningSystem, deploy: () => Promise<void>): P
 }
 
 /** The handler of a type is deployed, or the type is put, as it is served over HTTP. */
-export async function deployType(
-  system: PlanningSystem,
-  { type, kind, defaults, shards }: Deployed,
-): Promise<void> {
-  if (kind === 'http') await putType(system, type, { kind, defaults, shards })
-  else await handlerDeployed(system, type, { kind, defaults, shards })
+export async function deployType(system: PlanningSystem, deployed: Deployed): Promise<void> {
+  const { type } = deployed
+  if (deployed.kind === 'http') await putType(system, type, configurationOf(deployed))
+  else await handlerDeployed(system, type, configurationOf(deployed))
+}
+
+/** What a type is set to. */
+export function configurationOf({ kind, defaults, shards, limits, ordering }: Deployed): TypeConfiguration {
+  return { kind, defaults, shards, ...(limits && { limits }), ...(ordering && { ordering }) }
 }
 
 export function deployFlow(system: PlanningSystem, { type, ...configuration }: FlowSetup): Promise<void> {

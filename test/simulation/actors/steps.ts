@@ -1,5 +1,7 @@
 import { statusOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task.ts'
+import type { TaskType } from '../../../shared/core/task-type.ts'
+import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { listTasks } from '../../../shared/runtime/list-tasks.ts'
@@ -14,6 +16,7 @@ import { publish } from '../../../shared/runtime/publish.ts'
 import { readTask } from '../../../shared/runtime/read-task.ts'
 import { handlerGone } from '../../../shared/runtime/register-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { putType } from '../../../shared/runtime/types.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/api.ts'
 import { allowanceIn, liveWorkersIn, typesIn } from '../world/caches.ts'
@@ -21,7 +24,7 @@ import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import { operateCanvas } from './canvas-steps.ts'
-import { deployFlow, deployType } from './deployments.ts'
+import { configurationOf, deployFlow, deployType } from './deployments.ts'
 import type { Host } from './host.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
@@ -115,6 +118,12 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
     case 'deploy':
       await deployType(system, step)
       return { ok: true }
+    case 'put-type':
+      return put(system, step)
+    case 'pause-type':
+      return known(await pauseType(system, step.type))
+    case 'resume-type':
+      return known(await resumeType(system, step.type))
     case 'deploy-flow':
       await deployFlow(system, step.flow)
       return { ok: true }
@@ -123,6 +132,20 @@ async function operate(system: PlanningSystem, stage: Stage, step: Request): Pro
       stage.withdraw(step.type, step.forMs)
       return { ok: true }
   }
+}
+
+/** A type that has more shards by now keeps them. */
+async function put(
+  system: PlanningSystem,
+  step: Extract<Step, { readonly do: 'deploy' | 'put-type' }>,
+): Promise<Answer> {
+  const { shards: _shards, ...configuration } = configurationOf(step)
+  const { ok } = await putType(system, step.type, configuration)
+  return ok ? { ok } : { ok, reason: 'fewer shards' }
+}
+
+function known(type: TaskType | undefined): Answer {
+  return type ? { ok: true } : { ok: false, reason: 'unknown' }
 }
 
 async function resume(

@@ -5,6 +5,9 @@ import { OF_CANVASES } from './canvases.ts'
 import { OF_FLOWS } from './flows.ts'
 import { OF_INPUTS } from './handed-on.ts'
 import type { Invariant } from './invariant.ts'
+import { OF_LIMITS } from './limits.ts'
+import { OF_PAUSES } from './pauses.ts'
+import { OF_PERMITS } from './permits.ts'
 import { OF_TIME } from './promptness.ts'
 import { OF_PURGES } from './purges.ts'
 import { OF_RUNS } from './runs.ts'
@@ -26,6 +29,9 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_SCHEDULES,
   ...OF_INPUTS,
   ...OF_PURGES,
+  ...OF_LIMITS,
+  ...OF_PERMITS,
+  ...OF_PAUSES,
   ...OF_TIME,
   ...OF_THE_END,
 ]

@@ -67,11 +67,13 @@ export const OF_TIME: readonly Invariant[] = [
   },
   {
     name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, whatever became of its schedule',
-    watch: ({ calmAt, weather }) => ({
+    watch: scenario => ({
       on: happening => {
         if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
         const { before, at } = happening
-        const isJudged = weather.skewMs === 0 && before?.type === 'by-lambda' && isFarOff(before)
+        const { calmAt, weather } = scenario
+        const isFree = weather.skewMs === 0 && !isHeldBack(scenario)
+        const isJudged = isFree && before?.type === 'by-lambda' && isFarOff(before)
         if (!isJudged || before.dueAt < START + calmAt + CALM_BEFORE_MS) return undefined
         const late = at - before.dueAt
         return late > FAR_WITHIN_MS ? `${before.id} was claimed ${Math.round(late)} ms late` : undefined
@@ -151,10 +153,18 @@ function canvasOf({ canvas, member, born }: Task): string | undefined {
   return canvas ? born : member?.born
 }
 
-/** Nobody dies there, from outside or by a crash of its own. */
-function isUndisturbed({ weather, steps }: Scenario): boolean {
+/** Nobody dies there, from outside or by a crash of its own, and nothing is held back. */
+function isUndisturbed({ weather, steps, types }: Scenario): boolean {
   return (
     weather === CALM &&
-    steps.every(step => step.do === 'publish' && step.acts.every(({ end }) => end !== 'crash'))
+    steps.every(step => step.do === 'publish' && step.acts.every(({ end }) => end !== 'crash')) &&
+    types.every(({ limits }) => limits === undefined)
+  )
+}
+
+/** Whether limits or pauses keep tasks waiting at some time. */
+export function isHeldBack({ types, steps }: Scenario): boolean {
+  return (
+    types.some(({ limits }) => limits) || steps.some(step => 'limits' in step || step.do === 'pause-type')
   )
 }

@@ -1,4 +1,5 @@
 import type { Task } from '../../../shared/core/task.ts'
+import type { Scenario } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from './pieces.ts'
 
@@ -22,23 +23,32 @@ export const OF_SERVERS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a dispatch of one piece of work claims no other',
-    watch: ({ types }) => {
-      const byHttp = new Set(types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])))
+    name: 'a dispatch of one piece of work claims no other, unless it stands for any of its type',
+    watch: scenario => {
+      const byHttp = new Set(
+        scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
+      )
+      const ordered = orderedTypes(scenario)
       const taken = new Set<string>()
       /** Tasks that listed workers at some time: these find them by markers of their own. */
       const targeted = new Set<string>()
+      const isAllowed = (by: string, task: Task) => {
+        const isFound = byHttp.has(servingTypeOf(task)) || targeted.has(task.id)
+        return isFound || taken.has(`${by} ${nameOf(task)}`) || taken.has(`${by} any ${servingTypeOf(task)}`)
+      }
       return {
         on: happening => {
-          if (happening.what === 'delivered') taken.add(`${happening.by} ${nameOf(happening.task)}`)
+          const { by } = happening
+          if (happening.what === 'delivered') {
+            const { task } = happening
+            taken.add(`${by} ${nameOf(task)}`)
+            if (isToken(task, ordered)) taken.add(`${by} any ${servingTypeOf(task)}`)
+          }
           if (happening.what !== 'write') return undefined
-          const { by, after } = happening
+          const { after } = happening
           if (after.options.workerIds.length > 0) targeted.add(after.id)
-          if (after.operation !== 'claim') return undefined
-          const isFound = byHttp.has(servingTypeOf(after)) || targeted.has(after.id)
-          return isFound || taken.has(`${by} ${nameOf(after)}`)
-            ? undefined
-            : `${by} claimed ${after.id} at '${pieceOf(after)}', of which it had no dispatch`
+          if (after.operation !== 'claim' || isAllowed(by, after)) return undefined
+          return `${by} claimed ${after.id} at '${pieceOf(after)}', of which it had no dispatch`
         },
       }
     },
@@ -47,4 +57,14 @@ export const OF_SERVERS: readonly Invariant[] = [
 
 function nameOf(task: Task): string {
   return `${task.id} ${task.born} ${pieceOf(task)}`
+}
+
+/** Types whose tasks are taken in another order than that of their dispatches, at some time. */
+function orderedTypes({ types, steps }: Scenario): ReadonlySet<string> {
+  const puts = steps.flatMap(step => (step.do === 'deploy' || step.do === 'put-type' ? [step] : []))
+  return new Set([...types, ...puts].flatMap(({ type, ordering }) => (ordering ? [type] : [])))
+}
+
+function isToken(task: Task, ordered: ReadonlySet<string>): boolean {
+  return task.fairnessKey !== undefined || ordered.has(servingTypeOf(task))
 }

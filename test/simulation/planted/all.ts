@@ -1,4 +1,5 @@
 import { IN_CANVASES } from './canvases.ts'
+import { IN_CONTROL } from './control.ts'
 import { IN_FLOWS } from './flows.ts'
 import { IN_MESSAGES } from './messages.ts'
 import type { Planted } from './planted.ts'
@@ -12,4 +13,5 @@ export const PLANTED: readonly Planted[] = [
   ...IN_FLOWS,
   ...IN_CANVASES,
   ...IN_SCHEDULES,
+  ...IN_CONTROL,
 ]

@@ -1,4 +1,5 @@
 import type { Task } from '../../../shared/core/task.ts'
+import type { TaskType } from '../../../shared/core/task-type.ts'
 import type { Step } from '../scenario.ts'
 
 /** What happened in a simulated run, as far as anybody may be held to it. `at` is the world's own time. */
@@ -38,6 +39,10 @@ export type Happening = {
     }
   /** A process took a dispatch off a queue; `task` is what that carries. */
   | { readonly what: 'delivered'; readonly task: Task }
+  /** A type was written. */
+  | { readonly what: 'type'; readonly type: TaskType }
+  /** A permit of a limit was recorded for a run that is to begin, or taken off the record. */
+  | { readonly what: 'permit'; readonly limit: string; readonly holder: string; readonly isHeld: boolean }
   /** An invocation failed by an error that is no outage. */
   | { readonly what: 'surprise'; readonly error: unknown }
   /** A message was sent to a queue. */

@@ -18,7 +18,7 @@ import type {
   SendFailure,
   Wake,
 } from '../../../shared/ports/messages.ts'
-import type { TypeStore } from '../../../shared/ports/stores.ts'
+import type { LimitStore, TypeStore } from '../../../shared/ports/stores.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Process } from './process.ts'
 import { createQueue, type Queue, type Received } from './queue.ts'
@@ -40,6 +40,8 @@ export type Services = {
   removeQueue(type: string): void
   /** Whether a purge is under way. */
   isPurging(): boolean
+  /** Types that are paused now. */
+  paused(): readonly string[]
   systemFor(process: Process): PlanningSystem
   inboxFor(process: Process): Inbox
 }
@@ -57,12 +59,12 @@ export function createServices(
   const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
   const queues = new Map<string, Queue<Dispatched>>()
   const clock = { now: () => Math.floor(timeline.now()) }
-  const types = watchedTypes()
+  const types = watchedTypes(world)
   const stores = {
     types: types.store,
     canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
-    limits: createMemoryLimitStore(),
+    limits: watchedLimits(world),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
@@ -80,6 +82,7 @@ export function createServices(
       queues.delete(type)
     },
     isPurging: types.isPurging,
+    paused: types.paused,
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
@@ -109,20 +112,49 @@ export function createServices(
   }
 }
 
-/** The store of types, and whether any of them is being purged. */
-function watchedTypes(): { readonly store: TypeStore; readonly isPurging: () => boolean } {
+/** The store of types, and which of them are paused, or being purged. */
+function watchedTypes({ history, timeline }: World): {
+  readonly store: TypeStore
+  readonly isPurging: () => boolean
+  readonly paused: () => readonly string[]
+} {
   const store = createMemoryTypeStore()
   const purged = new Set<string>()
+  const paused = new Set<string>()
   return {
     isPurging: () => purged.size > 0,
+    paused: () => [...paused],
     store: {
       ...store,
       put: async (next, version) => {
         const isPut = await store.put(next, version)
         if (isPut && next.purges) purged.add(next.type)
         else if (isPut) purged.delete(next.type)
+        if (isPut && next.paused) paused.add(next.type)
+        else if (isPut) paused.delete(next.type)
+        if (isPut) history.tell({ at: timeline.now(), by: 'the types', what: 'type', type: next })
         return isPut
       },
+    },
+  }
+}
+
+/** What limits have granted; the history is told who holds a permit. */
+function watchedLimits({ history, timeline }: World): LimitStore {
+  const store = createMemoryLimitStore()
+  const tell = (limit: string, holder: string, isHeld: boolean) =>
+    history.tell({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
+  return {
+    ...store,
+    acquire: async (limit, holder, max) => {
+      const usedUp = await store.acquire(limit, holder, max)
+      if (!usedUp) tell(limit, holder.holder, true)
+      return usedUp
+    },
+    release: async (limit, holder) => {
+      const left = await store.release(limit, holder)
+      tell(limit, holder, false)
+      return left
     },
   }
 }
@@ -157,8 +189,11 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
   }
   return {
     dispatch: dispatches =>
-      sendAll<Dispatch>(`send ${dispatches.length} dispatches`, dispatches, ({ task, delaySeconds }) =>
-        queueOf(workOf(task).type)?.send({ task, passedOn: 0 }, delaySeconds),
+      sendAll<Dispatch>(
+        `send ${dispatches.length} dispatches`,
+        dispatches,
+        ({ task, delaySeconds, passedOn = 0 }) =>
+          queueOf(workOf(task).type)?.send({ task, passedOn }, delaySeconds),
       ),
     look: looks =>
       sendAll<Look>(`send ${looks.length} looks`, looks, look =>

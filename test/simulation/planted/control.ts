@@ -1,0 +1,128 @@
+import type { Task } from '../../../shared/core/task.ts'
+import { liveRuns } from '../../../shared/core/task.ts'
+import { PAUSE_ACK_MS } from '../../../shared/runtime/control/limits-of.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Planted } from './planted.ts'
+
+/** Faults in what keeps tasks from running: pauses, rate limits, concurrency limits. */
+export const IN_CONTROL: readonly Planted[] = [
+  {
+    name: 'a pause is acknowledged at once',
+    spoil: system => ({
+      ...system,
+      clock: {
+        ...system.clock,
+        sleep: (ms, signal) => system.clock.sleep(ms === PAUSE_ACK_MS ? 0 : ms, signal),
+      },
+    }),
+  },
+  {
+    name: 'the pause is not asked about again after a slow claim',
+    spoil: afterClaims,
+  },
+  {
+    name: 'a resumed type is given no job',
+    spoil: system => ({
+      ...system,
+      messages: {
+        ...system.messages,
+        goOnWithJobs: async looks =>
+          system.messages.goOnWithJobs(looks.filter(({ job }) => job.kind !== 'resume')),
+      },
+    }),
+  },
+  {
+    name: 'the permit of a lost run is kept',
+    spoil: keepingPermits,
+  },
+  {
+    name: 'a permit is recorded without a look at how many there are',
+    spoil: inLimits(limits => ({
+      acquire: (limit, holder) => limits.acquire(limit, holder, Number.POSITIVE_INFINITY),
+    })),
+  },
+  {
+    name: 'nobody begins to see to those who wait for a permit',
+    spoil: system => ({
+      ...system,
+      limits: {
+        ...system.limits,
+        permits: async limit => ({
+          ...(await system.limits.permits(limit)),
+          waitsSince: system.clock.now(),
+        }),
+      },
+      messages: { ...system.messages, lookAtLimits: async () => [] },
+    }),
+  },
+  {
+    name: 'a reserved start is not noted, and used by others, too',
+    spoil: inLimits(() => ({ putStarts: async () => undefined })),
+  },
+  {
+    name: 'starts that are counted all get the first turn',
+    spoil: inLimits(limits => ({
+      countStarts: async (limit, version, count) => {
+        const { log, version: stored } = await limits.starts(limit)
+        return log && stored === version ? log.more + count : undefined
+      },
+    })),
+  },
+]
+
+type Limits = PlanningSystem['limits']
+
+function inLimits(spoilt: (limits: Limits) => Partial<Limits>): Planted['spoil'] {
+  return system => ({ ...system, limits: { ...system.limits, ...spoilt(system.limits) } })
+}
+
+/** Right after a claim was answered no type is seen to be paused. */
+function afterClaims(system: PlanningSystem): PlanningSystem {
+  let claimedAt = Number.NaN
+  return {
+    ...system,
+    tasks: {
+      ...system.tasks,
+      apply: async change => {
+        const applied = await system.tasks.apply(change)
+        if (change.after.operation === 'claim') claimedAt = system.clock.now()
+        return applied
+      },
+    },
+    types: {
+      ...system.types,
+      get: async name => {
+        const isAfterClaim = system.clock.now() === claimedAt
+        const type = await system.types.get(name)
+        return isAfterClaim && type ? { ...type, paused: false } : type
+      },
+    },
+  }
+}
+
+/** Until somebody who waits finds it to be stale. */
+function keepingPermits(system: PlanningSystem): PlanningSystem {
+  const kept = new Set<string>()
+  return {
+    ...system,
+    tasks: {
+      ...system.tasks,
+      apply: change => {
+        for (const holder of lostHolders(change.before, change.after)) kept.add(holder)
+        return system.tasks.apply(change)
+      },
+    },
+    limits: {
+      ...system.limits,
+      release: (limit, holder) =>
+        kept.delete(holder) ? system.limits.permits(limit) : system.limits.release(limit, holder),
+    },
+  }
+}
+
+function lostHolders(before: Task | undefined, after: Task): string[] {
+  if (!before) return []
+  return liveRuns(before)
+    .filter(({ fence }) => after.ended[fence]?.state === 'lost')
+    .flatMap(({ permits = [] }) => permits.map(({ holder }) => holder))
+}
