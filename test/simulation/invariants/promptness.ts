@@ -163,7 +163,7 @@ function isUndisturbed({ weather, steps, types }: Scenario): boolean {
 }
 
 /** Whether limits or pauses keep tasks waiting at some time. */
-export function isHeldBack({ types, steps }: Scenario): boolean {
+function isHeldBack({ types, steps }: Scenario): boolean {
   return (
     types.some(({ limits }) => limits) || steps.some(step => 'limits' in step || step.do === 'pause-type')
   )
