@@ -1,0 +1,100 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../shared/aws/machine.ts'
+import { finish } from '../../shared/core/finish.ts'
+import { create } from '../../shared/core/publish.ts'
+import type { Task } from '../../shared/core/task.ts'
+import type { TaskType, TypeLimits } from '../../shared/core/task-type.ts'
+import { type Claimed, claimTask } from '../../shared/runtime/claim-task.ts'
+import type { System } from '../../shared/runtime/system.ts'
+import { transact } from '../../shared/runtime/transact.ts'
+import { aPublication, SECOND } from '../support/a-task.ts'
+import { dynamoStores } from '../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
+import { aMemorySystem, registered } from '../support/memory-system.ts'
+import { meterUnits, totalOf } from '../support/unit-meter.ts'
+
+let dynamo: DynamoDbLocal
+let client: DynamoDBClient
+let meter: ReturnType<typeof meterUnits>
+
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+  client = dynamo.client()
+  meter = meterUnits(client)
+})
+afterAll(async () => {
+  client?.destroy()
+  await dynamo?.stop()
+})
+
+/** A system whose tasks and limits stand in DynamoDB, with a type that is known, as it is after the first second. */
+async function aSystem(limits: TypeLimits) {
+  const memory = aMemorySystem()
+  const { tasks, limits: limitStore } = await dynamoStores(client, await dynamo.createTable())
+  const system: System = { ...memory, clock: systemClock, tasks, limits: limitStore }
+  const configuration: TaskType['configuration'] = { kind: 'handler', defaults: {}, shards: 1, limits }
+  await registered(memory, { configuration })
+  const publish = async (key: string): Promise<Task> => {
+    const now = systemClock.now()
+    const applied = await tasks.apply(create(aPublication({ key, dueAt: now }), undefined, now))
+    if (!applied.applied) throw new Error(`${key} exists`)
+    return applied.task
+  }
+  const claim = (task: Task) => claimTask(system, task, { workerId: 'w1' })
+  const run = async (task: Task) => {
+    const claimed = await claim(task)
+    if ('refused' in claimed) throw new Error(claimed.refused)
+    await succeed(system, claimed)
+  }
+  return { publish, claim, run }
+}
+
+async function succeed(system: System, { task, run: { fence } }: Claimed): Promise<void> {
+  await transact(system, task, current =>
+    finish(current, { born: task.born, fence, outcome: 'succeed' }, systemClock.now(), 0),
+  )
+}
+
+async function unitsOf(work: () => Promise<unknown>): Promise<number> {
+  meter.take()
+  await work()
+  return totalOf(meter.take())
+}
+
+describe('what limits cost, in capacity units of claim and finish, reads and writes', () => {
+  it('a permit two, recorded and given back; a start that nobody shares two, a read and a write', async () => {
+    const spent: Record<string, number> = {}
+    for (const [name, limits] of Object.entries({
+      none: {},
+      concurrency: { concurrency: { max: 3 } },
+      rate: { rate: { limit: 50, perMs: SECOND } },
+    } satisfies Record<string, TypeLimits>)) {
+      const { publish, run } = await aSystem(limits)
+      await run(await publish('warm'))
+      const task = await publish('one')
+      spent[name] = await unitsOf(() => run(task))
+    }
+
+    expect(spent).toEqual({ none: 4, concurrency: 6, rate: 6 })
+  })
+
+  it('hardly more than its own write for each of a hundred that ask for starts at once', async () => {
+    const { publish, claim } = await aSystem({ rate: { limit: 10, perMs: SECOND } })
+    const tasks: Task[] = []
+    for (let nth = 0; nth < 100; nth++) tasks.push(await publish(`k${nth}`))
+
+    const units = await unitsOf(() => Promise.all(tasks.map(claim)))
+
+    expect(units / 100).toBeLessThan(1.2)
+  })
+
+  it('to wait for a permit two: asking, and standing in its place', async () => {
+    const { publish, claim } = await aSystem({ concurrency: { max: 1 } })
+    await claim(await publish('holder'))
+    await claim(await publish('first to wait'))
+    const task = await publish('next')
+
+    expect(await unitsOf(() => claim(task))).toBe(2)
+  })
+})
