@@ -144,6 +144,55 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
   })
 })
 
+describe('workers that die', () => {
+  it('leave their permits to others when their leases end, and never to one too many', async () => {
+    const [workers, count, kills] = isFull ? [10, 120, 8] : [3, 28, 1]
+    await configure('clip', { limits: { concurrency: { max: 3, key: 'userId' } } })
+    const fleet = await Promise.all(Array.from({ length: workers }, () => aWorker(['--concurrency', '4'])))
+
+    const input = { sleepMs: 800 }
+    await publishAll(
+      'clip',
+      many(count, 'killed-', nth => ({ userId: `u${nth % 2}`, input })),
+    )
+    const killedAt: number[] = []
+    for (let nth = 0; nth < kills; nth++) {
+      await sleep(1_000)
+      fleet[nth]?.signal('SIGKILL')
+      killedAt.push(Date.now())
+      fleet.push(await aWorker(['--concurrency', '4']))
+    }
+    const done = await succeeded('clip', 'killed-', count, 120_000)
+
+    const most = byUser(done, mostAtOnce)
+    const gaps = lostRuns(done).map(({ userId, endedAt }) => nextStart(done, userId, endedAt) - endedAt)
+    const lateness = lostRuns(done).map(
+      ({ endedAt }) => endedAt - Math.max(...killedAt.filter(at => at < endedAt)),
+    )
+    tell(`concurrency limit, ${workers} workers, ${kills} killed`, { count, most, gaps, lateness })
+    expect(Math.max(...most)).toBeLessThanOrEqual(3)
+    expect(lostRuns(done).length).toBeGreaterThan(0)
+    // Given back as soon as the lease has ended: the next run begins within a second.
+    expect(Math.max(...gaps.filter(Number.isFinite))).toBeLessThan(1_000)
+  }, 150_000)
+})
+
+type LostRun = { readonly userId: string; readonly endedAt: number }
+
+function lostRuns(tasks: readonly Given[]): LostRun[] {
+  return tasks.flatMap(({ userId, runs }) =>
+    runs
+      .filter(({ state }: Given) => state === 'lost')
+      .map(({ endedAt }: Given) => ({ userId, endedAt: Date.parse(endedAt) })),
+  )
+}
+
+/** When the next run of the user began; infinite: no task was left. */
+function nextStart(tasks: readonly Given[], userId: string, after: number): number {
+  const starts = spansOf(tasks.filter(task => task.userId === userId)).map(({ from }) => from)
+  return Math.min(...starts.filter(from => from >= after))
+}
+
 describe('priority', () => {
   it.each([
     ['Lambda, with a limit of ten runs', 'probe', { concurrency: { max: 10 } }],
