@@ -286,6 +286,6 @@ test('another ordering sorts what waits anew', async () => {
     await workOnJob(api.system, look, api.system.clock.now() + MINUTE)
   }
 
-  expect(open?.job).toEqual({ kind: 'reorder', ordering: 'priority' })
+  expect(open?.job).toEqual({ kind: 'reorder' })
   expect(await claimKeys(3)).toEqual(['k2', 'k1', 'k0'])
 })
