@@ -9,7 +9,7 @@ import { workOf } from '../core/work.ts'
 import type { IndexEntry, IndexRange } from '../ports/stores.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { sweepTypeChanges } from './control/apply-type-change.ts'
-import { tendForgotten } from './control/tend-limit.ts'
+import { sweepLimits } from './control/sweep-limits.ts'
 import { sweepPurges } from './jobs/sweep-purges.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
@@ -129,8 +129,8 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...seen.values()], round, sweptSince)
   await keepBodies(system, [...seen.values()], now)
-  await tendForgotten(system, [...seen.values()])
   const failures = await planTasks(system, lost)
+  await sweepLimits(system, [...seen.values()])
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
     system.log.warn('sent again what had got lost', {
