@@ -195,8 +195,8 @@ export type ApiTask = {
   readonly previous?: Json
   /** Of a claim: the list handed on is too long to be shown, and `…/previous` gives it in pages. `input` is without it. */
   readonly previousPaged?: true
-  /** The task that published it, by its end or from its handler. */
   readonly canvasId?: string
+  /** The task that published it, by its end or from its handler, or that ran when it was published, debounced. */
   readonly parentId?: string
   readonly attempts: { readonly used: number; readonly left: number }
   readonly history: readonly ApiHistoryEntry[]

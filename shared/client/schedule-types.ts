@@ -3,9 +3,15 @@ import type { TaskError } from '../core/task.ts'
 import type { PublishBody } from './api-types.ts'
 
 /** What each tick publishes: its key and its due time follow from the tick. */
-export type ScheduledTask = Omit<PublishBody, 'key' | 'ifExists' | 'clean' | 'dueAt' | 'delayMs'>
+export type ScheduledTask = Omit<
+  PublishBody,
+  'key' | 'ifExists' | 'clean' | 'dueAt' | 'delayMs' | 'debounce' | 'throttle'
+>
 
-/** What becomes of ticks that are not published within a minute, or fall into a pause: left out, or the last n are published late. */
+/**
+ * What becomes of ticks that are not published within a minute, or fall into a pause: left out, or the last n are
+ * published late.
+ */
 type MissedBody = 'skip' | { readonly catchUp: number }
 
 /** Exactly one of `cron`, `everyMs` and `at`. */

@@ -37,8 +37,9 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
  * - due beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
  * - due, but a concurrency limit is used up: the limit's place;
  * - taken in order, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
- * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers enter that only with a run's first
- *   heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while they run.
+ * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers
+ *   enter that only with a run's first heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while
+ *   they run.
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined

@@ -142,7 +142,7 @@ function keptPrevious(previous: HandedOn, born: string, kept: Keep): Previous {
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
-  if (liveRuns(task).length > 0 || hasBegun(task)) return refuse('running')
+  if (!isUpdatable(task)) return refuse('running')
   const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
   const { task: fresh, bodies } = newborn({ ...publication, born: task.born, shard: task.shard }, start, now)
   const draft: Task = {
@@ -157,6 +157,11 @@ export function update(task: Task, publication: Publication, now: number): Decis
   }
   const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
   return revise(task, settled(staged, now), now, { bodies })
+}
+
+/** Whether it has not ended and nobody is at work on it. */
+export function isUpdatable(task: Task): boolean {
+  return task.state === 'open' && liveRuns(task).length === 0 && !hasBegun(task)
 }
 
 /** What its runs did before its type became a flow is none of the flow's steps. */

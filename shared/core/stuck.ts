@@ -3,7 +3,7 @@ import type { StatusReason } from './status.ts'
 import { liveRuns, type Task } from './task.ts'
 
 /** What is known of why a due task that nobody runs waits. */
-export type Wait = {
+export type Patience = {
   /** What it waits for, as people see it. */
   readonly reason: StatusReason | undefined
   readonly isPaused: boolean
@@ -25,12 +25,12 @@ export function isQuiet(task: Task, now: number): boolean {
 }
 
 /** Whether a quiet task should not be: its run is dead and was not recorded as lost, or it waits for nothing. */
-export function isStuck(task: Task, wait: Wait, now: number): boolean {
-  if (wait.since > now - STUCK_MS) return false
-  return task.owes === true || liveRuns(task).length > 0 || !mayWait(wait)
+export function isStuck(task: Task, patience: Patience, now: number): boolean {
+  if (patience.since > now - STUCK_MS) return false
+  return task.owes === true || liveRuns(task).length > 0 || !mayWait(patience)
 }
 
 /** The one place that says for what a task may wait for however long. */
-function mayWait({ reason, isPaused, isInLine }: Wait): boolean {
+function mayWait({ reason, isPaused, isInLine }: Patience): boolean {
   return reason !== undefined || isPaused || isInLine
 }

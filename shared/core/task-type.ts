@@ -58,6 +58,9 @@ export type TypeConfiguration = {
   readonly onCancel?: 'undo' | 'leave'
 }
 
+/** Jobs by which changed limits, or another order, reach the tasks that wait. */
+export type Unapplied = 'relimit' | 'reorder'
+
 /** A task type as stored. */
 export type TaskType = {
   readonly type: string
@@ -71,6 +74,8 @@ export type TaskType = {
   readonly servedBy?: 'workers'
   /** What is being removed of it. */
   readonly purges?: readonly PurgeJob[]
+  /** What of its configuration what waits may not know of yet; who finds it here sees to that. */
+  readonly unapplied?: readonly Unapplied[]
   /** Grows with every change. */
   readonly version: number
   readonly createdAt: number
@@ -80,6 +85,22 @@ export type TaskType = {
 /** In which order the type's tasks are run now; of those that wait some may still be on their way to it. */
 export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType, 'configuration'>): Ordering {
   return ordering ?? defaultOrdering(kind)
+}
+
+/** What a change from one configuration to another leaves to be done to the tasks that wait. */
+export function toBeApplied(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
+  const isReordered = orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
+  return [
+    ...(limitsIn(before) === limitsIn(after) ? [] : (['relimit'] as const)),
+    ...(isReordered ? (['reorder'] as const) : []),
+  ]
+}
+
+function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): string {
+  return JSON.stringify([
+    rate && [rate.limit, rate.perMs, rate.key],
+    concurrency && [concurrency.max, concurrency.key],
+  ])
 }
 
 /** The order in which a type's tasks are run unless it says otherwise. */

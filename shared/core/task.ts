@@ -157,7 +157,7 @@ export type Task = {
   readonly callbacks?: Callbacks
   /** It has ended, and what follows from that has not been published yet. */
   readonly owes?: true
-  /** The task whose end published it. */
+  /** The task that published it, or that ran under its debounced key. */
   readonly parentId?: string
   readonly member?: Member
   readonly canvas?: CanvasState

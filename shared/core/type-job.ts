@@ -1,18 +1,22 @@
 import type { Status } from './status.ts'
-import type { Ordering, View } from './task.ts'
+import type { View } from './task.ts'
 
 /**
  * What is done to the tasks of a type one after the other, in the background.
  *
  * - `resume`   what waits is sent to the type's workers again: the type was paused, and dispatches were dropped
  * - `relimit`  what waits for a limit waits no more, and asks for what the limit is now
- * - `reorder`  what waits is run in another order
+ * - `reorder`  what waits is run in the order that its type has now
  * - `purge`    tasks in some statuses are removed
  */
 export type TypeJob =
-  | { readonly kind: 'resume' }
+  | {
+      readonly kind: 'resume'
+      /** Only tasks that have changed, or fallen due, since then. */
+      readonly since?: number
+    }
   | { readonly kind: 'relimit' }
-  | { readonly kind: 'reorder'; readonly ordering: Ordering }
+  | { readonly kind: 'reorder' }
   | PurgeJob
 
 /**

@@ -61,7 +61,10 @@ function isDispatched(task: Task, now: number): boolean {
   return !isTakenInOrder(task) || task.dueAt <= now
 }
 
-/** A canvas's own head is never dispatched, and its debt is its members'. Whoever notes progress sees to the rest himself; if his message is lost, the sweeper finds the canvas quiet. */
+/**
+ * A canvas's own head is never dispatched, and its debt is its members'. Whoever notes progress sees to the rest himself;
+ * if his message is lost, the sweeper finds the canvas quiet.
+ */
 function canvasPlan(canvas: Task, now: number): Plan {
   const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
   return driveAtTime === undefined ? {} : { driveAt: driveAtTime }

@@ -7,7 +7,10 @@ declare const RESULT: unique symbol
 export type Resulting<Result> = { readonly [RESULT]?: Result }
 
 /** How a task within a canvas is published; its key is made by its canvas. */
-export type SignatureOptions = Omit<PublishBody, 'type' | 'input' | 'key' | 'ifExists' | 'clean'>
+export type SignatureOptions = Omit<
+  PublishBody,
+  'type' | 'input' | 'key' | 'ifExists' | 'clean' | 'debounce' | 'throttle'
+>
 
 /** A task to be published: a type, its input and options. A publish body, and a member of canvases. */
 export type Signature<Result = unknown> = SignatureOptions & {

@@ -49,4 +49,4 @@ export type TaskContext<Stage extends string = string, Input = unknown> = {
 }
 
 /** A publish body, as `POST /v1/tasks` takes it; a key makes it idempotent. It inherits the user and the trace. */
-export type ChildPublication = Omit<PublishBody, 'ifExists' | 'clean'>
+export type ChildPublication = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 'throttle'>

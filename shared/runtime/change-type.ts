@@ -1,20 +1,26 @@
 import { BatonError } from '../core/errors.ts'
-import { shardsOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import {
+  shardsOf,
+  type TaskType,
+  type TypeConfiguration,
+  toBeApplied,
+  type Unapplied,
+} from '../core/task-type.ts'
 import type { System } from './system.ts'
 
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
 const MAX_ROUNDS = 20
 
-/** What may be set of a type; the rest of it stays or follows. Purges that are not given stay. */
+/** What may be set of a type; the rest of it stays or follows. Purges, and what is unapplied, stay if not given. */
 export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy' | 'purges'> &
-  Partial<Pick<TaskType, 'paused' | 'isFair'>>
+  Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>>
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
 export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
 
 /**
  * Creates or changes a type as `change` says of the stored one, and decides again when somebody else was quicker.
- * Shards only grow, whatever it says.
+ * Shards only grow, whatever it says. Limits and an order that change are noted as unapplied in the same write.
  *
  * @throws BatonError `contended` after 20 lost rounds.
  */
@@ -43,9 +49,11 @@ function successor(
     purges = before?.purges ?? [],
     paused = before?.paused ?? false,
     isFair,
+    unapplied,
   }: TypeChange,
   now: number,
 ): TaskType {
+  const left = leftToApply(before, { configuration, ...(unapplied && { unapplied }) })
   return {
     type,
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
@@ -54,10 +62,19 @@ function successor(
     ...(handlerSince !== undefined && { handlerSince }),
     ...(servedBy && { servedBy }),
     ...(purges.length > 0 && { purges }),
+    ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }
+}
+
+function leftToApply(
+  before: TaskType | undefined,
+  { configuration, unapplied = before?.unapplied }: Pick<TypeChange, 'configuration' | 'unapplied'>,
+): Unapplied[] {
+  const changed = before ? toBeApplied(before.configuration, configuration) : []
+  return [...new Set([...(unapplied ?? []), ...changed])]
 }
 
 /** Entries in the higher shards must stay readable. */

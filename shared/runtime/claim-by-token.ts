@@ -47,6 +47,7 @@ type TokenOutcome = Claimed | 'held' | 'nothing'
 export type TokenDesk = (type: TaskType, named: Task) => Promise<TokenOutcome>
 
 type Asking = {
+  readonly type: TaskType
   readonly named: Task
   resolve(outcome: TokenOutcome): void
   reject(error: unknown): void
@@ -54,10 +55,10 @@ type Asking = {
 
 export function createTokenDesk(system: System, claimer: Claimer): TokenDesk {
   const lines = new Map<string, Asking[]>()
-  const serve = async (name: string, type: TaskType) => {
+  const serve = async (name: string) => {
     for (let waiting = lines.get(name); waiting?.length; waiting = lines.get(name)) {
       lines.set(name, [])
-      await answer(system, type, claimer, waiting)
+      await answer(system, claimer, waiting)
     }
     lines.delete(name)
   }
@@ -65,20 +66,18 @@ export function createTokenDesk(system: System, claimer: Claimer): TokenDesk {
     new Promise((resolve, reject) => {
       const name = workOf(named).type
       const waiting = lines.get(name)
-      lines.set(name, [...(waiting ?? []), { named, resolve, reject }])
-      if (!waiting) void serve(name, type)
+      lines.set(name, [...(waiting ?? []), { type, named, resolve, reject }])
+      if (!waiting) void serve(name)
     })
 }
 
-async function answer(
-  system: System,
-  type: TaskType,
-  claimer: Claimer,
-  asking: readonly Asking[],
-): Promise<void> {
+/** By the type as the latest of them knows it: a line may go on for hours. */
+async function answer(system: System, claimer: Claimer, asking: readonly Asking[]): Promise<void> {
+  const latest = asking.at(-1)
+  if (!latest) return
   try {
     const named = asking.map(one => one.named)
-    const { claimed, held } = await claimByTokens(system, type, claimer, named)
+    const { claimed, held } = await claimByTokens(system, latest.type, claimer, named)
     const isHeld = (nth: number) => nth < claimed.length + held
     for (const [nth, { resolve }] of asking.entries()) {
       resolve(claimed[nth] ?? (isHeld(nth) ? 'held' : 'nothing'))

@@ -54,7 +54,8 @@ function changed(decision: { ok: true; change: Change } | { ok: false }): Publis
 
 /**
  * What waits takes the new body, and waits anew: at most `maxWaitMs` after its first publish, so that it cannot be put
- * off for ever. What has ended starts over; what runs is in the way.
+ * off for ever. What has ended starts over; what runs is in the way, and so is what somebody published under the key of a
+ * successor.
  */
 function debounced(
   current: Task,
@@ -62,11 +63,17 @@ function debounced(
   { ms, maxWaitMs }: NonNullable<PublishRequest['debounce']>,
   now: number,
 ): PublishDecision {
+  if (publication.parentId !== undefined && !isSuccessor(current, publication.parentId)) return { ok: false }
   if (current.state !== 'open') return begunAnew(startOver(current, publication, {}, now))
   const latest = maxWaitMs === undefined ? Number.POSITIVE_INFINITY : current.createdAt + maxWaitMs
   const dueAt = Math.max(now, Math.min(now + ms, latest))
   const updated = update(current, { ...publication, dueAt }, now)
   return updated.ok ? changed(updated) : { ok: false }
+}
+
+/** Whether a task was published while the one it follows, of the debounced key itself, was running. */
+export function isSuccessor({ parentId }: Task, followed: string): boolean {
+  return parentId === followed
 }
 
 /** The first one of a window counts; while it is at work, the window goes on. */

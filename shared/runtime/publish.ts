@@ -3,10 +3,11 @@ import type { BodyWrite } from '../core/change.ts'
 import { BatonError, type FieldProblem } from '../core/errors.ts'
 import { jsonBytes } from '../core/json.ts'
 import { MAX_INLINE_BYTES } from '../core/limits.ts'
+import { isGone, isUpdatable } from '../core/publish.ts'
 import { type Task, taskId } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import { markFair } from './control/mark-fair.ts'
-import { decidePublish } from './decide-publish.ts'
+import { decidePublish, isSuccessor } from './decide-publish.ts'
 import type { TypeReader } from './flow/resolve-flow.ts'
 import { type PublishRequest, publicationOf, type Unborn, withOwnBirth } from './publication-of.ts'
 import { sideBySide, sideBySideByName } from './side-by-side.ts'
@@ -106,15 +107,22 @@ async function write(
   return writeUnder(system, publication, request)
 }
 
-/** While a task of the key runs, what is published waits under the next key: `k~1`, `k~2`. */
+/**
+ * While a task of the key runs, what is published waits under the next key: `k~1`, `k~2`. One that waits already takes it,
+ * though an earlier one may have ended since; only where none does, the first that is free begins.
+ */
 async function writeDebounced(
   system: System,
   publication: Unborn,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
+  const waiting = await waitingOf(system, publication)
+  if (waiting) {
+    const outcome = await writeUnder(system, waiting.publication, request, waiting.task)
+    if (outcome.ok || outcome.reason !== 'running') return outcome
+  }
   for (let nth = 0; nth < MAX_DEBOUNCED; nth++) {
-    const key = nth === 0 ? publication.key : `${publication.key}~${nth}`
-    const outcome = await writeUnder(system, { ...publication, key }, request)
+    const outcome = await writeUnder(system, nthOf(publication, nth), request)
     if (outcome.ok || outcome.reason !== 'running') return outcome
   }
   throw new BatonError(
@@ -123,13 +131,41 @@ async function writeDebounced(
   )
 }
 
+/** The one of a debounced key that waits, under the key itself or one of those in a row that follow it. */
+async function waitingOf(
+  system: System,
+  publication: Unborn,
+): Promise<{ readonly publication: Unborn; readonly task: Task } | undefined> {
+  for (let nth = 0; nth < MAX_DEBOUNCED; nth++) {
+    const one = nthOf(publication, nth)
+    const task = await system.tasks.head(taskId(one.type, one.key))
+    const isThere = task !== undefined && !isGone(task, system.clock.now())
+    if (isThere && isOf(one, task) && isUpdatable(task)) return { publication: one, task }
+    // The first may be gone, its retention over, while another still waits.
+    if (!isThere && nth > 0) return undefined
+  }
+  return undefined
+}
+
+/** Successors name the task that they follow: somebody else's task may have such a key, too. */
+function nthOf(publication: Unborn, nth: number): Unborn {
+  if (nth === 0) return publication
+  const { type, key } = publication
+  return { ...publication, key: `${key}~${nth}`, parentId: taskId(type, key) }
+}
+
+function isOf({ parentId }: Unborn, task: Task): boolean {
+  return parentId === undefined || isSuccessor(task, parentId)
+}
+
 async function writeUnder(
   system: System,
   publication: Unborn,
   request: PublishRequest,
+  known?: Task,
 ): Promise<PublishOutcome> {
   const id = taskId(publication.type, publication.key)
-  const seen = isWorthALook(request) ? await system.tasks.head(id) : undefined
+  const seen = known ?? (isWorthALook(request) ? await system.tasks.head(id) : undefined)
   const attempted: BodyWrite[] = []
   const { decision, task } = await transact(system, seen, current => {
     const decided = decidePublish(current, withOwnBirth(system, publication), request, system.clock.now())

@@ -32,7 +32,7 @@ export async function flowDeployed(
   type: string,
   configuration: TypeConfiguration,
 ): Promise<void> {
-  await changeType(system, type, () => ({ configuration }))
+  await applyTypeChange(system, await changeType(system, type, () => ({ configuration })))
 }
 
 /** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */

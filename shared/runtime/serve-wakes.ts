@@ -10,8 +10,8 @@ import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**
- * Looks at tasks whose time has come, side by side, dispatches far minutes, sees to canvases and works on jobs; what of these is not
- * done at `stopAt` goes on in a message of its own. Answers the ids of the messages that must come again.
+ * Looks at tasks whose time has come, side by side, dispatches far minutes, sees to canvases and works on jobs; what of
+ * these is not done at `stopAt` goes on in a message of its own. Answers the ids of the messages that must come again.
  */
 export async function serveWakes(
   system: System,
@@ -41,7 +41,7 @@ function lookAtLimits(system: System, received: readonly Received[]): Promise<st
   })
 }
 
-/** Looks that come once are seen to together. */
+/** A look that comes again and again, for as long as somebody waits; those that come once are seen to together. */
 async function tendAgain(system: System, look: LimitLook): Promise<void> {
   if (look.quiet !== undefined) await tendLimit(system, look)
 }

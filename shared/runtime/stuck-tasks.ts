@@ -1,7 +1,7 @@
 import { claim } from '../core/claim.ts'
 import { EVERY_TYPE } from '../core/limits.ts'
 import { statusReasonOf } from '../core/status.ts'
-import { isQuiet, isStuck, type Wait } from '../core/stuck.ts'
+import { isQuiet, isStuck, type Patience } from '../core/stuck.ts'
 import { isTargeted, liveRuns, type Task } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
@@ -51,7 +51,7 @@ function tell({ metrics, log }: System, type: string, tasks: readonly Task[]): v
   })
 }
 
-function waitReader(system: System, round: RoundSeen): (task: Task) => Promise<Wait> {
+function waitReader(system: System, round: RoundSeen): (task: Task) => Promise<Patience> {
   const { stateOf, sweptSince } = round
   const types = new Map(round.types.map(type => [type.type, type]))
   const workers = onlyOnce(() => system.workers.list())

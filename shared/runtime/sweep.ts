@@ -8,7 +8,8 @@ import { plan, startsAt } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { IndexEntry, IndexRange } from '../ports/stores.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
-import { tendForgotten } from './control/tend-limit.ts'
+import { sweepTypeChanges } from './control/apply-type-change.ts'
+import { sweepLimits } from './control/sweep-limits.ts'
 import { sweepPurges } from './jobs/sweep-purges.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
 import { planTasks } from './plan-tasks.ts'
@@ -82,6 +83,7 @@ export async function sweep(
   })
   const sweepingMinutes = sweepMinutes(system, minutes)
   const sweepingPurges = sweepPurges(system, types)
+  const sweepingChanges = sweepTypeChanges(system, types)
   const reports = await sideBySide(types, TYPES_AT_ONCE, type =>
     sweepType(system, type, round).catch(error => {
       system.log.error('a type was not swept', { type: type.type, error })
@@ -89,7 +91,8 @@ export async function sweep(
     }),
   )
   const canvases = { ...(await sweepingCanvases), repaired: 0 }
-  const others = [await sweepingMinutes, await sweepingPurges].map(report => ({ ...report, looked: 0 }))
+  const background = await Promise.all([sweepingMinutes, sweepingPurges, sweepingChanges])
+  const others = background.map(report => ({ ...report, looked: 0 }))
   const sweptSince = (type: string) => rounds?.get(type)?.since ?? 0
   await tellOfStuck(system, { types, stateOf: round.stateOf, tasks: round.seen, sweptSince })
   const all = [...reports, ...others, canvases, await sweepingSchedules]
@@ -126,8 +129,8 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...seen.values()], round, sweptSince)
   await keepBodies(system, [...seen.values()], now)
-  await tendForgotten(system, [...seen.values()])
   const failures = await planTasks(system, lost)
+  await sweepLimits(system, [...seen.values()])
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
     system.log.warn('sent again what had got lost', {

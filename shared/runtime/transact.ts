@@ -24,7 +24,8 @@ export type Outcome<D extends Decided> = {
 
 /**
  * Decide, write, and when the guard no longer held, decide again on what stands there: the one loop around every
- * transition. Permits of runs that it ended are given back. `seen` is what the caller already holds, so that the usual case costs one write and no read.
+ * transition. Permits of runs that it ended are given back. `seen` is what the caller already holds, so that the usual case
+ * costs one write and no read.
  *
  * @throws BatonError `contended` after 20 lost races in a row.
  */

@@ -9,7 +9,8 @@ export type PutTypeOutcome =
 
 /**
  * Creates the type or replaces its configuration; what is not configuration (paused, since when it has a handler)
- * stays. Limits and order hold at once. A configuration that says nothing of shards keeps those there are; one that asks for fewer is refused.
+ * stays. Limits and order hold at once. A configuration that says nothing of shards keeps those there are; one that asks
+ * for fewer is refused.
  */
 export async function putType(
   system: Pick<System, 'types' | 'clock' | 'messages'>,

@@ -141,6 +141,8 @@ describe('POST /v1/canvases', () => {
     ['an unknown field', { chain: [add(1)], colour: 'red' }, 'colour', 400],
     ['a member with a key', { chain: [{ ...add(1), key: 'k' }] }, 'chain.0.key', 400],
     ['a member with ifExists', { group: [{ ...add(1), ifExists: 'keep' }] }, 'group.0.ifExists', 400],
+    ['a debounced member', { group: [{ ...add(1), debounce: { ms: 1 } }] }, 'group.0.debounce', 400],
+    ['a throttled member', { group: [{ ...add(1), throttle: { perMs: 1 } }] }, 'group.0.throttle', 400],
     ['a member that is both', { chain: [{ ...add(1), chain: [add(2)] }] }, 'chain.0.type', 400],
     ['a member that is none', { chain: ['add'] }, 'chain.0', 400],
     [

@@ -100,6 +100,8 @@ describe('PUT /v1/schedules/{name}', () => {
     ],
     ['a task with a delay', { everyMs: 1_000, task: { ...TASK, delayMs: 1 } }, 'task.delayMs'],
     ['a task with ifExists', { everyMs: 1_000, task: { ...TASK, ifExists: 'keep' } }, 'task.ifExists'],
+    ['a debounced task', { everyMs: 1_000, task: { ...TASK, debounce: { ms: 1 } } }, 'task.debounce'],
+    ['a throttled task', { everyMs: 1_000, task: { ...TASK, throttle: { perMs: 1 } } }, 'task.throttle'],
     [
       'a callback of no type',
       { everyMs: 1_000, task: { ...TASK, onSuccess: [{ type: 'none' }] } },

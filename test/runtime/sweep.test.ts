@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { block } from '../../shared/core/control/wait.ts'
 import { type Rounds, sweep } from '../../shared/runtime/sweep.ts'
-import { MINUTE, SECOND } from '../support/a-task.ts'
+import { changeOf, MINUTE, SECOND } from '../support/a-task.ts'
 import { aMemorySystem, claimed, registered, stored } from '../support/memory-system.ts'
 
 describe('the sweeper', () => {
@@ -114,6 +115,25 @@ describe('the sweeper', () => {
     const report = await sweep({ ...system, messages })
 
     expect(report).toEqual({ looked: 1, repaired: 1, failed: 1 })
+  })
+
+  it('repairs a type though one of its limits cannot be read, and sees to the others', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    for (const limit of ['resize#broken', 'resize#whole']) {
+      const task = await stored(system, { key: limit })
+      await system.tasks.apply(changeOf(block(task, limit, system.clock.now())))
+    }
+    const lost = await claimed(system, await stored(system))
+    await system.clock.advance(5 * MINUTE)
+    const permits = (limit: string) =>
+      limit === 'resize#broken' ? Promise.reject(new Error('no answer')) : system.limits.permits(limit)
+
+    const { failed } = await sweep({ ...system, limits: { ...system.limits, permits } })
+
+    expect(failed).toBe(0)
+    expect(system.messages.looks.map(({ id }) => id)).toContain(lost.id)
+    expect(system.messages.limitLooks).toEqual([{ limit: 'resize#whole', quiet: 0, delaySeconds: 15 }])
   })
 
   it('dispatches what waited for days as soon as its handler is deployed', async () => {

@@ -6,7 +6,14 @@ import { json, key, optional, strict, userId } from './scalars.ts'
 
 /** Bodies and answers of canvases. */
 
-const { key: _key, ifExists: _ifExists, clean: _clean, ...leafFields } = publishBody.shape
+const {
+  key: _key,
+  ifExists: _ifExists,
+  clean: _clean,
+  debounce: _debounce,
+  throttle: _throttle,
+  ...leafFields
+} = publishBody.shape
 
 /** A task of a canvas: its key follows from the canvas. */
 export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })

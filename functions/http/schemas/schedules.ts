@@ -12,6 +12,8 @@ const {
   clean: _clean,
   dueAt: _dueAt,
   delayMs: _delayMs,
+  debounce: _debounce,
+  throttle: _throttle,
   ...taskFields
 } = publishBody.shape
 

@@ -3,7 +3,7 @@ import type { RateLimit } from '../task-type.ts'
 /**
  * The starts that a rate limit has granted, past and reserved ones. A limit of 50 a second means that no span of one
  * second sees more than 50 starts, wherever it begins. Time is counted in hundredths of the limit's period, which keeps
- * the log within one write unit whatever the limit is.
+ * the log within two write units whatever the limit is: 1.5 KB as JSON at 50 a second, 1.8 KB at 100,000.
  */
 export type StartLog = {
   /** The limit under which these starts were granted. */
@@ -17,6 +17,9 @@ export type StartLog = {
    */
   readonly more: number
 }
+
+/** A log of starts and its version, which grows with every write; 0: none is stored. */
+export type StoredStarts = { readonly log: StartLog | undefined; readonly version: number }
 
 /** A start that was granted: not before `at`, and under these terms. */
 export type Turn = {
@@ -125,13 +128,21 @@ function bindingStarts(log: StartLog | undefined, rate: RateLimit, now: number):
     .map(start => partOf(start, rate))
 }
 
-/** The starts of the log with those of the counted ones that still matter: what has begun lately, and the last ones. */
-function withMore(log: StartLog, present: number): number[] {
+/**
+ * The starts of the log with those of the counted ones that still matter: what has begun within the last period, which is
+ * one for each of the last `limit` in the log, and the last ones.
+ */
+function withMore(log: StartLog, now: number): number[] {
   const parts = singles(log)
-  const more = Array.from({ length: log.more }, (_, nth) => partAfter(parts, log, nth) ?? present).filter(
-    (part, nth) => nth >= log.more - log.limit || (part <= present && part + APART > present),
-  )
-  return [...parts, ...more]
+  if (log.more === 0) return parts
+  const last = Array.from({ length: Math.min(log.more, log.limit) }, (_, nth) => log.more - 1 - nth)
+  const present = parts.slice(-log.limit).map((start, nth) => {
+    const periods = Math.floor((now - start) / APART) - 1
+    return periods * log.limit + nth
+  })
+  const begun = present.filter(nth => nth >= 0 && nth < log.more)
+  const ascending = [...new Set([...last, ...begun])].sort((a, b) => a - b)
+  return [...parts, ...ascending.map(nth => partAfter(parts, log, nth) ?? now)]
 }
 
 function isUnder(log: StartLog, rate: RateLimit): boolean {
@@ -157,6 +168,3 @@ function partOf(time: number, { perMs }: Period): number {
 function startOf(part: number, { perMs }: Period): number {
   return Math.ceil((part * perMs) / PARTS)
 }
-
-/** A log of starts and its version, which grows with every write; 0: none is stored. */
-export type StoredStarts = { readonly log: StartLog | undefined; readonly version: number }

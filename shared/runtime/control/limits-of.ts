@@ -25,7 +25,10 @@ export type Terms = {
 /** A limit by the name under which it counts this very task. */
 export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
 
-/** The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last second. */
+/**
+ * The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last
+ * second.
+ */
 export async function termsOf(system: System, task: Task): Promise<Terms> {
   const names = new Set([task.type, workOf(task).type])
   const known = await Promise.all([...names].map(name => knownType(system, name)))

@@ -1,5 +1,11 @@
-import type { StoredStarts } from '../../core/control/starts.ts'
-import { countedTurns, isSpokenFor, reserve, type StartLog, type Turn } from '../../core/control/starts.ts'
+import {
+  countedTurns,
+  isSpokenFor,
+  reserve,
+  type StartLog,
+  type StoredStarts,
+  type Turn,
+} from '../../core/control/starts.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { RateLimit } from '../../core/task-type.ts'
 import type { LimitStore } from '../../ports/stores.ts'
@@ -19,8 +25,8 @@ type Reservation = {
   reject(error: unknown): void
 }
 
-/** What waits in this process for a limit's log, and whether somebody is writing it. */
-type Line = { waiting: Reservation[]; isServed: boolean }
+/** What waits in this process for a limit's log while it is written; there is no line when nobody writes. */
+type Line = { waiting: Reservation[] }
 
 const lines = new WeakMap<LimitStore, Map<string, Line>>()
 
@@ -64,22 +70,25 @@ export function reserveStart(
   const ofStore = lines.get(system.limits) ?? new Map<string, Line>()
   lines.set(system.limits, ofStore)
   const name = `${limited.name} ${limited.limit.limit}/${limited.limit.perMs}`
-  const line = ofStore.get(name) ?? { waiting: [], isServed: false }
+  const served = ofStore.get(name)
+  const line = served ?? { waiting: [] }
   ofStore.set(name, line)
   const reserved = new Promise<Turn | undefined>((resolve, reject) => {
     line.waiting.push({ onlyNow, resolve, reject })
   })
-  if (!line.isServed) {
-    line.isServed = true
-    void serveLine(system, limited, line).finally(() => {
-      line.isServed = false
-      ofStore.delete(name)
-    })
+  if (!served) {
+    void serveLine(system, limited, line, () => ofStore.delete(name))
   }
   return reserved
 }
 
-async function serveLine(system: System, limited: Limited<RateLimit>, line: Line): Promise<void> {
+/** `leave` is called in the step that finds the line empty: whoever asks after that begins another one. */
+async function serveLine(
+  system: System,
+  limited: Limited<RateLimit>,
+  line: Line,
+  leave: () => void,
+): Promise<void> {
   while (line.waiting.length > 0) {
     let served: Reservation[] = []
     try {
@@ -94,6 +103,7 @@ async function serveLine(system: System, limited: Limited<RateLimit>, line: Line
       line.waiting = []
     }
   }
+  leave()
 }
 
 /** Turns in the order of those who ask by the time the log has been read; who wants to begin at once goes first. */

@@ -4,7 +4,7 @@ import { BatonError } from '../../core/errors.ts'
 import { viewPartition } from '../../core/place.ts'
 import { rangesOfPurge } from '../../core/purge.ts'
 import type { Task, View } from '../../core/task.ts'
-import { shardNumbers, type TaskType } from '../../core/task-type.ts'
+import { orderingOf, shardNumbers, type TaskType } from '../../core/task-type.ts'
 import type { JobLook, TypeJob } from '../../core/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { sendMessages } from '../plan-tasks.ts'
@@ -77,7 +77,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
       limit: PAGE,
       ...(position && { after: position }),
     })
-    await workOnPage(system, job, await headsInOrder(system, page.entries))
+    await workOnPage(system, look, await headsInOrder(system, page.entries))
     position = page.entries.at(-1) ?? position
     if (!page.more) return note(system, look, position, true)
   }
@@ -98,17 +98,27 @@ async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): 
   return entries.flatMap(({ id }) => heads.get(id) ?? [])
 }
 
-async function workOnPage(system: System, job: TypeJob, tasks: readonly Task[]): Promise<void> {
+async function workOnPage(system: System, { type, job }: JobLook, tasks: readonly Task[]): Promise<void> {
   switch (job.kind) {
     case 'resume':
-      return sendAgain(system, tasks)
+      return sendAgain(
+        system,
+        tasks.filter(task => isRecent(task, job.since)),
+      )
     case 'relimit':
       return changeEach(system, tasks, task => unblock(task, system.clock.now()))
     case 'reorder':
-      return changeEach(system, tasks, task => reorder(task, job.ordering, system.clock.now()))
+      return sortAnew(system, type, tasks)
     case 'purge':
       await purgeTasks(system, job, tasks)
   }
+}
+
+/** The order is read for each page: it may have been changed once more since the job was begun. */
+async function sortAnew(system: System, name: string, tasks: readonly Task[]): Promise<void> {
+  const type = await system.types.get(name)
+  if (!type) return
+  await changeEach(system, tasks, task => reorder(task, orderingOf(type), system.clock.now()))
 }
 
 /** What has changed meanwhile is decided anew, but not on another birth. */
@@ -122,6 +132,10 @@ async function changeEach(
       current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
     ),
   )
+}
+
+function isRecent({ updatedAt, dueAt }: Task, since = 0): boolean {
+  return Math.max(updatedAt, dueAt) >= since
 }
 
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {

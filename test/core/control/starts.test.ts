@@ -115,6 +115,33 @@ describe('starts under a rate limit', () => {
     )
   })
 
+  it('that were counted take no longer to see over the more there are', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const perPeriod = 1_040
+    const periods = 2 ** 28
+
+    const near = nextStart({ ...log, more: 50 }, FIFTY, NOW)
+    const far = nextStart({ ...log, more: 50 * (periods + 1) }, FIFTY, NOW)
+
+    expect(far - near).toBe(periods * perPeriod)
+  })
+
+  it('that were counted and have begun bind under another limit, too', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const counted = { ...log, more: 5_000 }
+
+    for (const later of [500, 1_100, 2_500, 20_000, 40_000]) {
+      const now = NOW + later
+      const begun = countedTurns(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
+        turn => turn && turn.at <= now && turn.at > now - 1_000,
+      )
+      const { turns } = reserve(counted, { limit: 200, perMs: 1_000 }, now, { count: 200, onlyNow: true })
+
+      expect(turns.length).toBeLessThanOrEqual(200 - begun.length)
+      expect(turns.length).toBeGreaterThanOrEqual(100)
+    }
+  })
+
   it('that were counted and have passed are nobody’s', () => {
     const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
 
@@ -122,12 +149,12 @@ describe('starts under a rate limit', () => {
     expect(isSpokenFor(log, FIFTY, NOW + 5_000)).toBe(false)
   })
 
-  it('keep their log within a write unit, whatever the limit', () => {
+  it('keep their log within two write units, whatever the limit', () => {
     const rate = { limit: 100_000, perMs: 60_000 }
     let log: StartLog | undefined
     for (let nth = 0; nth < 400; nth++) log = reserve(log, rate, NOW + nth * 150, { count: 100 }).log
 
-    expect(JSON.stringify(log?.starts.flat()).length).toBeLessThan(2_500)
+    expect(JSON.stringify(log?.starts.flat()).length).toBeLessThan(2_000)
     expect(log?.starts.length).toBeLessThanOrEqual(105)
   })
 

@@ -66,6 +66,19 @@ describe('a token', () => {
     expect(outcomes.filter(one => one === 'nothing')).toHaveLength(1)
   })
 
+  it('that comes while others are served is served by the type as it is known by then', async () => {
+    const { system, type, storedAs } = await aPrioritySystem()
+    const desk = createTokenDesk(system, CLAIMER)
+    const first = await storedAs('first', 1)
+    const grown = { ...type, configuration: { ...type.configuration, shards: 2 } }
+    await stored(system, { key: 'second', ordering: 'priority', shard: 1 })
+
+    const asking = [desk(type, first), desk(grown, first)]
+    const outcomes = await timed(system, Promise.all(asking))
+
+    expect(outcomes).toMatchObject([{ task: { key: 'first' } }, { task: { key: 'second' } }])
+  })
+
   it('spends the turn that its task has waited for on a better one, and the other waits anew', async () => {
     const { system, type, storedAs } = await aPrioritySystem({ rate: { limit: 1, perMs: 10_000 } })
     const [first, low] = [await storedAs('first', 1), await storedAs('low', 1)]
