@@ -107,7 +107,7 @@ async function passing<T>(work: Promise<T>): Promise<T> {
 
 /** One run under limits. */
 async function runLimited(): Promise<void> {
-  const limits = { rate: { limit: 9, perMs: 1_000 }, concurrency: { max: 9 } }
+  const limits = { rate: { limit: 9, perMs: 60_000 }, concurrency: { max: 9 } }
   await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
   await api.call('POST', '/v1/tasks', { type: 'limited' })
   const { body } = await passing(api.call('POST', '/v1/claims', { type: 'limited', workerId: 'w1' }))
