@@ -18,9 +18,10 @@ import {
 
 /**
  * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
- * all, so that rare pairs of them meet in some seeds undisturbed by the rest.
+ * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `isControlled`: with limits, orders and
+ * pauses of types in any case.
  */
-export function generate(seed: number): Scenario {
+export function generate(seed: number, { isControlled = false } = {}): Scenario {
   const dice = createDice(createSeededChance(seed))
   const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
@@ -59,10 +60,10 @@ export function generate(seed: number): Scenario {
       nextNonce: counting(FIRST_JOB_NONCE),
     }),
   }
-  return dice.odds(CONTROL) ? withControl(dice, scenario) : scenario
+  return dice.odds(CONTROL) || isControlled ? withControl(dice, scenario) : scenario
 }
 
-const CONTROL = 0.25
+const CONTROL = 0.2
 
 /** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
 function stepsOf(dice: Dice, cast: Cast): Step[] {

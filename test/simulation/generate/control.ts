@@ -8,6 +8,9 @@ const OWNERS = ['u1', 'u2', 'u3'] as const
 const TENANTS = ['t1', 't2', 't3'] as const
 /** Claims that are under way while their type is paused are worth seeing: calls are slow where types are paused. */
 const SLOW = 0.12
+/** Whoever polls over HTTP asks each group of tenants, which takes as much time as ten other scenarios. */
+const FAIR_OVER_HTTP = 0.06
+const FAIR = 0.5
 /** Tells the publishes around a pause from all others. */
 const BURST_NONCE = 100_000
 
@@ -16,8 +19,11 @@ export function withControl(dice: Dice, scenario: Scenario): Scenario {
   const controlled = scenario.types.map(setup => (dice.odds(0.7) ? { ...setup, ...control(dice) } : setup))
   const paused = dice.odds(0.6) ? pauses(dice, scenario) : []
   const puts = dice.odds(0.4) ? dice.many(1, 2, () => put(dice, scenario)) : []
-  const isFair = dice.odds(0.4)
-  const steps = [...scenario.steps, ...paused].map(step => {
+  const isOverHttp = scenario.types.some(({ servedBy }) => servedBy === 'http')
+  const isFair = dice.odds(isOverHttp ? FAIR_OVER_HTTP : FAIR)
+  // Those around a pause take the place of others, or these scenarios would cost twice as much.
+  const others = paused.length > 0 ? scenario.steps.filter(() => dice.odds(0.4)) : scenario.steps
+  const steps = [...others, ...paused].map(step => {
     if (step.do === 'deploy') return { ...step, ...(dice.odds(0.7) && control(dice)) }
     return step.do === 'publish' ? named(dice, step, isFair) : step
   })
@@ -63,7 +69,7 @@ function named(dice: Dice, step: Extract<Step, { readonly do: 'publish' }>, isFa
 /** While tasks are published. What is not resumed here is at the end. */
 function pauses(dice: Dice, { types, flows, calmAt }: Scenario): Step[] {
   return dice
-    .many(1, 3, nth => {
+    .many(1, 2, nth => {
       const type = dice.odds(0.9) ? dice.pick(types).type : dice.pick([...types, ...flows]).type
       const at = dice.between(2_000, calmAt)
       const resume = { at: at + dice.between(500, 12_000), do: 'resume-type' as const, type }

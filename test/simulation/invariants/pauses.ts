@@ -16,21 +16,23 @@ export const OF_PAUSES: readonly Invariant[] = [
     name: 'once a pause is acknowledged, no handler begins with what is claimed until the type is resumed',
     watch: () => {
       const pauses = acknowledgedPauses()
-      const forbidden = new Map<string, string>()
+      /** Of runs that were claimed in a pause, which pause that was. */
+      const claimedIn = new Map<string, Pause>()
       return {
         on: happening => {
           pauses.on(happening)
           const run = claimIn(happening)
           if (run) {
             const { after } = happening as Write
-            const paused = [after.type, servingTypeOf(after)].find(pauses.isPaused)
-            if (paused !== undefined) forbidden.set(`${after.id} ${run.fence}`, paused)
+            const [pause] = [after.type, servingTypeOf(after)].flatMap(type => pauses.of(type) ?? [])
+            if (pause) claimedIn.set(`${after.id} ${run.fence}`, pause)
           }
           if (happening.what !== 'began') return undefined
-          const type = forbidden.get(`${happening.id} ${happening.fence}`)
-          return type === undefined
-            ? undefined
-            : `${happening.id} (fence ${happening.fence}) was claimed and begins while ${type} is paused`
+          const pause = claimedIn.get(`${happening.id} ${happening.fence}`)
+          // Where the type was resumed before the claim was answered, the run may begin.
+          return pause && pauses.of(pause.type) === pause
+            ? `${happening.id} (fence ${happening.fence}) was claimed and begins while ${pause.type} is paused`
+            : undefined
         },
       }
     },
@@ -78,11 +80,14 @@ export const OF_PAUSES: readonly Invariant[] = [
   },
 ]
 
+/** One pause of a type; the next one is another object. */
+type Pause = { readonly type: string }
+
 /** Which types are known to be paused: by an answer, and nobody has resumed them since that was asked for. */
 function acknowledgedPauses() {
   const stored = new Set<string>()
   const resumedAt = new Map<string, number>()
-  const acknowledged = new Set<string>()
+  const acknowledged = new Map<string, Pause>()
   const onType = ({ at, type: { type, paused } }: Extract<Happening, { readonly what: 'type' }>) => {
     if (paused) stored.add(type)
     else if (stored.delete(type)) {
@@ -94,10 +99,10 @@ function acknowledgedPauses() {
     if (step.do !== 'pause-type' || !stored.has(step.type)) return
     // One that came in between may have made way for another pause, not yet acknowledged.
     const isOfThisPause = (resumedAt.get(step.type) ?? 0) < START + step.at
-    if (isOfThisPause) acknowledged.add(step.type)
+    if (isOfThisPause && !acknowledged.has(step.type)) acknowledged.set(step.type, { type: step.type })
   }
   return {
-    isPaused: (type: string) => acknowledged.has(type),
+    of: (type: string) => acknowledged.get(type),
     on: (happening: Happening) => {
       if (happening.what === 'type') onType(happening)
       if (happening.what === 'answer' && happening.answer.ok) onAnswer(happening.step)

@@ -5,7 +5,7 @@ import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in what keeps tasks from running: pauses, rate limits, concurrency limits. */
-export const IN_CONTROL: readonly Planted[] = [
+const FAULTS: readonly Planted[] = [
   {
     name: 'a pause is acknowledged at once',
     spoil: system => ({
@@ -69,6 +69,8 @@ export const IN_CONTROL: readonly Planted[] = [
     })),
   },
 ]
+
+export const IN_CONTROL: readonly Planted[] = FAULTS.map(fault => ({ ...fault, isOfControl: true }))
 
 type Limits = PlanningSystem['limits']
 

@@ -8,6 +8,8 @@ import type { Table } from '../world/table.ts'
 export type Planted = {
   /** What the system does wrong, as a sentence. */
   readonly name: string
+  /** It shows only where types have limits, orders or pauses. */
+  readonly isOfControl?: true
   /** The ports with the fault in them; all processes have it. */
   spoil(system: PlanningSystem, table: Table): PlanningSystem
 }
