@@ -53,10 +53,12 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   ],
   throttle: [
     { from: ['ready'], to: ['ready'] },
+    { from: ['running'], to: ['running'] },
     { from: ['compensating'], to: ['compensating'] },
   ],
   block: [
     { from: ['ready'], to: ['ready'] },
+    { from: ['running'], to: ['running'] },
     { from: ['compensating'], to: ['compensating'] },
   ],
   patch: [
