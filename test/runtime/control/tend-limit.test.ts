@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest'
+import type { LimitLook } from '../../../shared/core/control/held-permits.ts'
+import { block } from '../../../shared/core/control/wait.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { TypeConfiguration } from '../../../shared/core/task-type.ts'
+import { plan } from '../../../shared/core/wake.ts'
+import { acquirePermits, giveBack, stillHolds } from '../../../shared/runtime/control/permits.ts'
+import { tendLimit } from '../../../shared/runtime/control/tend-limit.ts'
+import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+async function aSystemWith(max: number, parts: Partial<TypeConfiguration> = {}): Promise<MemorySystem> {
+  const system = aMemorySystem()
+  const configuration = {
+    kind: 'handler',
+    defaults: {},
+    shards: 1,
+    limits: { concurrency: { max } },
+  } as const
+  await registered(system, { configuration: { ...configuration, ...parts } })
+  return system
+}
+
+const limited = (max: number) => ({ name: 'resize', limit: { max } })
+
+async function storedAll(system: MemorySystem, count: number, parts: object = {}): Promise<Task[]> {
+  const tasks: Task[] = []
+  for (let nth = 0; nth < count; nth++) tasks.push(await stored(system, { key: `k${nth}`, ...parts }))
+  return tasks
+}
+
+/** Tasks that wait for a permit of their type. */
+async function blocked(system: MemorySystem, tasks: readonly Task[]): Promise<void> {
+  for (const task of tasks) await system.tasks.apply(changeOf(block(task, 'resize', system.clock.now())))
+}
+
+async function waitingKeys(system: MemorySystem, tasks: readonly Task[]): Promise<string[]> {
+  const heads = await system.tasks.heads(tasks.map(({ id }) => id))
+  return heads.filter(({ wait }) => wait !== undefined).map(({ key }) => key)
+}
+
+const lookOnce: LimitLook = { limit: 'resize', delaySeconds: 0 }
+
+describe('those who wait for a permit', () => {
+  it('are let in though nobody can run the one in front', async () => {
+    const system = await aSystemWith(1)
+    const [targeted, next] = [
+      await stored(system, { key: 'a', options: { workerIds: ['dead'] } }),
+      await stored(system, { key: 'b' }),
+    ]
+    await blocked(system, [targeted, next])
+
+    await tendLimit(system, lookOnce)
+    const afterOne = await waitingKeys(system, [targeted, next])
+    await tendLimit(system, lookOnce)
+
+    expect([afterOne, await waitingKeys(system, [targeted, next])]).toEqual([['b'], []])
+    const heads = (await system.tasks.heads([targeted.id, next.id])).map(head => plan(head, NOW))
+    expect(heads).toEqual([{ markFor: ['dead'] }, { dispatchAt: NOW }])
+    // A targeted task is never sent to its type's queue.
+    expect(system.messages.dispatches).toEqual([])
+  })
+
+  it('are all let in by looks that come at once, one for each permit that came back', async () => {
+    const system = await aSystemWith(10)
+    const tasks = await storedAll(system, 30)
+    await blocked(system, tasks)
+
+    await Promise.all(Array.from({ length: 10 }, () => tendLimit(system, lookOnce)))
+
+    expect(await waitingKeys(system, tasks)).toHaveLength(20)
+  })
+
+  it('are found behind those that the index shows though they were let in', async () => {
+    const system = await aSystemWith(60)
+    const tasks = await storedAll(system, 60)
+    await blocked(system, tasks)
+    const stale = await system.tasks.page({ index: 'place', partition: 'limit#resize', limit: 100 })
+    await tendLimit(system, lookOnce, 50)
+
+    const lagging: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        page: async query => {
+          const start = stale.entries.findIndex(({ id }) => id === query.after?.id) + 1
+          const entries = stale.entries.slice(start, start + query.limit)
+          return { entries, more: start + query.limit < stale.entries.length }
+        },
+      },
+    }
+    await tendLimit(lagging, lookOnce, 10)
+
+    expect(await waitingKeys(system, tasks)).toEqual([])
+  })
+
+  it('are seen to again soon when some were let in', async () => {
+    const system = await aSystemWith(1)
+    await blocked(system, await storedAll(system, 2))
+
+    await tendLimit(system, { ...lookOnce, quiet: 0 })
+
+    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', quiet: 0, since: NOW, delaySeconds: 5 }])
+  })
+})
+
+describe('the looks of a limit', () => {
+  it('are one series, however many find the limit used up at once', async () => {
+    const system = await aSystemWith(1)
+    const tasks = await storedAll(system, 50)
+
+    const outcomes = await Promise.all(tasks.map(task => acquirePermits(system, task, [limited(1)])))
+
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+
+  it('stay one series when a message comes twice', async () => {
+    const system = await aSystemWith(1)
+    await blocked(system, await storedAll(system, 3))
+    await system.limits.acquire('resize', { holder: 'h', taskId: 'resize:h', since: NOW + 15 * SECOND }, 1)
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 15 }
+    await system.clock.advance(15 * SECOND)
+
+    await tendLimit(system, look)
+    await tendLimit(system, look)
+
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+
+  it('go on while somebody waits, though the limit is not used up', async () => {
+    const system = await aSystemWith(2)
+    const tasks = await storedAll(system, 3)
+    await blocked(system, tasks)
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    await system.clock.advance(15 * SECOND)
+
+    await tendLimit(system, { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 })
+
+    const since = NOW + 15 * SECOND
+    expect(await system.limits.permits('resize')).toEqual({ holders: [], waitsSince: since })
+    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since }])
+  })
+
+  it('are not needed where a permit came back before anybody was noted to wait', async () => {
+    const system = await aSystemWith(1)
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    const held = await acquirePermits(system, first, [limited(1)])
+    const racing: MemorySystem = {
+      ...system,
+      limits: {
+        ...system.limits,
+        noteWaiting: async (...args) => {
+          if (held.ok) await giveBack(system, held.permits)
+          return system.limits.noteWaiting(...args)
+        },
+      },
+    }
+
+    const outcome = await acquirePermits(racing, second, [limited(1)])
+
+    expect(outcome.ok).toBe(true)
+    expect(system.messages.limitLooks).toEqual([])
+  })
+
+  it('find their note again when the next one could not be sent', async () => {
+    const system = await aSystemWith(1)
+    await blocked(system, await storedAll(system, 2))
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 }
+    const failing: MemorySystem = {
+      ...system,
+      messages: {
+        ...system.messages,
+        lookAtLimits: async () => [{ index: 0, reason: 'no answer', transient: true }],
+      },
+    }
+    await system.clock.advance(SECOND)
+
+    await expect(tendLimit(failing, look)).rejects.toThrow('no answer')
+    await tendLimit(system, look)
+
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+})
+
+describe('a permit that was taken long before the claim was written', () => {
+  const taken = async (system: MemorySystem, task: Task) => {
+    const acquired = await acquirePermits(system, task, [limited(1)])
+    if (!acquired.ok) throw new Error('used up')
+    return acquired
+  }
+  const lookAt = async (system: MemorySystem) => {
+    const { waitsSince: since } = await system.limits.permits('resize')
+    await tendLimit(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
+  }
+
+  it('is lost to its run when a look found it stale', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    await system.clock.advance(11 * SECOND)
+    await lookAt(system)
+
+    expect(await stillHolds(system, permits, since)).toBe(false)
+  })
+
+  it('is kept by a look that found it stale just before it was asked for', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    await system.clock.advance(11 * SECOND)
+    const slow: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        head: async id => {
+          const head = await system.tasks.head(id)
+          expect(await stillHolds(system, permits, since)).toBe(true)
+          return head
+        },
+      },
+    }
+    await lookAt(slow)
+
+    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+  })
+
+  it('is not asked for when the claim was quick', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    const { keep: _keep, ...limits } = system.limits
+    await system.clock.advance(4 * SECOND)
+
+    expect(await stillHolds({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(true)
+  })
+})
