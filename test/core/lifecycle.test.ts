@@ -321,7 +321,7 @@ describe('every task', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
       const waitsForHttp = workOf(task).kind === 'http' && task.place?.name.startsWith('ready#')
-      const isFound = waitsForHttp || task.place?.name.startsWith('limit#')
+      const isFound = waitsForHttp || (task.wait?.kind === 'permit' && task.place !== undefined)
       if (task.owes) expect(wake).toBe(now)
       else if (task.state !== 'open') expect(wake).toBeUndefined()
       else if (!isFound || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')

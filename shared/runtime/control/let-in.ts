@@ -1,8 +1,11 @@
+import { typeOfLimit } from '../../core/control/limit-names.ts'
 import { unblock } from '../../core/control/wait.ts'
-import { limitPlace } from '../../core/place.ts'
+import { limitPlace, readyPlaceOf } from '../../core/place.ts'
 import type { Task } from '../../core/task.ts'
-import { orderingOf } from '../../core/task-type.ts'
+import { isLimitedForAll, servingType, type TaskType } from '../../core/task-type.ts'
+import { workOf } from '../../core/work.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
+import { isToken } from '../claim-by-token.ts'
 import { readyTasks } from '../ready-tasks.ts'
 import type { System } from '../system.ts'
 import { cachedTypes } from '../type-cache.ts'
@@ -17,26 +20,49 @@ const MOST_EXAMINED = 1_000
 export type LetIn = { readonly count: number; readonly isWaitedFor: boolean }
 
 /**
- * Lets up to `room` of those in who wait, the first in the limit's place: their wait is ended, which dispatches them, marks
- * them for their workers, or has them stand in their ready place again. One that nobody can run now so keeps nobody
- * behind it. Several may do this at once: whoever ends a wait has let that task in. Who comes too late for the permit waits anew.
+ * Lets up to `room` of those in who wait. In the limit's place these are the first: their wait is ended, which dispatches
+ * them, marks them for their workers, or has them stand in their ready place again. One that nobody can run now so keeps
+ * nobody behind it. Several may do this at once: whoever ends a wait has let that task in. Who comes too late for the permit
+ * waits anew.
+ *
+ * Those who wait in their ready places, where tasks are taken in order and the limit is for all of them, need a token each, and
+ * over HTTP nothing. Where some wait here and some there, chance says how many of each are let in. `isRepair`: no permit
+ * was given back just now, and tokens that are in the queue already are enough.
  */
-export async function letIn(system: System, limit: string, room: number): Promise<LetIn> {
-  const waiting = waitingIn(system, limit, Math.min(PAGE, room + SPARE))
+export async function letIn(
+  system: System,
+  limit: string,
+  { room, isRepair }: { readonly room: number; readonly isRepair: boolean },
+): Promise<LetIn> {
+  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
+  const ready = type ? await readyUnder(system, type, Math.max(1, room)) : []
+  const isServed =
+    !type || type.configuration.kind === 'http' || (isRepair && (await hasBacklog(system, type)))
+  const sent = isServed ? [] : ready
+  const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
+  const placed = await letInFromPlace(system, limit, room - share)
+  const rest = sent.slice(0, room - placed.count)
+  const count = placed.count + (type ? await sendIn(system, type, rest) : 0)
+  return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
+}
+
+async function hasBacklog({ messages }: System, { type, configuration }: TaskType): Promise<boolean> {
+  return ((await messages.backlog(servingType(type, configuration.kind))) ?? 0) > 0
+}
+
+async function letInFromPlace(system: System, limit: string, room: number): Promise<LetIn> {
   let count = 0
   let isWaitedFor = false
-  for await (const tasks of waiting) {
+  for await (const tasks of waitingIn(system, limit, Math.min(PAGE, room + SPARE))) {
     isWaitedFor = true
     for (let rest = tasks; rest.length > 0 && count < room; ) {
       const chosen = rest.slice(0, room - count)
       rest = rest.slice(chosen.length)
       count += await endWaits(system, chosen)
     }
-    if (count >= room) return { count, isWaitedFor }
+    if (count >= room) break
   }
-  const ready = await readyBeside(system, limit, room - count)
-  await dispatch(system, ready)
-  return { count: count + ready.length, isWaitedFor: isWaitedFor || ready.length > 0 }
+  return { count, isWaitedFor }
 }
 
 /** Those who wait in the limit's place, page by page; at least one of each. */
@@ -74,20 +100,40 @@ async function endWaits(system: System, tasks: readonly Task[]): Promise<number>
   return ended.filter(Boolean).length
 }
 
-/**
- * Where tasks are taken in order, and one limit is for all of them, some wait in their ready places: their dispatches were
- * spent on others that waited for a permit already.
- */
-async function readyBeside(system: System, limit: string, count: number): Promise<Task[]> {
-  if (count <= 0) return []
-  const type = await cachedTypes(system)(limit)
-  if (!type || type.configuration.kind === 'http') return []
-  if (orderingOf(type) === 'arrival' && !type.isFair) return []
-  return (await readyTasks(system, [type], count).next(count)).filter(({ wait }) => wait === undefined)
+/** The next ones in ready places, in turns of tenants, whom the limit of their type keeps waiting. */
+async function readyUnder(system: System, type: TaskType, count: number): Promise<Task[]> {
+  const size = Math.min(PAGE, count + SPARE)
+  const line = readyTasks(system, [type], size)
+  const found: Task[] = []
+  for (let examined = 0; found.length < count && examined < MOST_EXAMINED; ) {
+    const tasks = await line.next(size)
+    if (tasks.length === 0) break
+    examined += tasks.length
+    found.push(
+      ...tasks.filter(task => isReady(task) && (isLetInByToken(task, type) || waitsFor(task, type.type))),
+    )
+  }
+  return found.slice(0, count)
 }
 
-async function dispatch(system: System, tasks: readonly Task[]): Promise<void> {
-  if (tasks.length === 0) return
-  const failures = await system.messages.dispatch(tasks.map(task => ({ task, delaySeconds: 0 })))
+function isReady(task: Task): boolean {
+  return task.state === 'open' && task.place?.name === readyPlaceOf(task)
+}
+
+/** Some of these do not know that they wait: their tokens were spent on others that waited already. */
+function isLetInByToken(task: Task, type: TaskType): boolean {
+  return isLimitedForAll(type) && (workOf(task).kind === 'http' || isToken(task, type))
+}
+
+/** How many it let in. */
+async function sendIn(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
+  const byToken = tasks.filter(task => isLetInByToken(task, type))
+  const ended = await endWaits(
+    system,
+    tasks.filter(task => !byToken.includes(task)),
+  )
+  if (byToken.length === 0) return ended
+  const failures = await system.messages.dispatch(byToken.map(task => ({ task, delaySeconds: 0 })))
   if (failures[0]) throw new Error(`${failures.length} tasks were not let in: ${failures[0].reason}`)
+  return ended + byToken.length
 }

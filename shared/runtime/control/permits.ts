@@ -70,8 +70,8 @@ async function lookLater(system: System, limit: string, since: number): Promise<
 }
 
 /**
- * Whether permits that were recorded at `since` or later are still held by the run of a claim that has been written: one that took
- * too long for its holder to be believed may have lost them to others. From then on its task speaks for it.
+ * Whether permits that were recorded at `since` or later are still held by the run of a claim that has been written: one that
+ * took too long for its holder to be believed may have lost them to others. From then on its task speaks for it.
  */
 export async function stillHolds(
   system: System,
@@ -86,8 +86,8 @@ export async function stillHolds(
 }
 
 /**
- * Gives permits back, and has the waker let in who waits for them. Never fails: a permit that stays recorded is found to be stale when
- * somebody waits for it.
+ * Gives permits back, and has the waker let in who waits for them. Never fails: a permit that stays recorded is found to be
+ * stale when somebody waits for it.
  */
 export async function giveBack(system: System, permits: readonly Permit[]): Promise<void> {
   for (const { limit, holder } of permits) {

@@ -30,12 +30,16 @@ export async function tendLimit(system: System, look: LimitLook, given = 1): Pro
   const max = await mostOf(system, limit)
   const { holders, waitsSince } = await system.limits.permits(limit)
   if (quiet === undefined) {
-    await letIn(system, limit, Math.min(roomFor(max, holders.length), given))
+    const room = Math.min(roomFor(max, holders.length), given)
+    await letIn(system, limit, { room, isRepair: false })
     return
   }
   if (waitsSince !== since) return
   const left = await withoutStale(system, limit, holders)
-  const { count, isWaitedFor } = await letIn(system, limit, roomFor(max, left))
+  const { count, isWaitedFor } = await letIn(system, limit, {
+    room: roomFor(max, left),
+    isRepair: true,
+  })
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
     if (since !== undefined) await system.limits.clearWaiting(limit, since)
     return

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { LimitLook } from '../../../shared/core/control/held-permits.ts'
 import { block } from '../../../shared/core/control/wait.ts'
+import { finish } from '../../../shared/core/finish.ts'
 import type { Task } from '../../../shared/core/task.ts'
-import type { TypeConfiguration } from '../../../shared/core/task-type.ts'
+import type { TaskType, TypeConfiguration } from '../../../shared/core/task-type.ts'
 import { plan } from '../../../shared/core/wake.ts'
+import { claimByTokens } from '../../../shared/runtime/claim-by-token.ts'
 import { acquirePermits, giveBack, stillHolds } from '../../../shared/runtime/control/permits.ts'
 import { tendLimit } from '../../../shared/runtime/control/tend-limit.ts'
+import { readyTasks } from '../../../shared/runtime/ready-tasks.ts'
+import { transact } from '../../../shared/runtime/transact.ts'
 import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
 
@@ -101,6 +105,83 @@ describe('those who wait for a permit', () => {
     await tendLimit(system, { ...lookOnce, quiet: 0 })
 
     expect(system.messages.limitLooks).toEqual([{ limit: 'resize', quiet: 0, since: NOW, delaySeconds: 5 }])
+  })
+})
+
+describe('those who wait where tasks are taken in order', () => {
+  /** Each run is followed by what the waker and the planner do. Answers whose tasks were run, in order. */
+  async function ranFor(system: MemorySystem): Promise<Array<string | undefined>> {
+    const type = (await system.types.get('resize')) as TaskType
+    const planned: Task[] = []
+    const apply: typeof system.tasks.apply = async change => {
+      if (change.after.operation === 'surface') planned.push(change.after)
+      return system.tasks.apply(change)
+    }
+    const followed = { ...system, tasks: { ...system.tasks, apply } }
+    const ran: Array<string | undefined> = []
+    planned.push(...(await readyTasks(system, [type], 100).next(100)))
+    while (planned.length > 0) {
+      const { claimed } = await claimByTokens(followed, type, { workerId: 'w1' }, planned.splice(0))
+      for (const { task, run } of claimed) {
+        ran.push(task.fairnessKey)
+        const word = { born: task.born, fence: run.fence, outcome: 'succeed' as const }
+        await transact(followed, task, current => finish(current, word, system.clock.now(), 0))
+      }
+      const looks = system.messages.limitLooks.splice(0).filter(({ quiet }) => quiet === undefined)
+      for (const look of looks) await tendLimit(followed, look)
+      planned.push(...system.messages.dispatches.splice(0).map(({ task }) => task))
+    }
+    return ran
+  }
+
+  it('stay in the turn of their tenant', async () => {
+    const system = aMemorySystem()
+    const limits = { concurrency: { max: 1 } }
+    await registered(system, {
+      isFair: true,
+      configuration: { kind: 'handler', defaults: {}, shards: 1, limits },
+    })
+    await storedAll(system, 60, { fairnessKey: 'a' })
+    await stored(system, { key: 'z', fairnessKey: 'b' })
+
+    const ran = await ranFor(system)
+
+    expect(ran).toHaveLength(61)
+    expect(ran.indexOf('b')).toBeLessThan(20)
+  })
+
+  it('are all let in one after the other, whether or not they know that they wait', async () => {
+    const system = await aSystemWith(1, { ordering: 'priority' })
+    await storedAll(system, 40, { ordering: 'priority' })
+
+    expect(await ranFor(system)).toHaveLength(40)
+  })
+
+  it('are let in beside those who wait in the place of the limit, who are not kept either', async () => {
+    const system = await aSystemWith(1, { ordering: 'priority' })
+    const ready = await storedAll(system, 3, { ordering: 'priority' })
+    const targeted = await stored(system, {
+      key: 'targeted',
+      ordering: 'priority',
+      options: { workerIds: ['w9'] },
+    })
+    await blocked(system, [...ready, targeted])
+
+    for (let nth = 0; nth < 10; nth++) await tendLimit(system, lookOnce)
+
+    expect((await system.tasks.head(targeted.id))?.operation).toBe('surface')
+    expect(system.messages.dispatches.length).toBeGreaterThan(3)
+  })
+
+  it('need no more tokens than their queue holds', async () => {
+    const system = await aSystemWith(5, { ordering: 'priority' })
+    await storedAll(system, 9, { ordering: 'priority' })
+    system.messages.backlogs.set('resize', 9)
+
+    await tendLimit(system, { ...lookOnce, quiet: 0 })
+
+    expect(system.messages.dispatches).toEqual([])
+    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, delaySeconds: 15 }])
   })
 })
 
