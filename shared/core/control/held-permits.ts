@@ -1,6 +1,6 @@
 /** Those who wait are seen to so often, whatever message gets lost, */
 export const TEND_INTERVAL_S = 15
-/** and so soon again after some were let in: one that nobody can run must not keep those behind it for so long. */
+/** and so soon again after waits were ended: one that nobody can run must not keep those behind it for so long. */
 export const TEND_SOON_S = 5
 /** Who is recorded so long has claimed its task, or never will. */
 const GRACE_MS = 10_000

@@ -16,7 +16,7 @@ const SPARE = 10
 /** The index shows those for a while who have been let in already; so many entries in a row are passed over at most. */
 const MOST_EXAMINED = 1_000
 
-/** How many were let in, and whether anybody waits or has waited. */
+/** How many waits were ended, and whether anybody waits or has waited. */
 export type LetIn = { readonly count: number; readonly isWaitedFor: boolean }
 
 /**
@@ -36,14 +36,18 @@ export async function letIn(
 ): Promise<LetIn> {
   const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
   const ready = type ? await readyUnder(system, type, Math.max(1, room)) : []
-  const isServed =
-    !type || type.configuration.kind === 'http' || (isRepair && (await hasBacklog(system, type)))
+  const isServed = !type || !needsTokens(type) || (isRepair && (await hasBacklog(system, type)))
   const sent = isServed ? [] : ready
   const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
   const placed = await letInFromPlace(system, limit, room - share)
   const rest = sent.slice(0, room - placed.count)
   const count = placed.count + (type ? await sendIn(system, type, rest) : 0)
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
+}
+
+/** In a pause they are dropped, and all that is ready is sent one at its end. */
+function needsTokens({ paused, configuration }: TaskType): boolean {
+  return configuration.kind !== 'http' && !paused
 }
 
 async function hasBacklog({ messages }: System, { type, configuration }: TaskType): Promise<boolean> {
@@ -116,8 +120,10 @@ async function readyUnder(system: System, type: TaskType, count: number): Promis
   return found.slice(0, count)
 }
 
+/** A turn under a rate limit brings a token of its own when it comes. */
 function isReady(task: Task): boolean {
-  return task.state === 'open' && task.place?.name === readyPlaceOf(task)
+  const hasTurn = task.wait?.kind === 'turn'
+  return task.state === 'open' && !hasTurn && task.place?.name === readyPlaceOf(task)
 }
 
 /** Some of these do not know that they wait: their tokens were spent on others that waited already. */
@@ -125,7 +131,7 @@ function isLetInByToken(task: Task, type: TaskType): boolean {
   return isLimitedForAll(type) && (workOf(task).kind === 'http' || isToken(task, type))
 }
 
-/** How many it let in. */
+/** How many waits it ended. */
 async function sendIn(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
   const byToken = tasks.filter(task => isLetInByToken(task, type))
   const ended = await endWaits(
@@ -135,5 +141,5 @@ async function sendIn(system: System, type: TaskType, tasks: readonly Task[]): P
   if (byToken.length === 0) return ended
   const failures = await system.messages.dispatch(byToken.map(task => ({ task, delaySeconds: 0 })))
   if (failures[0]) throw new Error(`${failures.length} tasks were not let in: ${failures[0].reason}`)
-  return ended + byToken.length
+  return ended
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LimitLook } from '../../../shared/core/control/held-permits.ts'
-import { block } from '../../../shared/core/control/wait.ts'
+import { block, throttle } from '../../../shared/core/control/wait.ts'
 import { finish } from '../../../shared/core/finish.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import type { TaskType, TypeConfiguration } from '../../../shared/core/task-type.ts'
@@ -13,7 +13,11 @@ import { transact } from '../../../shared/runtime/transact.ts'
 import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
 
-async function aSystemWith(max: number, parts: Partial<TypeConfiguration> = {}): Promise<MemorySystem> {
+async function aSystemWith(
+  max: number,
+  parts: Partial<TypeConfiguration> = {},
+  type: Partial<TaskType> = {},
+): Promise<MemorySystem> {
   const system = aMemorySystem()
   const configuration = {
     kind: 'handler',
@@ -21,7 +25,7 @@ async function aSystemWith(max: number, parts: Partial<TypeConfiguration> = {}):
     shards: 1,
     limits: { concurrency: { max } },
   } as const
-  await registered(system, { configuration: { ...configuration, ...parts } })
+  await registered(system, { configuration: { ...configuration, ...parts }, ...type })
   return system
 }
 
@@ -135,12 +139,7 @@ describe('those who wait where tasks are taken in order', () => {
   }
 
   it('stay in the turn of their tenant', async () => {
-    const system = aMemorySystem()
-    const limits = { concurrency: { max: 1 } }
-    await registered(system, {
-      isFair: true,
-      configuration: { kind: 'handler', defaults: {}, shards: 1, limits },
-    })
+    const system = await aSystemWith(1, {}, { isFair: true })
     await storedAll(system, 60, { fairnessKey: 'a' })
     await stored(system, { key: 'z', fairnessKey: 'b' })
 
@@ -182,6 +181,28 @@ describe('those who wait where tasks are taken in order', () => {
 
     expect(system.messages.dispatches).toEqual([])
     expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, delaySeconds: 15 }])
+  })
+})
+
+describe('tokens for those who wait', () => {
+  it('are not sent in a pause, which drops them', async () => {
+    const system = await aSystemWith(5, { ordering: 'priority' }, { paused: true })
+    await storedAll(system, 3, { ordering: 'priority' })
+
+    await tendLimit(system, lookOnce)
+
+    expect(system.messages.dispatches).toEqual([])
+  })
+
+  it('are not sent to those whose turn under a rate limit is to come', async () => {
+    const system = await aSystemWith(5, { ordering: 'priority' })
+    const [task] = (await storedAll(system, 1, { ordering: 'priority' })) as [Task]
+    const turn = { limit: 'resize', at: NOW + 60 * SECOND, terms: '1/60000' }
+    await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
+
+    await tendLimit(system, lookOnce)
+
+    expect(system.messages.dispatches).toEqual([])
   })
 })
 
