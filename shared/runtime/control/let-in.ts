@@ -36,7 +36,8 @@ export async function letIn(
 ): Promise<LetIn> {
   const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
   const ready = type ? await readyUnder(system, type, Math.max(1, room)) : []
-  const isServed = !type || !needsTokens(type) || (isRepair && (await hasBacklog(system, type)))
+  const isIdle = ready.length === 0 || !type || !needsTokens(type)
+  const isServed = isIdle || (isRepair && (await hasBacklog(system, type)))
   const sent = isServed ? [] : ready
   const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
   const placed = await letInFromPlace(system, limit, room - share)
