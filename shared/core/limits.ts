@@ -51,8 +51,11 @@ export const MAX_CLAIMS = 100
 export const MAX_RATE = 100_000
 export const MIN_RATE_PERIOD_MS = 1_000
 export const MAX_RATE_PERIOD_MS = 31 * DAY_MS
-/** Runs that a concurrency limit may allow: its holders stand in one item, some 60 bytes each. */
-export const MAX_PERMITS = 1_000
+/**
+ * Runs that a concurrency limit may allow: its holders stand in one item, which DynamoDB refuses above 400 KB. Each takes some
+ * 30 bytes beside its task's id, and that up to 1,061: a type of 100, a key of 240 characters of 4 bytes.
+ */
+export const MAX_PERMITS = 350
 /** Inputs handed out with one answer to a claim; Lambda answers end at 6 MB. */
 export const MAX_CLAIM_BYTES = 5 * KB * KB
 /** Far from where `aged` order, which takes seconds of priority off a due time, would leave its 16 digits. */

@@ -35,7 +35,8 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 
 /**
  * - due beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
- * - due, but a concurrency limit is used up: the limit's place;
+ * - due, but a concurrency limit is used up: the limit's place, unless it is taken
+ *   in order and the limit is for all beside it;
  * - taken in order, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
  * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers
  *   enter that only with a run's first heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while
@@ -45,7 +46,8 @@ function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
   const hasSlot = openSlots(task) > 0
   if (hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS) return minutePlace(task)
-  if (task.wait?.kind === 'permit') return { name: limitPlace(task.wait.limit), order: orderOf(task) }
+  const limit = limitStoodBy(task)
+  if (limit !== undefined) return { name: limitPlace(limit), order: orderOf(task) }
   if (isTakenInOrder(task) && hasSlot && task.dueAt <= now && !isTargeted(task)) {
     return { name: readyPlaceOf(task), order: orderOf(task) }
   }
@@ -53,6 +55,17 @@ function placeOf(task: Task, now: number): Place | undefined {
   const running = runningPlaceOf(task)
   const { kind } = workOf(task)
   return kind === 'http' || task.place?.name === running.name ? running : undefined
+}
+
+/**
+ * The limit in whose place a task waits for a permit. Where one limit is for all that are taken in order beside it, it stays
+ * among them, in the turn of its tenant, and whoever is let in takes the best of them.
+ */
+function limitStoodBy(task: Task): string | undefined {
+  if (task.wait?.kind !== 'permit') return undefined
+  const { limit } = task.wait
+  const isForAll = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
+  return isForAll ? undefined : limit
 }
 
 /** The task as it stands in its type's running place, if it runs and waits in no other. */

@@ -115,6 +115,11 @@ export function servingType(type: string, kind: TaskKind): string {
   return kind === 'webhook' ? 'webhook' : type
 }
 
+/** Whether one concurrency limit counts all tasks of the type together. */
+export function isLimitedForAll({ configuration: { limits } }: TaskType): boolean {
+  return limits?.concurrency !== undefined && limits.concurrency.key === undefined
+}
+
 /** Over how many partitions each bucket of the type's indexes is spread. */
 export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number {
   return shards

@@ -15,7 +15,10 @@ const HOLDS = 'attribute_exists(#holder)'
 const HOLDS_NOT = 'attribute_not_exists(#holder)'
 const HAS_ROOM = '(attribute_not_exists(#count) OR #count < :max)'
 const USED_UP = '#count >= :max'
-const SAME_NOTE = '#waits = :waits'
+const HOLDS_SINCE = '#holder.#at = :since'
+const NO_NOTE = 'attribute_not_exists(#waits)'
+const SAME_NOTE = '#waits = :seen'
+const NO_NOTE_THAT_HOLDS = '(attribute_not_exists(#waits) OR #waits <= :stale)'
 
 /** Permits outlive the longest run by far; heartbeats do not renew them. */
 const PERMITS_LIFE_MS = 60 * 86_400_000
@@ -136,31 +139,84 @@ export function acquirePermit(
   }
 }
 
-/** Guard: the holder is recorded. */
-export function releasePermit(table: string, limit: string, holder: string): UpdateCommandInput {
+/** Guard: the holder is recorded, and where `since` is given since then. */
+export function releasePermit(
+  table: string,
+  limit: string,
+  holder: string,
+  since?: number,
+): UpdateCommandInput {
+  const isSince = since !== undefined
   return {
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
     UpdateExpression: 'REMOVE #holder ADD #count :less',
-    ConditionExpression: HOLDS,
-    ExpressionAttributeNames: { '#holder': HOLDER_MARK + holder, '#count': 'count' },
-    ExpressionAttributeValues: { ':less': -1 },
+    ConditionExpression: isSince ? [HOLDS, HOLDS_SINCE].join(JOINED_BY_AND) : HOLDS,
+    ExpressionAttributeNames: {
+      '#holder': HOLDER_MARK + holder,
+      '#count': 'count',
+      ...(isSince && { '#at': 'at' }),
+    },
+    ExpressionAttributeValues: { ':less': -1, ...(isSince && { ':since': since }) },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
 
-/** Guard: no permit is left. */
-export function noteWaiting(table: string, limit: string, now: number, max: number): UpdateCommandInput {
+/** Guard: the holder is recorded. */
+export function keepPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: permitsKey(limit),
+    UpdateExpression: 'SET #holder.#at = :now',
+    ConditionExpression: HOLDS,
+    ExpressionAttributeNames: { '#holder': HOLDER_MARK + holder, '#at': 'at' },
+    ExpressionAttributeValues: { ':now': now },
+  }
+}
+
+/** Guard: no permit is left, and no note later than `staleAt` is there. */
+export function noteWaiting(
+  table: string,
+  limit: string,
+  now: number,
+  { max, staleAt }: { readonly max: number; readonly staleAt: number },
+): UpdateCommandInput {
   return {
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
     UpdateExpression: 'SET #waits = :now',
-    ConditionExpression: USED_UP,
+    ConditionExpression: [USED_UP, NO_NOTE_THAT_HOLDS].join(JOINED_BY_AND),
     ExpressionAttributeNames: { '#waits': 'waits', '#count': 'count' },
-    ExpressionAttributeValues: { ':now': now, ':max': max },
+    ExpressionAttributeValues: { ':now': now, ':max': max, ':stale': staleAt },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+/** Guard: nobody has noted it again since; undefined: nobody has noted it. */
+export function renewWaiting(
+  table: string,
+  limit: string,
+  now: number,
+  seen: number | undefined,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: permitsKey(limit),
+    UpdateExpression: 'SET #waits = :now, #v = :v, #ttl = :ttl',
+    ConditionExpression: seen === undefined ? NO_NOTE : SAME_NOTE,
+    ExpressionAttributeNames: { '#waits': 'waits', '#v': 'v', '#ttl': 'ttl' },
+    ExpressionAttributeValues: {
+      ':now': now,
+      ':v': SCHEMA_VERSION,
+      ':ttl': ttlSeconds(now + PERMITS_LIFE_MS),
+      ...(seen !== undefined && { ':seen': seen }),
+    },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
 
@@ -173,7 +229,7 @@ export function clearWaiting(table: string, limit: string, since: number): Updat
     UpdateExpression: 'REMOVE #waits',
     ConditionExpression: SAME_NOTE,
     ExpressionAttributeNames: { '#waits': 'waits' },
-    ExpressionAttributeValues: { ':waits': since },
+    ExpressionAttributeValues: { ':seen': since },
   }
 }
 

@@ -1,4 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import type { HeldPermits } from '../core/control/held-permits.ts'
 import type { LimitStore } from '../ports/stores.ts'
 import { TOKEN_ATTRIBUTE } from './head-requests.ts'
 import {
@@ -7,10 +8,12 @@ import {
   countStarts,
   getPermits,
   getStarts,
+  keepPermit,
   noteWaiting,
   permitsFromItem,
   putStarts,
   releasePermit,
+  renewWaiting,
   startsFromItem,
 } from './limit-requests.ts'
 import { answerOf, conditional } from './sending.ts'
@@ -44,15 +47,28 @@ export function createLimitStore(
       const held = permitsFromItem(written.refusedBy)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
-    release: async (limit, holder) => {
-      const written = await update(releasePermit(table, limit, holder))
+    release: async (limit, holder, since) => {
+      const written = await update(releasePermit(table, limit, holder, since))
       return permitsFromItem('refusedBy' in written ? written.refusedBy : written.answer.Attributes)
     },
+    keep: async (limit, holder, now) =>
+      !('refusedBy' in (await update(keepPermit(table, limit, holder, now)))),
     permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
-    noteWaiting: async (limit, now, max) =>
-      !('refusedBy' in (await update(noteWaiting(table, limit, now, max)))),
+    noteWaiting: async (limit, now, most) => {
+      const found = noteBefore(await update(noteWaiting(table, limit, now, most)))
+      return found?.waitsSince === now ? undefined : found
+    },
+    renewWaiting: async (limit, now, seen) => {
+      const found = noteBefore(await update(renewWaiting(table, limit, now, seen)))
+      return !found || found.waitsSince === now
+    },
     clearWaiting: async (limit, since) => {
       await update(clearWaiting(table, limit, since))
     },
   }
+}
+
+/** What refused a note; undefined when it was written. A repetition whose answer was lost finds its own. */
+function noteBefore(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
+  return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
 }

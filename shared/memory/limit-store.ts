@@ -39,14 +39,28 @@ export function createMemoryLimitStore(): LimitStore {
       holders.set(holder.holder, holder)
       return undefined
     },
-    release: async (limit, holder) => {
-      of(limit).holders.delete(holder)
+    release: async (limit, holder, since) => {
+      const { holders } = of(limit)
+      if (since === undefined || holders.get(holder)?.since === since) holders.delete(holder)
       return shown(limit)
     },
+    keep: async (limit, holder, now) => {
+      const { holders } = of(limit)
+      const held = holders.get(holder)
+      if (held) holders.set(holder, { ...held, since: now })
+      return held !== undefined
+    },
     permits: async limit => shown(limit),
-    noteWaiting: async (limit, now, max) => {
+    noteWaiting: async (limit, now, { max, staleAt }) => {
       const held = of(limit)
-      if (held.holders.size < max) return false
+      const isNoted = held.waitsSince !== undefined && held.waitsSince > staleAt
+      if (held.holders.size < max || isNoted) return shown(limit)
+      held.waitsSince = now
+      return undefined
+    },
+    renewWaiting: async (limit, now, seen) => {
+      const held = of(limit)
+      if (held.waitsSince !== seen) return false
       held.waitsSince = now
       return true
     },

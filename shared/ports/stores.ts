@@ -105,12 +105,23 @@ export type LimitStore = {
   countStarts(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
-  /** Takes a holder out, if it is there; answers what is recorded then. */
-  release(limit: string, holder: string): Promise<HeldPermits>
+  /** Takes a holder out, if it is there, and where `since` is given recorded then; answers what is recorded after that. */
+  release(limit: string, holder: string, since?: number): Promise<HeldPermits>
+  /** Records anew since when a holder is; false when it is not recorded any more. */
+  keep(limit: string, holder: string, now: number): Promise<boolean>
   /** Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
-  /** Notes that somebody waits; false when fewer than `max` hold a permit, so that nobody need. */
-  noteWaiting(limit: string, now: number, max: number): Promise<boolean>
+  /**
+   * Notes that somebody waits; undefined when it did, else what is recorded: fewer than `max` hold a permit, so that nobody
+   * need wait, or a note later than `staleAt`.
+   */
+  noteWaiting(
+    limit: string,
+    now: number,
+    most: { readonly max: number; readonly staleAt: number },
+  ): Promise<HeldPermits | undefined>
+  /** Notes it again, whether or not a permit is left; false when the note is not the one that was seen. */
+  renewWaiting(limit: string, now: number, seen: number | undefined): Promise<boolean>
   /** Nobody waits any more, unless that was noted again since. */
   clearWaiting(limit: string, since: number): Promise<void>
 }

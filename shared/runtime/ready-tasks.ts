@@ -1,7 +1,7 @@
 import { limitName } from '../core/control/limit-names.ts'
 import { FAIR_GROUPS, fairPlace, limitPlace, readyPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
-import { shardNumbers, type TaskType } from '../core/task-type.ts'
+import { isLimitedForAll, shardNumbers, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
 import type { Chance } from '../ports/machine.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
@@ -66,10 +66,9 @@ function lineOf({ tasks, chance }: System, type: TaskType, pageSize: number): Li
   return fairly([lineIn(plain), ...groups], Math.floor(chance.fraction() * (FAIR_GROUPS + 1)))
 }
 
-/** Who waits for a permit of a limit for all comes before who has come later, and goes on as soon as there is one. */
-function waitingPlaces({ type, configuration: { limits } }: TaskType): string[] {
-  const { concurrency } = limits ?? {}
-  return concurrency && concurrency.key === undefined ? [limitPlace(limitName(type, undefined))] : []
+/** What waits for a permit of a limit for all elsewhere goes on as soon as there is one, in its order. */
+function waitingPlaces(type: TaskType): string[] {
+  return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
 }
 
 async function* inTurns(lines: readonly Line[]): Line {

@@ -42,8 +42,8 @@ export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
   return encodeWake({ kind: 'job', ...look })
 }
 
-export function encodeLimitLook({ limit, quiet }: LimitLook): string {
-  return encodeWake({ kind: 'limit', limit, ...(quiet !== undefined && { quiet }) })
+export function encodeLimitLook({ delaySeconds: _delay, ...look }: LimitLook): string {
+  return encodeWake({ kind: 'limit', ...look })
 }
 
 export function encodeLateEvents({ events, hops }: LateEvents): string {
@@ -118,9 +118,10 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
   return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
 }
 
-function limitIn({ limit, quiet }: Of<'limit'>): Wake | undefined {
+function limitIn({ limit, quiet, since }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
-  return { kind: 'limit', look: { limit, ...(quiet !== undefined && { quiet }), delaySeconds: 0 } }
+  const again = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
+  return { kind: 'limit', look: { limit, ...again, delaySeconds: 0 } }
 }
 
 function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {

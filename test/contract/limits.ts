@@ -98,21 +98,51 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(refused?.holders).toHaveLength(3)
   })
 
-  it('notes that somebody waits only while no permit is left, until that is cleared', async () => {
+  it('takes a holder out that is recorded since then, unless it has been kept meanwhile', async () => {
+    const { limits } = await makeStores()
+    for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
+
+    const kept = await limits.keep('resize', 'a', NOW + 7)
+    await limits.release('resize', 'a', NOW)
+    await limits.release('resize', 'b', NOW)
+
+    expect(kept).toBe(true)
+    expect(await limits.permits('resize')).toEqual({ holders: [holder('a', NOW + 7)] })
+    expect(await limits.keep('resize', 'b', NOW + 7)).toBe(false)
+  })
+
+  it('notes that somebody waits only while no permit is left, and once until the note is stale', async () => {
+    const { limits } = await makeStores()
+    const most = { max: 1, staleAt: NOW - 1 }
+
+    const early = await limits.noteWaiting('resize', NOW, most)
+    await limits.acquire('resize', holder('a'), 1)
+    const noted = await limits.noteWaiting('resize', NOW, most)
+    const second = await limits.noteWaiting('resize', NOW + 1, most)
+    const late = await limits.noteWaiting('resize', NOW + 9, { max: 1, staleAt: NOW })
+    const seen = await limits.acquire('resize', holder('b'), 1)
+
+    expect([early, noted]).toEqual([{ holders: [] }, undefined])
+    expect(second).toEqual({ holders: [holder('a')], waitsSince: NOW })
+    expect(late).toBeUndefined()
+    expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW + 9 })
+  })
+
+  it('renews the note that was seen, whether or not a permit is left, and clears no other', async () => {
     const { limits } = await makeStores()
 
-    const early = await limits.noteWaiting('resize', NOW, 1)
-    await limits.acquire('resize', holder('a'), 1)
-    const noted = await limits.noteWaiting('resize', NOW, 1)
-    const seen = await limits.acquire('resize', holder('b'), 1)
-    await limits.noteWaiting('resize', NOW + 1, 1)
+    const renewed = [
+      await limits.renewWaiting('resize', NOW, undefined),
+      await limits.renewWaiting('resize', NOW + 1, undefined),
+      await limits.renewWaiting('resize', NOW + 2, NOW),
+      await limits.renewWaiting('resize', NOW + 3, NOW),
+    ]
     await limits.clearWaiting('resize', NOW)
-    const kept = await limits.release('resize', 'a')
-    await limits.clearWaiting('resize', NOW + 1)
+    const kept = await limits.permits('resize')
+    await limits.clearWaiting('resize', NOW + 2)
 
-    expect([early, noted]).toEqual([false, true])
-    expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW })
-    expect(kept).toEqual({ holders: [], waitsSince: NOW + 1 })
+    expect(renewed).toEqual([true, false, true, false])
+    expect(kept).toEqual({ holders: [], waitsSince: NOW + 2 })
     expect(await limits.permits('resize')).toEqual({ holders: [] })
   })
 }

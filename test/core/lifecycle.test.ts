@@ -320,8 +320,7 @@ describe('every task', () => {
   test('is woken, unless it has ended or waits in a place where others find it: ready for HTTP, or for a permit', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
-      const waitsForHttp = workOf(task).kind === 'http' && task.place?.name.startsWith('ready#')
-      const isFound = waitsForHttp || task.place?.name.startsWith('limit#')
+      const isFound = isFoundInPlace(task)
       if (task.owes) expect(wake).toBe(now)
       else if (task.state !== 'open') expect(wake).toBeUndefined()
       else if (!isFound || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')
@@ -368,4 +367,9 @@ test('a look at its time makes progress or is armed for later', () => {
 function refsOf(task: Task | undefined): string[] {
   if (!task) return []
   return bodiesApart(task).map(({ ref }) => ref)
+}
+
+function isFoundInPlace(task: Task): boolean {
+  if (task.place && task.wait?.kind === 'permit') return true
+  return workOf(task).kind === 'http' && task.place?.name.startsWith('ready#') === true
 }

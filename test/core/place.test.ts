@@ -6,6 +6,7 @@ import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../support/a-task.ts
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const
+const waitingFor = (limit: string) => ({ wait: { kind: 'permit', limit } }) as const
 const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 
 describe('the place of a task', () => {
@@ -49,6 +50,23 @@ describe('the place of a task', () => {
       `minute#${minuteOf(far)}#`,
       'a free slot in the far future waits for its minute although another run goes on',
       aTask({ ...two, live: [aRun()], dueAt: far }),
+    ],
+    [
+      'limit#resize=a',
+      'who waits for a permit is out of the way',
+      aTask({ kind: 'http', ...waitingFor('resize=a') }),
+    ],
+    ['limit#resize', 'with messages there is no line to stay in', aTask(waitingFor('resize'))],
+    [
+      'ready#resize#0',
+      'in order, all wait for the limit for all',
+      aTask({ kind: 'http', ...waitingFor('resize') }),
+    ],
+    ['ready#resize#f', 'in the turn of its tenant', aTask({ fairnessKey: 'a', ...waitingFor('resize') })],
+    [
+      'limit#resize',
+      'a targeted task has no ready place to stay in',
+      aTask({ kind: 'http', options: { workerIds: ['w1'] }, ...waitingFor('resize') }),
     ],
     [undefined, 'no slot is left to wait for', aTask({ live: [aRun()], dueAt: far })],
     [undefined, 'an ended task has none', aTask({ kind: 'http', state: 'failed', finishedAt: NOW })],

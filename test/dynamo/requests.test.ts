@@ -3,12 +3,14 @@ import type { Change } from '../../shared/core/change.ts'
 import { claim } from '../../shared/core/claim.ts'
 import { finish } from '../../shared/core/finish.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
+import { MAX_DERIVED_KEY_LENGTH, MAX_PERMITS, MAX_TYPE_LENGTH } from '../../shared/core/limits.ts'
 import { lose } from '../../shared/core/lose.ts'
 import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { changedPaths } from '../../shared/dynamo/changed-paths.ts'
 import { batchGetHeads, getHead, putHead, updateHead } from '../../shared/dynamo/head-requests.ts'
 import { countIndex, queryIndex } from '../../shared/dynamo/index-requests.ts'
+import { acquirePermit } from '../../shared/dynamo/limit-requests.ts'
 import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../support/a-task.ts'
 
 type Update = Change & { readonly before: Task }
@@ -34,6 +36,25 @@ function spelled(change: Change) {
 }
 
 const running = aTask({ live: [aRun(), aRun({ fence: 2, workerId: 'w2' })], options: { concurrency: 2 } })
+
+describe('the item of a concurrency limit', () => {
+  it('has room for all who may hold a permit, whatever their ids', () => {
+    const key = '😀'.repeat(MAX_DERIVED_KEY_LENGTH)
+    const taskId = `${'t'.repeat(MAX_TYPE_LENGTH)}:${key}`
+    const { ExpressionAttributeNames, ExpressionAttributeValues } = acquirePermit(
+      'tasks',
+      'resize',
+      { holder: '0123456789', taskId, since: NOW },
+      MAX_PERMITS,
+    )
+
+    const name = ExpressionAttributeNames?.['#holder'] ?? ''
+    // As JSON: DynamoDB's own overhead for a map of two is smaller than its punctuation.
+    const held = name + JSON.stringify(ExpressionAttributeValues?.[':held'])
+
+    expect(Buffer.byteLength(held) * MAX_PERMITS).toBeLessThan(400 * 1024 - 2_048)
+  })
+})
 
 describe('the update of a head', () => {
   it('writes of a heartbeat only its run’s lease and the mark that the stream drops', () => {

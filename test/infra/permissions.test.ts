@@ -130,6 +130,7 @@ describe('Exactly what it needs is allowed to', () => {
         ...queries('place', 'view'),
         ...send,
         ...consume('TasksMessagesWakeQueue'),
+        'sqs:GetQueueAttributes sqs/Baton-q-*',
         'events:PutEvents {TasksEventsBus}',
       ],
     ],

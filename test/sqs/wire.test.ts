@@ -9,6 +9,7 @@ import {
   encodeDispatch,
   encodeJob,
   encodeLateEvents,
+  encodeLimitLook,
   encodeLook,
   encodeMinute,
 } from '../../shared/sqs/wire.ts'
@@ -39,6 +40,10 @@ describe('messages', () => {
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
+    const again = { limit: 'a=ü', quiet: 1, since: 5, delaySeconds: 0 }
+    for (const limit of [again, { limit: 'a', delaySeconds: 0 }]) {
+      expect(decodeWake(encodeLimitLook(limit))).toEqual({ kind: 'limit', look: limit })
+    }
     const job = {
       type: 'resize',
       job: { kind: 'resume' as const },

@@ -1,12 +1,46 @@
+/** Those who wait are seen to so often, whatever message gets lost, */
+export const TEND_INTERVAL_S = 15
+/** and so soon again after waits were ended: one that nobody can run must not keep those behind it for so long. */
+export const TEND_SOON_S = 5
+/** Who is recorded so long has claimed its task, or never will. */
+const GRACE_MS = 10_000
+/** Whoever has been recorded for less than this cannot be taken for one who never will: clocks are not that far apart. */
+const SURE_MS = 5_000
+/** A note that somebody waits, older than this, means that nobody sees to them any more. */
+export const NOTE_LIFE_MS = 4 * TEND_INTERVAL_S * 1_000
+
 /** Whose run holds a permit: who recorded it, for which task, and when. */
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
 
-/** All that is recorded of a concurrency limit; `waitsSince`: when it was last seen to that somebody waits for a permit. */
+/**
+ * All that is recorded of a concurrency limit; `waitsSince`: when it was last seen to that somebody waits for a permit. It also
+ * tells whose look comes again: one series of looks sees to a limit.
+ */
 export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitsSince?: number }
 
 /**
  * A message that makes the waker see to those who wait for permits of a limit. It comes again as long as somebody does;
- * `quiet`: how often in a row nobody did. Left out: a permit was given back, and it comes once. `delaySeconds` is a whole
- * number from 0 to 900.
+ * `quiet`: how often in a row nobody did; `since`: the note that it goes by. Both left out: a permit was given back, and it
+ * comes once. `delaySeconds` is a whole number from 0 to 900.
  */
-export type LimitLook = { readonly limit: string; readonly quiet?: number; readonly delaySeconds: number }
+export type LimitLook = {
+  readonly limit: string
+  readonly quiet?: number
+  readonly since?: number
+  readonly delaySeconds: number
+}
+
+/** Whether it is noted that somebody waits, and somebody sees to them. */
+export function isTended({ waitsSince }: HeldPermits, now: number): boolean {
+  return waitsSince !== undefined && waitsSince + NOTE_LIFE_MS > now
+}
+
+/** Whether a holder whose task knows nothing of it is taken out. */
+export function mayBeStale({ since }: Holder, now: number): boolean {
+  return since + GRACE_MS <= now
+}
+
+/** Whether nobody can have taken out who has been recorded since then. */
+export function isSurelyHeld(since: number, now: number): boolean {
+  return now - since < SURE_MS
+}

@@ -11,6 +11,14 @@ export function limitName(type: string, value: string | undefined): string {
   return value === undefined ? type : `${type}=${value}`
 }
 
+/**
+ * A concurrency limit that counts by no field is named as its type is, one that counts by a field never: who waits for a limit
+ * for all may stay among the others, who wait as well.
+ */
+export function concurrencyName(type: string, key: string | undefined, value: string | undefined): string {
+  return limitName(type, key === undefined ? undefined : (value ?? ''))
+}
+
 /** The type of a limit's name; types have no `=`. */
 export function typeOfLimit(name: string): string {
   return name.split('=', 1)[0] ?? name

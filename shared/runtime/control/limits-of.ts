@@ -1,4 +1,4 @@
-import { fieldValue, limitName, limitValue } from '../../core/control/limit-names.ts'
+import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/control/limit-names.ts'
 import type { Task } from '../../core/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
@@ -35,8 +35,14 @@ export async function termsOf(system: System, task: Task): Promise<Terms> {
   const types = known.flatMap(({ type }) => type ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
-    rates: await limitedBy(system, task, types, ({ rate }) => rate),
-    concurrencies: await limitedBy(system, task, types, ({ concurrency }) => concurrency),
+    rates: await limitedBy(system, task, types, {
+      pick: ({ rate }) => rate,
+      nameOf: (type, _key, value) => limitName(type, value),
+    }),
+    concurrencies: await limitedBy(system, task, types, {
+      pick: ({ concurrency }) => concurrency,
+      nameOf: concurrencyName,
+    }),
     unpausedUntil: Math.min(...known.map(({ readAt }) => readAt)) + TYPE_LIFETIME_MS + MAX_CLAIM_MS,
   }
 }
@@ -45,13 +51,13 @@ async function limitedBy<Limit extends { readonly key?: string }>(
   system: System,
   task: Task,
   types: readonly TaskType[],
-  pick: (limits: TypeLimits) => Limit | undefined,
+  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyName },
 ): Promise<Limited<Limit>[]> {
   const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
     const limit = pick(limits)
     if (!limit) return []
     const value = limit.key === undefined ? undefined : await valueIn(system, task, limit.key)
-    return [{ name: limitName(type, value), limit }]
+    return [{ name: nameOf(type, limit.key, value), limit }]
   })
   return (await Promise.all(limited)).flat()
 }

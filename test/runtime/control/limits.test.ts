@@ -34,6 +34,11 @@ async function head(system: MemorySystem, { id }: Task): Promise<Task> {
   return task
 }
 
+/** The looks that come again come now. */
+async function lookAgain(system: MemorySystem): Promise<void> {
+  for (const look of system.messages.limitLooks.splice(0)) await tendLimit(system, look)
+}
+
 async function storedAll(system: MemorySystem, count: number, parts: object = {}): Promise<Task[]> {
   const tasks: Task[] = []
   for (let nth = 0; nth < count; nth++) tasks.push(await stored(system, { key: `k${nth}`, ...parts }))
@@ -111,7 +116,9 @@ describe('a concurrency limit', () => {
     expect(waiting).toMatchObject({ operation: 'block', place: { name: 'limit#resize' } })
     expect(plan(waiting, system.clock.now())).toEqual({})
     // A look is on its way that comes again as long as somebody waits.
-    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', quiet: 0, delaySeconds: 15 }])
+    expect(system.messages.limitLooks).toEqual([
+      { limit: 'resize', quiet: 0, since: waiting.updatedAt, delaySeconds: 15 },
+    ])
   })
 
   it('lets the first of those who wait in when a run is lost', async () => {
@@ -127,8 +134,10 @@ describe('a concurrency limit', () => {
     for (const look of system.messages.limitLooks) await tendLimit(system, look)
 
     expect(system.messages.limitLooks).toEqual([{ limit: 'resize', delaySeconds: 0 }])
-    expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual(['k1'])
-    expect(refusalOf(await claim(system, await head(system, second)))).toBeUndefined()
+    expect((await head(system, third)).wait).toBeDefined()
+    const letIn = await head(system, second)
+    expect(plan(letIn, system.clock.now())).toEqual({ dispatchAt: system.clock.now() })
+    expect(refusalOf(await claim(system, letIn))).toBeUndefined()
   })
 
   it('finds a permit whose holder died before its claim, and lets the next one in', async () => {
@@ -138,10 +147,10 @@ describe('a concurrency limit', () => {
     await claim(system, waiting)
 
     await system.clock.advance(15 * SECOND)
-    await tendLimit(system, { limit: 'resize', quiet: 0, delaySeconds: 0 })
+    await lookAgain(system)
 
     expect((await system.limits.permits('resize')).holders).toEqual([])
-    expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual(['k1'])
+    expect((await head(system, waiting)).operation).toBe('surface')
   })
 
   it('keeps the permits of runs that live, however long', async () => {
@@ -151,10 +160,10 @@ describe('a concurrency limit', () => {
     await claim(system, waiting)
 
     await system.clock.advance(10 * MINUTE)
-    await tendLimit(system, { limit: 'resize', quiet: 0, delaySeconds: 0 })
+    await lookAgain(system)
 
     expect((await system.limits.permits('resize')).holders).toHaveLength(1)
-    expect(system.messages.dispatches).toEqual([])
+    expect((await head(system, waiting)).operation).toBe('block')
   })
 
   it('is looked at until nobody has waited twice in a row, and by the sweeper when that look got lost', async () => {
@@ -164,15 +173,17 @@ describe('a concurrency limit', () => {
     await claim(system, waiting)
     const looks = system.messages.limitLooks
 
+    const since = system.clock.now()
     await tendLimit(system, { limit: 'nothing', quiet: 0, delaySeconds: 0 })
-    await tendLimit(system, { limit: 'nothing', quiet: 1, delaySeconds: 0 })
+    await tendLimit(system, { limit: 'nothing', quiet: 1, since, delaySeconds: 0 })
     const forNobody = looks.splice(0).filter(({ limit }) => limit === 'nothing')
     await system.clock.advance(2 * MINUTE)
     await tendForgotten(system, [await head(system, waiting)])
     await tendForgotten(system, [await head(system, waiting)])
 
-    expect(forNobody).toEqual([{ limit: 'nothing', quiet: 1, delaySeconds: 15 }])
-    expect(looks).toEqual([{ limit: 'resize', quiet: 0, delaySeconds: 15 }])
+    expect(forNobody).toEqual([{ limit: 'nothing', quiet: 1, since, delaySeconds: 15 }])
+    expect(await system.limits.permits('nothing')).toEqual({ holders: [] })
+    expect(looks).toEqual([{ limit: 'resize', quiet: 0, since: since + 2 * MINUTE, delaySeconds: 15 }])
   })
 
   it('lets all in that wait for one that is no more', async () => {
@@ -187,9 +198,10 @@ describe('a concurrency limit', () => {
     )
     await system.clock.advance(2 * SECOND)
 
-    await tendLimit(system, { limit: 'resize', quiet: 0, delaySeconds: 0 })
+    await lookAgain(system)
 
-    expect(system.messages.dispatches).toHaveLength(3)
+    const heads = await Promise.all(tasks.map(task => head(system, task)))
+    expect(heads.filter(({ operation }) => operation === 'surface')).toHaveLength(3)
   })
 
   it('holds across a store that fails: the permit of a claim that was not written is given back', async () => {

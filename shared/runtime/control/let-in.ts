@@ -1,0 +1,146 @@
+import { typeOfLimit } from '../../core/control/limit-names.ts'
+import { unblock } from '../../core/control/wait.ts'
+import { limitPlace, readyPlaceOf } from '../../core/place.ts'
+import type { Task } from '../../core/task.ts'
+import { isLimitedForAll, servingType, type TaskType } from '../../core/task-type.ts'
+import { workOf } from '../../core/work.ts'
+import type { IndexEntry } from '../../ports/stores.ts'
+import { isToken } from '../claim-by-token.ts'
+import { readyTasks } from '../ready-tasks.ts'
+import type { System } from '../system.ts'
+import { cachedTypes } from '../type-cache.ts'
+
+const PAGE = 100
+/** Entries read beyond those that are wanted: some will have been let in already. */
+const SPARE = 10
+/** The index shows those for a while who have been let in already; so many entries in a row are passed over at most. */
+const MOST_EXAMINED = 1_000
+
+/** How many waits were ended, and whether anybody waits or has waited. */
+export type LetIn = { readonly count: number; readonly isWaitedFor: boolean }
+
+/**
+ * Lets up to `room` of those in who wait. In the limit's place these are the first: their wait is ended, which dispatches
+ * them, marks them for their workers, or has them stand in their ready place again. One that nobody can run now so keeps
+ * nobody behind it. Several may do this at once: whoever ends a wait has let that task in. Who comes too late for the permit
+ * waits anew.
+ *
+ * Those who wait in their ready places, where tasks are taken in order and the limit is for all of them, need a token each, and
+ * over HTTP nothing. Where some wait here and some there, chance says how many of each are let in. `isRepair`: no permit
+ * was given back just now, and tokens that are in the queue already are enough.
+ */
+export async function letIn(
+  system: System,
+  limit: string,
+  { room, isRepair }: { readonly room: number; readonly isRepair: boolean },
+): Promise<LetIn> {
+  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
+  const ready = type ? await readyUnder(system, type, Math.max(1, room)) : []
+  const isIdle = ready.length === 0 || !type || !needsTokens(type)
+  const isServed = isIdle || (isRepair && (await hasBacklog(system, type)))
+  const sent = isServed ? [] : ready
+  const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
+  const placed = await letInFromPlace(system, limit, room - share)
+  const rest = sent.slice(0, room - placed.count)
+  const count = placed.count + (type ? await sendIn(system, type, rest) : 0)
+  return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
+}
+
+/** In a pause they are dropped, and all that is ready is sent one at its end. */
+function needsTokens({ paused, configuration }: TaskType): boolean {
+  return configuration.kind !== 'http' && !paused
+}
+
+async function hasBacklog({ messages }: System, { type, configuration }: TaskType): Promise<boolean> {
+  return ((await messages.backlog(servingType(type, configuration.kind))) ?? 0) > 0
+}
+
+async function letInFromPlace(system: System, limit: string, room: number): Promise<LetIn> {
+  let count = 0
+  let isWaitedFor = false
+  for await (const tasks of waitingIn(system, limit, Math.min(PAGE, room + SPARE))) {
+    isWaitedFor = true
+    for (let rest = tasks; rest.length > 0 && count < room; ) {
+      const chosen = rest.slice(0, room - count)
+      rest = rest.slice(chosen.length)
+      count += await endWaits(system, chosen)
+    }
+    if (count >= room) break
+  }
+  return { count, isWaitedFor }
+}
+
+/** Those who wait in the limit's place, page by page; at least one of each. */
+async function* waitingIn(
+  system: System,
+  limit: string,
+  pageSize: number,
+): AsyncGenerator<Task[], void, undefined> {
+  let after: IndexEntry | undefined
+  for (let examined = 0; examined < MOST_EXAMINED; examined += pageSize) {
+    const range = { index: 'place' as const, partition: limitPlace(limit), limit: pageSize }
+    const page = await system.tasks.page({ ...range, ...(after && { after }) })
+    const ids = page.entries.map(({ id }) => id)
+    const heads = new Map((await system.tasks.heads(ids)).map(task => [task.id, task]))
+    const waiting = ids.flatMap(id => heads.get(id) ?? []).filter(task => waitsFor(task, limit))
+    if (waiting.length > 0) yield waiting
+    after = page.entries.at(-1)
+    if (!page.more || !after) return
+  }
+}
+
+function waitsFor({ wait, state }: Task, limit: string): boolean {
+  return state === 'open' && wait?.kind === 'permit' && wait.limit === limit
+}
+
+/** How many waits it ended. Refused is only what somebody else has changed just now. */
+async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
+  const now = system.clock.now()
+  const ended = await Promise.all(
+    tasks.map(async task => {
+      const decision = unblock(task, now)
+      return decision.ok && (await system.tasks.apply(decision.change)).applied
+    }),
+  )
+  return ended.filter(Boolean).length
+}
+
+/** The next ones in ready places, in turns of tenants, whom the limit of their type keeps waiting. */
+async function readyUnder(system: System, type: TaskType, count: number): Promise<Task[]> {
+  const size = Math.min(PAGE, count + SPARE)
+  const line = readyTasks(system, [type], size)
+  const found: Task[] = []
+  for (let examined = 0; found.length < count && examined < MOST_EXAMINED; ) {
+    const tasks = await line.next(size)
+    if (tasks.length === 0) break
+    examined += tasks.length
+    found.push(
+      ...tasks.filter(task => isReady(task) && (isLetInByToken(task, type) || waitsFor(task, type.type))),
+    )
+  }
+  return found.slice(0, count)
+}
+
+/** A turn under a rate limit brings a token of its own when it comes. */
+function isReady(task: Task): boolean {
+  const hasTurn = task.wait?.kind === 'turn'
+  return task.state === 'open' && !hasTurn && task.place?.name === readyPlaceOf(task)
+}
+
+/** Some of these do not know that they wait: their tokens were spent on others that waited already. */
+function isLetInByToken(task: Task, type: TaskType): boolean {
+  return isLimitedForAll(type) && (workOf(task).kind === 'http' || isToken(task, type))
+}
+
+/** How many waits it ended. */
+async function sendIn(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
+  const byToken = tasks.filter(task => isLetInByToken(task, type))
+  const ended = await endWaits(
+    system,
+    tasks.filter(task => !byToken.includes(task)),
+  )
+  if (byToken.length === 0) return ended
+  const failures = await system.messages.dispatch(byToken.map(task => ({ task, delaySeconds: 0 })))
+  if (failures[0]) throw new Error(`${failures.length} tasks were not let in: ${failures[0].reason}`)
+  return ended
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import type { Task } from '../../../shared/core/task.ts'
+import { acquirePermits, stillHolds } from '../../../shared/runtime/control/permits.ts'
+import { tendLimit } from '../../../shared/runtime/control/tend-limit.ts'
+import { SECOND } from '../../support/a-task.ts'
+import { aSystemWith, limited, lookOnce } from '../../support/limited-system.ts'
+import { type MemorySystem, stored } from '../../support/memory-system.ts'
+
+describe('a permit that was taken long before the claim was written', () => {
+  const taken = async (system: MemorySystem, task: Task) => {
+    const acquired = await acquirePermits(system, task, [limited(1)])
+    if (!acquired.ok) throw new Error('used up')
+    return acquired
+  }
+  const lookAt = async (system: MemorySystem) => {
+    const { waitsSince: since } = await system.limits.permits('resize')
+    await tendLimit(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
+  }
+
+  it('is lost to its run when a look found it stale', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    await system.clock.advance(11 * SECOND)
+    await lookAt(system)
+
+    expect(await stillHolds(system, permits, since)).toBe(false)
+  })
+
+  it('is kept by a look that found it stale just before it was asked for', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    await system.clock.advance(11 * SECOND)
+    const slow: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        head: async id => {
+          const head = await system.tasks.head(id)
+          expect(await stillHolds(system, permits, since)).toBe(true)
+          return head
+        },
+      },
+    }
+    await lookAt(slow)
+
+    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+  })
+
+  it('is not asked for when the claim was quick', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    const { keep: _keep, ...limits } = system.limits
+    await system.clock.advance(4 * SECOND)
+
+    expect(await stillHolds({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(true)
+  })
+})
