@@ -4,7 +4,7 @@ import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { isSamePiece, openSince } from '../core/work.ts'
 import { type Admission, admit, isPausedByNow } from './control/admit.ts'
 import { type Terms, termsOf } from './control/limits-of.ts'
-import { giveBack } from './control/permits.ts'
+import { giveBack, stillHolds } from './control/permits.ts'
 import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
@@ -51,6 +51,8 @@ export async function claimTask(
     return claimAdmitted(system, seen, claimer, {
       ok: true,
       permits: [],
+      heldSince: system.clock.now(),
+      startsAt: undefined,
       isLimited: false,
       unpausedUntil: terms.unpausedUntil,
     })
@@ -97,8 +99,10 @@ async function claimAdmitted(
   const { decision, task, conflicts } = await transact(system, seen, current => {
     if (!current || !isSamePiece(seen, current)) return GONE
     if (isLimited && current.revision !== seen.revision) return GONE
-    const permits = admitted === NONE ? [] : admitted.permits
-    const decided = claim(current, claimer, system.clock.now(), permits)
+    const decided =
+      admitted === NONE
+        ? claim(current, claimer, system.clock.now())
+        : claim(current, claimer, admitted.startsAt ?? system.clock.now(), admitted.permits)
     return decided.ok && admitted === NONE ? GONE : decided
   })
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
@@ -111,6 +115,10 @@ async function claimAdmitted(
   if (admitted !== NONE && (await isPausedByNow(system, task, admitted))) {
     await release(system, task, decision.run)
     return refused('paused')
+  }
+  if (admitted !== NONE && !(await stillHolds(system, admitted.permits, admitted.heldSince))) {
+    await release(system, task, decision.run)
+    return refused('concurrency-limit')
   }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }

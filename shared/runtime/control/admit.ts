@@ -12,6 +12,10 @@ export type Admission =
   | {
       readonly ok: true
       readonly permits: readonly Permit[]
+      /** When the first of the permits was taken, or before. */
+      readonly heldSince: number
+      /** When it starts as rate limits count it; undefined: none does. */
+      readonly startsAt: number | undefined
       /** Whether limits had a say in it. */
       readonly isLimited: boolean
       /** Until then no pause can have been acknowledged that this does not heed. */
@@ -40,12 +44,15 @@ export async function admit(
     await waitForPermit(system, task, acquired.usedUp.name)
     return { ok: false, reason: 'concurrency-limit', limit: acquired.usedUp.name }
   }
-  if (!(await starting(system, task, terms.rates).catch(giveBackAnd(system, acquired.permits)))) {
+  const start = await starting(system, task, terms.rates).catch(giveBackAnd(system, acquired.permits))
+  if (!start) {
     await giveBack(system, acquired.permits)
     const [only, ...others] = terms.rates
     return { ok: false, reason: 'rate-limit', limit: others.length === 0 ? only?.name : undefined }
   }
-  return { ok: true, permits: acquired.permits, isLimited: true, unpausedUntil: terms.unpausedUntil }
+  const { permits, since: heldSince } = acquired
+  const startsAt = terms.rates.length > 0 ? start.at : undefined
+  return { ok: true, permits, heldSince, startsAt, isLimited: true, unpausedUntil: terms.unpausedUntil }
 }
 
 function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {

@@ -1,4 +1,4 @@
-import { limitName, limitValue } from '../../core/control/limit-names.ts'
+import { concurrencyName, limitName, limitValue } from '../../core/control/limit-names.ts'
 import type { Task } from '../../core/task.ts'
 import type { TaskType } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
@@ -86,5 +86,6 @@ function limitOf(types: readonly TaskType[], task: Task, kind: Kind): string | u
   if (!limit) return undefined
   if (limit.key === undefined) return limitName(type, undefined)
   const found = limitValue(task, limit.key)
-  return found.known ? limitName(type, found.value) : undefined
+  if (!found.known) return undefined
+  return kind === 'rate' ? limitName(type, found.value) : concurrencyName(type, limit.key, found.value)
 }

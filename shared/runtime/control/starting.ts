@@ -11,8 +11,11 @@ import { noteMissed, reserveStart } from './reserve-starts.ts'
 
 type Rates = ReadonlyArray<Limited<RateLimit>>
 
-/** How a start under rate limits, all of them at once, is got for a task; false when it cannot begin now. */
-export type Starting = (system: System, task: Task, rates: Rates) => Promise<boolean>
+/** How a start under rate limits, all of them at once, is got for a task; undefined when it cannot begin now. */
+export type Starting = (system: System, task: Task, rates: Rates) => Promise<Start | undefined>
+
+/** A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. */
+export type Start = { readonly at: number }
 
 /** A turn that comes within this time is waited for; what comes later goes back to its queue until then. */
 const MAX_WAIT_MS = 1_000
@@ -28,17 +31,18 @@ type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
 export const inTurn: Starting = async (system, task, rates) => {
   const own = ownTurn(task, rates)
   // Whoever finds it before its turn must not put it off by reserving another one.
-  if (own && own.turn.at - system.clock.now() >= MAX_EARLY_MS) return false
+  if (own && own.turn.at - system.clock.now() >= MAX_EARLY_MS) return undefined
   // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
   if (own) await sleepUntil(system.clock, own.turn.at)
   for (let nth = 0; ; nth++) {
     const turns = await turnsFor(system, rates, own)
-    const last = turns?.at(-1)
-    if (!turns || !last) return turns !== undefined
-    if (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS) {
+    if (!turns) return undefined
+    const last = turns.at(-1)
+    if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
       return waitForTurn(system, task, last)
     }
-    if (await areReached(system, turns)) return true
+    const start = await startAt(system, turns)
+    if (start) return start
   }
 }
 
@@ -47,10 +51,10 @@ export const atOnce: Starting = async (system, _task, rates) => {
   const turns: Reserved[] = []
   for (const limited of rates) {
     const turn = await reserveStart(system, limited, true)
-    if (!turn) return false
+    if (!turn) return undefined
     turns.push({ limited, turn })
   }
-  return areReached(system, turns.sort(byTime))
+  return startAt(system, turns.sort(byTime))
 }
 
 /**
@@ -62,11 +66,12 @@ export function byTokens(named: readonly Task[]): Starting {
   return async (system, task, rates) => {
     const granted = await grantedTurns(system, task, left, rates)
     const missing = rates.filter(limited => !granted.some(one => one.limited === limited))
-    if (missing.length === 0) return true
+    if (missing.length === 0) return startAt(system, granted)
     // Its own turn is still to come, and brings a token of its own.
-    if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return false
+    if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
     const starting = named.some(({ id }) => id === task.id) ? inTurn : atOnce
-    return (await starting(system, task, missing)) && areUsable(system, granted)
+    const start = await starting(system, task, missing)
+    return start && areUsable(granted, start.at) ? start : undefined
   }
 }
 
@@ -105,7 +110,7 @@ async function turnsFor(
   rates: Rates,
   own: Reserved | undefined,
 ): Promise<Reserved[] | undefined> {
-  const isOwnUsable = own !== undefined && areUsable(system, [own])
+  const isOwnUsable = own !== undefined && areUsable([own], system.clock.now())
   const turns: Reserved[] = []
   for (const limited of rates) {
     const isCovered = isOwnUsable && own.limited === limited
@@ -116,16 +121,22 @@ async function turnsFor(
   return turns.sort(byTime)
 }
 
-/** Waits for the last of turns that are close; false when one was missed. */
-async function areReached(system: System, turns: readonly Reserved[]): Promise<boolean> {
-  await sleepUntil(system.clock, turns.at(-1)?.turn.at ?? 0)
-  if (areUsable(system, turns)) return true
-  noteMissed(system)
-  return false
+/** Waits for the last of turns that are close; undefined when one was missed. */
+async function startAt(system: System, turns: readonly Reserved[]): Promise<Start | undefined> {
+  const { clock } = system
+  const last = turns.at(-1)
+  if (last) await sleepUntil(clock, last.turn.at)
+  const at = clock.now()
+  if (!areUsable(turns, at)) {
+    noteMissed(system)
+    return undefined
+  }
+  // Many wait for one moment: all are to have looked at the clock before the first begins to write, which keeps this process busy.
+  if (last) await clock.sleep(0)
+  return { at }
 }
 
-function areUsable({ clock }: System, turns: readonly Reserved[]): boolean {
-  const now = clock.now()
+function areUsable(turns: readonly Reserved[], now: number): boolean {
   return turns.every(({ limited, turn }) => isUsable(turn, limited.limit, now))
 }
 
@@ -133,13 +144,13 @@ function byTime(a: Reserved, b: Reserved): number {
   return a.turn.at - b.turn.at
 }
 
-async function waitForTurn(system: System, task: Task, { limited, turn }: Reserved): Promise<false> {
+async function waitForTurn(system: System, task: Task, { limited, turn }: Reserved): Promise<undefined> {
   await transact(system, task, current =>
     current && isSamePiece(task, current)
       ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())
       : { ok: false as const, reason: 'finished' as const },
   )
-  return false
+  return undefined
 }
 
 function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>): Turn | undefined {

@@ -1,6 +1,7 @@
+import { NOTE_LIFE_MS } from '../../core/control/held-permits.ts'
 import type { Task } from '../../core/task.ts'
 import type { System } from '../system.ts'
-import { NOTE_LIFE_MS, tendForgotten } from './tend-limit.ts'
+import { tendForgotten } from './tend-limit.ts'
 
 /** Limits of one type that a round asks about. */
 const MOST_LIMITS = 20

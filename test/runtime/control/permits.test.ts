@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task.ts'
+import { claimTask } from '../../../shared/runtime/claim-task.ts'
 import { acquirePermits, stillHolds } from '../../../shared/runtime/control/permits.ts'
 import { tendLimit } from '../../../shared/runtime/control/tend-limit.ts'
 import { SECOND } from '../../support/a-task.ts'
-import { aSystemWith, limited, lookOnce } from '../../support/limited-system.ts'
+import { aSystemWith, limited, lookOnce, storedAll } from '../../support/limited-system.ts'
 import { type MemorySystem, stored } from '../../support/memory-system.ts'
+
+const lookAt = async (system: MemorySystem) => {
+  const { waitsSince: since } = await system.limits.permits('resize')
+  await tendLimit(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
+}
 
 describe('a permit that was taken long before the claim was written', () => {
   const taken = async (system: MemorySystem, task: Task) => {
@@ -12,11 +18,6 @@ describe('a permit that was taken long before the claim was written', () => {
     if (!acquired.ok) throw new Error('used up')
     return acquired
   }
-  const lookAt = async (system: MemorySystem) => {
-    const { waitsSince: since } = await system.limits.permits('resize')
-    await tendLimit(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
-  }
-
   it('is lost to its run when a look found it stale', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
@@ -53,5 +54,32 @@ describe('a permit that was taken long before the claim was written', () => {
     await system.clock.advance(4 * SECOND)
 
     expect(await stillHolds({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(true)
+  })
+})
+
+describe('a claim that takes long', () => {
+  it('gives its run back when another has got its permit meanwhile', async () => {
+    const system = await aSystemWith(1)
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    const frozen: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        apply: async change => {
+          if (change.after.operation === 'claim') {
+            await system.clock.advance(11 * SECOND)
+            await lookAt(system)
+            await claimTask(system, second, { workerId: 'w2' })
+          }
+          return system.tasks.apply(change)
+        },
+      },
+    }
+
+    const outcome = await claimTask(frozen, first, { workerId: 'w1' })
+
+    expect(outcome).toMatchObject({ refused: 'concurrency-limit' })
+    expect((await system.tasks.head(first.id))?.live).toEqual({})
+    expect((await system.limits.permits('resize')).holders).toMatchObject([{ taskId: second.id }])
   })
 })
