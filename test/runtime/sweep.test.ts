@@ -133,7 +133,7 @@ describe('the sweeper', () => {
 
     expect(failed).toBe(0)
     expect(system.messages.looks.map(({ id }) => id)).toContain(lost.id)
-    expect(system.messages.limitLooks).toMatchObject([{ limit: 'resize#whole', quiet: 0, delaySeconds: 15 }])
+    expect(system.messages.limitLooks).toMatchObject([{ limit: 'resize#whole', quiet: 0, delaySeconds: 5 }])
   })
 
   it('dispatches what waited for days as soon as its handler is deployed', async () => {
