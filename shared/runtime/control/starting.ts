@@ -15,7 +15,7 @@ type Rates = ReadonlyArray<Limited<RateLimit>>
 export type Starting = (system: System, task: Task, rates: Rates) => Promise<Start | undefined>
 
 /** A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. */
-export type Start = { readonly at: number }
+type Start = { readonly at: number }
 
 /** A turn that comes within this time is waited for; what comes later goes back to its queue until then. */
 const MAX_WAIT_MS = 1_000
