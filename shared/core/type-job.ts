@@ -10,11 +10,7 @@ import type { View } from './task.ts'
  * - `purge`    tasks in some statuses are removed
  */
 export type TypeJob =
-  | {
-      readonly kind: 'resume'
-      /** Only tasks that have changed, or fallen due, since then. */
-      readonly since?: number
-    }
+  | { readonly kind: 'resume' }
   | { readonly kind: 'relimit' }
   | { readonly kind: 'reorder' }
   | PurgeJob

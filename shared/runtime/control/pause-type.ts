@@ -5,12 +5,8 @@ import type { System } from '../system.ts'
 import { forgetType } from '../type-cache.ts'
 import { PAUSE_ACK_MS } from './limits-of.ts'
 
-/**
- * An index may show late what has changed last: that is looked for once more, a little later. All the others would be sent
- * twice for nothing, and under limits every copy asks for a start.
- */
+/** An index may show late what waits: it is gone through once more after this. */
 const SECOND_PASS_S = 5
-const RECENT_MS = 10_000
 
 /**
  * Pauses a type: returns when nothing of it can begin any more. What runs goes on. Undefined when there is no such type.
@@ -30,10 +26,9 @@ export async function resumeType(system: System, name: string): Promise<TaskType
   const resumed = after ?? before
   // Whoever has not heard of it yet would drop what is sent.
   await system.clock.sleep(PAUSE_ACK_MS)
-  const since = system.clock.now() - RECENT_MS
   for (const type of [resumed, ...(await flowsWithStepsOf(system, name))]) {
     await startJob(system, type, { kind: 'resume' })
-    await startJob(system, type, { kind: 'resume', since }, SECOND_PASS_S)
+    await startJob(system, type, { kind: 'resume' }, SECOND_PASS_S)
   }
   return resumed
 }

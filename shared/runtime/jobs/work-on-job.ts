@@ -101,10 +101,7 @@ async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): 
 async function workOnPage(system: System, { type, job }: JobLook, tasks: readonly Task[]): Promise<void> {
   switch (job.kind) {
     case 'resume':
-      return sendAgain(
-        system,
-        tasks.filter(task => isRecent(task, job.since)),
-      )
+      return sendAgain(system, tasks)
     case 'relimit':
       return changeEach(system, tasks, task => unblock(task, system.clock.now()))
     case 'reorder':
@@ -132,10 +129,6 @@ async function changeEach(
       current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
     ),
   )
-}
-
-function isRecent({ updatedAt, dueAt }: Task, since = 0): boolean {
-  return Math.max(updatedAt, dueAt) >= since
 }
 
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { startJob, workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
 import { MINUTE, NOW } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
@@ -40,23 +39,6 @@ it('to resume is to send what is due again, page by page, in order', async () =>
   await workOnJob(system, LOOK, LATER)
 
   expect(sentKeys(system)).toEqual(Array.from({ length: 250 }, (_, nth) => `k${nth}`))
-})
-
-it('a second pass sends only what had changed or fallen due shortly before the first', async () => {
-  const system = aMemorySystem()
-  const type = await registered(system, { paused: true })
-  await backlog(system, 3)
-  await stored(system, { key: 'due-lately', dueAt: NOW + MINUTE - 1_000 })
-  await system.clock.advance(MINUTE)
-  await stored(system, { key: 'new' })
-
-  const resuming = resumeType(system, type.type)
-  await system.clock.advance(2_000)
-  await resuming
-  const looks = system.messages.jobLooks.filter(({ delaySeconds }) => delaySeconds > 0)
-  for (const look of looks) await workOnJob(system, look, Number.POSITIVE_INFINITY)
-
-  expect(sentKeys(system)).toEqual(['due-lately', 'new'])
 })
 
 it('what is not done in time goes on in a message of its own, where the last page ended', async () => {
