@@ -45,10 +45,18 @@ export async function sendMessages(system: System, tasks: readonly Task[]): Prom
   ]
 }
 
-/** Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. */
+/** A dispatch for a turn comes earlier by this: one that comes after it has missed it. */
+const TURN_LEAD_MS = 500
+
+/**
+ * Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. What is
+ * farther off than a queue can delay is sent back when it comes.
+ */
 function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
-  return dispatchAt === undefined ? [] : [{ task, delaySeconds: Math.floor((dispatchAt - now) / 1_000) }]
+  if (dispatchAt === undefined) return []
+  const delayMs = dispatchAt - now - (task.wait?.kind === 'turn' ? TURN_LEAD_MS : 0)
+  return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), MAX_QUEUE_DELAY_MS) / 1_000) }]
 }
 
 /**

@@ -150,14 +150,14 @@ describe('workers that die', () => {
     await configure('clip', { limits: { concurrency: { max: 3, key: 'userId' } } })
     const fleet = await Promise.all(Array.from({ length: workers }, () => aWorker(['--concurrency', '4'])))
 
-    const input = { sleepMs: 800 }
+    const input = { sleepMs: 800, report: system().reportUrl }
     await publishAll(
       'clip',
       many(count, 'killed-', nth => ({ userId: `u${nth % 2}`, input })),
     )
     const killedAt: number[] = []
     for (let nth = 0; nth < kills; nth++) {
-      await sleep(1_000)
+      await system().reportWhen(({ event, pid }) => event === 'started' && pid === fleet[nth]?.pid)
       fleet[nth]?.signal('SIGKILL')
       killedAt.push(Date.now())
       fleet.push(await aWorker(['--concurrency', '4']))

@@ -151,9 +151,9 @@ function watchedLimits({ history, timeline }: World): LimitStore {
       if (!usedUp) tell(limit, holder.holder, true)
       return usedUp
     },
-    release: async (limit, holder) => {
-      const left = await store.release(limit, holder)
-      tell(limit, holder, false)
+    release: async (limit, holder, since) => {
+      const left = await store.release(limit, holder, since)
+      if (!left.holders.some(one => one.holder === holder)) tell(limit, holder, false)
       return left
     },
   }
