@@ -76,7 +76,6 @@ function spawnJava(port: number, dataDir: string | undefined): Java {
   const storage = dataDir ? ['-dbPath', dataDir, '-sharedDb'] : ['-inMemory']
   const args = [
     '-XX:+UseSerialGC',
-    `-Djava.library.path=${join(folder, 'DynamoDBLocal_lib')}`,
     '-jar',
     join(folder, 'DynamoDBLocal.jar'),
     ...['-port', String(port), '-disableTelemetry', ...storage],
