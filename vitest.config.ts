@@ -17,8 +17,6 @@ export default defineConfig({
     env: {
       // A third of a synthesis; the shipped app is validated where test/infra/bundles.test.ts synthesises it.
       CDK_VALIDATION: 'false',
-      // A DynamoDB Local that lives for seconds does not earn back what the optimising compiler costs.
-      JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1',
     },
     projects: [
       {

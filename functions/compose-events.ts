@@ -1,6 +1,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { required } from '../shared/aws/environment.ts'
+import { requestHandler } from '../shared/aws/requests.ts'
 import { createEventBridge } from '../shared/eventbridge/events.ts'
 import type { System } from '../shared/runtime/system.ts'
 import type { TellingSystem } from '../shared/runtime/tell-late.ts'
@@ -8,7 +9,6 @@ import { createLateBox } from '../shared/sqs/late-box.ts'
 
 /** What is not told within two seconds is told later: whoever tells has other things to do. */
 const BUS_LIMITS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
-const QUEUE_LIMITS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
 
 /** The world of those who tell events; apart from `compose.ts`, so that others do not load EventBridge's client. */
 export function composeTelling({ types, clock, log }: System): TellingSystem {
@@ -18,7 +18,10 @@ export function composeTelling({ types, clock, log }: System): TellingSystem {
     clock,
     log,
     events: createEventBridge(client, { bus: required('BATON_EVENT_BUS'), system: required('BATON_SYSTEM') }),
-    lateBox: createLateBox(new SQSClient({ requestHandler: QUEUE_LIMITS }), required('BATON_WAKE_QUEUE_URL')),
+    lateBox: createLateBox(
+      new SQSClient({ requestHandler: requestHandler() }),
+      required('BATON_WAKE_QUEUE_URL'),
+    ),
     scope: process.env.BATON_EVENTS === 'all' ? 'all' : 'types',
   }
 }

@@ -11,8 +11,8 @@ import type { Settings } from './settings.ts'
 export type FedQueueSpec = {
   /** Physical name, where functions must be able to derive it. @default generated */
   readonly queueName?: string
-  /** Timeout of the function that the queue feeds. */
-  readonly consumerTimeout: Duration
+  /** How long a message that was received and not deleted stays hidden from others. */
+  readonly visibilityTimeout: Duration
 }
 
 export type Feeding = {
@@ -22,7 +22,12 @@ export type Feeding = {
   readonly maxConcurrency: number
 }
 
-/** A queue that feeds a function, with its dead-letter queue. */
+/** For a queue that feeds a function. */
+export function visibilityFor(functionTimeout: Duration): Duration {
+  return Duration.seconds(functionTimeout.toSeconds() * VISIBILITY_TIMEOUTS)
+}
+
+/** A queue that feeds a function or workers, with its dead-letter queue. */
 export class FedQueue extends Construct {
   readonly queue: Queue
   readonly deadLetterQueue: Queue
@@ -32,7 +37,7 @@ export class FedQueue extends Construct {
     this.deadLetterQueue = new DeadLetterQueue(this, 'DeadLetters', settings).queue
     this.queue = new Queue(this, 'Queue', {
       ...(spec.queueName !== undefined && { queueName: spec.queueName }),
-      visibilityTimeout: Duration.seconds(spec.consumerTimeout.toSeconds() * VISIBILITY_TIMEOUTS),
+      visibilityTimeout: spec.visibilityTimeout,
       retentionPeriod: Duration.millis(MESSAGE_LIFE_MS),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVES },
       encryption: QueueEncryption.SQS_MANAGED,

@@ -9,7 +9,7 @@ import type { TypeConfiguration } from '../shared/core/task-type.ts'
 import { BUNDLING } from './bundling.ts'
 import { readDefinition, refuseHttp, toldAs } from './definition.ts'
 import { writeExecutorEntry } from './executor-entry.ts'
-import { FedQueue, type Feeding } from './fed-queue.ts'
+import { FedQueue, type Feeding, visibilityFor } from './fed-queue.ts'
 import {
   DEFAULT_HANDLER_TIMEOUT_S,
   HANDLER_MARGIN_S,
@@ -73,7 +73,10 @@ export class HandlerFunction extends Construct {
       ...(props.environment && { environment: props.environment }),
       ...reserving(props.reservedConcurrency),
     })
-    const fed = new FedQueue(this, 'Tasks', settings, { queueName, consumerTimeout: timeout })
+    const fed = new FedQueue(this, 'Tasks', settings, {
+      queueName,
+      visibilityTimeout: visibilityFor(timeout),
+    })
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
     // Claims and finishes need no more than this; handlers may publish.

@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { FedQueue } from './fed-queue.ts'
+import { FedQueue, visibilityFor } from './fed-queue.ts'
 import { allow, type Runner } from './grants.ts'
 import { WAKER_TIMEOUT_S } from './limits.ts'
 import type { Settings } from './settings.ts'
@@ -22,7 +22,9 @@ export class Messages extends Construct {
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id)
-    this.wake = new FedQueue(this, 'Wake', settings, { consumerTimeout: Duration.seconds(WAKER_TIMEOUT_S) })
+    this.wake = new FedQueue(this, 'Wake', settings, {
+      visibilityTimeout: visibilityFor(Duration.seconds(WAKER_TIMEOUT_S)),
+    })
     // A prefix, because policies end at 10,240 characters, and because a send to the queue of a type without a
     // handler must be answered with "does not exist", not with "denied".
     this.typeQueueArns = Stack.of(this).formatArn({ service: 'sqs', resource: `${settings.system}-q-*` })

@@ -5,7 +5,7 @@ import { Construct } from 'constructs'
 import { queueNameOf } from '../shared/core/queue-name.ts'
 import { readDefinition, refuseHttp, toldAs } from './definition.ts'
 import { FedQueue } from './fed-queue.ts'
-import { WORKER_CLAIM_S } from './limits.ts'
+import { WORKER_VISIBILITY_S } from './limits.ts'
 import type { Parts } from './parts.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
@@ -34,7 +34,7 @@ export class WorkerQueue extends Construct {
     this.type = definition.type
     const fed = new FedQueue(this, 'Tasks', parts.settings, {
       queueName: queueNameOf(parts.settings.system, this.type),
-      consumerTimeout: Duration.seconds(WORKER_CLAIM_S),
+      visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue

@@ -14,6 +14,7 @@ import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
 import type { System } from '../runtime/system.ts'
 import { createSqsMessages } from '../sqs/messages.ts'
 import { systemChance, systemClock } from './machine.ts'
+import { patient, requestHandler } from './requests.ts'
 
 /** Where a deployed system is. */
 export type SystemAddress = {
@@ -30,9 +31,6 @@ export type AwsSettings = SystemAddress & {
   readonly chance?: Chance
 }
 
-/** A connection that says nothing must not hold a heartbeat until the lease is gone. The SDK tries three times. */
-const REQUEST_LIMITS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
-
 /** The world of a process on AWS: every port on its adapter. Region and credentials come as the SDK finds them. */
 export function createAwsSystem({
   table,
@@ -43,7 +41,7 @@ export function createAwsSystem({
   clock = systemClock,
   chance = systemChance,
 }: AwsSettings): System {
-  const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ requestHandler: REQUEST_LIMITS }))
+  const documents = createDocuments()
   return {
     clock,
     chance,
@@ -54,7 +52,10 @@ export function createAwsSystem({
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),
-    messages: createSqsMessages(new SQSClient({ requestHandler: REQUEST_LIMITS }), { system, wakeQueueUrl }),
+    messages: createSqsMessages(patient(new SQSClient({ requestHandler: requestHandler() })), {
+      system,
+      wakeQueueUrl,
+    }),
     log,
     metrics,
   }
@@ -62,10 +63,11 @@ export function createAwsSystem({
 
 /** Reads heads as they stand in the records of the table's stream. */
 export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): HeadReader {
-  return createHeadReader(
-    DynamoDBDocumentClient.from(new DynamoDBClient({ requestHandler: REQUEST_LIMITS })),
-    table,
-  )
+  return createHeadReader(createDocuments(), table)
+}
+
+function createDocuments(): DynamoDBDocumentClient {
+  return DynamoDBDocumentClient.from(patient(new DynamoDBClient({ requestHandler: requestHandler() })))
 }
 
 /** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */

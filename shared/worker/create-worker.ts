@@ -1,6 +1,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
+import { CONNECTIONS, patient, requestHandler } from '../aws/requests.ts'
 import { createAwsSystem, type SystemAddress } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
@@ -25,7 +26,7 @@ export type WorkerOptions = WorkerSettings & {
 }
 
 /** A receive waits up to 20 s for messages; a connection that says nothing for longer is given up. */
-const RECEIVE_LIMITS = { connectionTimeout: 1_000, requestTimeout: 25_000, throwOnRequestTimeout: true }
+const RECEIVE_TIMEOUT_MS = 25_000
 
 const noMetrics: Metrics = { add: () => undefined }
 
@@ -45,15 +46,20 @@ export function createWorker(options: WorkerOptions): Worker {
   const { log = createConsoleLog(), metrics = noMetrics, isolate } = options
   const { table, system, wakeQueueUrl } = options.system ?? systemOfEnvironment()
   const world = createAwsSystem({ table, system, wakeQueueUrl, log, metrics })
-  // A client of its own: waiting receives would keep other calls from their connections.
+  const definitions = distinctTasks(options.tasks)
+  // A client of its own, in which each type may wait: else receives would keep other calls from their connections.
+  const connections = definitions.length + CONNECTIONS
   const inbox = createSqsInbox(
-    new SQSClient({ requestHandler: RECEIVE_LIMITS }),
+    patient(
+      new SQSClient({ requestHandler: requestHandler({ connections, requestTimeout: RECEIVE_TIMEOUT_MS }) }),
+      connections,
+    ),
     { system, wakeQueueUrl },
     { log, clock: systemClock },
   )
   if (!isolate) return runWorker(world, inbox, options)
   const isolation = createIsolation(isolate)
-  const tasks = distinctTasks(options.tasks).map(isolation.isolated)
+  const tasks = definitions.map(isolation.isolated)
   const worker = runWorker(world, inbox, { ...options, tasks })
   return {
     ...worker,

@@ -39,6 +39,8 @@ const FIRST_LEAD_MS = 15
 const MIN_LEAD_MS = 5
 const MAX_LEAD_MS = 500
 const MARGIN = 1.5
+/** Those who ask together keep their process busy for so much longer. */
+const LEAD_EACH_MS = 1
 /** A new measurement counts for so much. */
 const WEIGHT = 0.3
 
@@ -134,7 +136,7 @@ async function tryOnce(
   served: readonly Reservation[],
 ): Promise<Array<Turn | undefined> | StoredStarts> {
   const begunAt = system.clock.now()
-  const now = begunAt + Math.ceil(leadOf(system))
+  const now = begunAt + Math.ceil(Math.min(MAX_LEAD_MS, leadOf(system) + served.length * LEAD_EACH_MS))
   const impatient = served.filter(({ onlyNow }) => onlyNow).length
   const patient = served.length - impatient
   const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)

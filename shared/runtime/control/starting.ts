@@ -6,6 +6,7 @@ import { isSamePiece } from '../../core/work.ts'
 import { sleepUntil } from '../sleep-until.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
+import { fewAtOnce } from './few-at-once.ts'
 import type { Limited } from './limits-of.ts'
 import { noteMissed, reserveStart } from './reserve-starts.ts'
 
@@ -131,8 +132,7 @@ async function startAt(system: System, turns: readonly Reserved[]): Promise<Star
     noteMissed(system)
     return undefined
   }
-  // Many wait for one moment: all are to have looked at the clock before the first begins to write, which keeps this process busy.
-  if (last) await clock.sleep(0)
+  await fewAtOnce(system, 'starts')
   return { at }
 }
 
@@ -145,6 +145,7 @@ function byTime(a: Reserved, b: Reserved): number {
 }
 
 async function waitForTurn(system: System, task: Task, { limited, turn }: Reserved): Promise<undefined> {
+  await fewAtOnce(system, 'waits')
   await transact(system, task, current =>
     current && isSamePiece(task, current)
       ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())

@@ -1,0 +1,43 @@
+import type { FinalizeRequestMiddleware, RelativeMiddlewareOptions } from '@smithy/types'
+import pLimit from 'p-limit'
+
+/** What the SDK opens unless told otherwise. Source: AWS SDK for JavaScript v3, `maxSockets`. */
+export const CONNECTIONS = 50
+
+/** A connection that says nothing must not hold a heartbeat until the lease is gone. The SDK tries three times. */
+const LIMITS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
+
+type RequestSettings = {
+  /** How many requests may be under way. @default 50 */
+  readonly connections?: number
+  /** How long an answer may take, in milliseconds. @default 3,000 */
+  readonly requestTimeout?: number
+}
+
+/** The `requestHandler` of an AWS client. */
+export function requestHandler({ connections = CONNECTIONS, ...limits }: RequestSettings = {}) {
+  const agent = { maxSockets: connections, keepAlive: true }
+  return { ...LIMITS, ...limits, httpAgent: agent, httpsAgent: agent }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: every client has types of its own for what it sends
+type Layer = FinalizeRequestMiddleware<any, any>
+
+type Layered = {
+  readonly middlewareStack: { addRelativeTo(layer: Layer, options: RelativeMiddlewareOptions): void }
+}
+
+/**
+ * Lets the requests of a client wait for a connection as long as it takes. The SDK would count that as connecting, so of
+ * 400 tasks that a worker claims at once the last ones would be given up without having been asked for.
+ */
+export function patient<Client extends Layered>(client: Client, connections: number = CONNECTIONS): Client {
+  const inTurn = pLimit(connections)
+  const waiting: Layer = next => args => inTurn(() => next(args))
+  client.middlewareStack.addRelativeTo(waiting, {
+    name: 'waitForConnection',
+    relation: 'after',
+    toMiddleware: 'retryMiddleware',
+  })
+  return client
+}

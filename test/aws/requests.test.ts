@@ -1,0 +1,38 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { patient, requestHandler } from '../../shared/aws/requests.ts'
+
+/** Answers after a while, and knows how many asked at a time. */
+const server = createServer(async (request, response) => {
+  underWay += 1
+  most = Math.max(most, underWay)
+  request.resume()
+  await sleep(60)
+  underWay -= 1
+  response.setHeader('content-type', 'application/x-amz-json-1.0').end('{"TableNames":[]}')
+})
+let underWay = 0
+let most = 0
+let endpoint: string
+
+beforeAll(async () => {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => void server.close())
+
+it('a request waits for its connection for longer than connecting may take', async () => {
+  const handler = { ...requestHandler({ connections: 4 }), connectionTimeout: 150 }
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+  const options = { endpoint, region: 'eu-central-1', credentials, requestHandler: handler, maxAttempts: 1 }
+  const client = patient(new DynamoDBClient(options), 4)
+
+  const answers = await Promise.all(Array.from({ length: 32 }, () => client.send(new ListTablesCommand({}))))
+  client.destroy()
+
+  expect(answers.map(({ TableNames }) => TableNames)).toEqual(Array(32).fill([]))
+  expect(most).toBe(4)
+})
