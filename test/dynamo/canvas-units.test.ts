@@ -1,29 +1,15 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createCanvas } from '../../shared/core/canvas/transitions.ts'
 import { create } from '../../shared/core/publish.ts'
 import { aCanvasWorld, published, runAll, shown, tell } from '../support/a-canvas-world.ts'
 import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../support/a-task.ts'
-import { dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
-import { meterUnits, totalOf } from '../support/unit-meter.ts'
+import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import { totalOf } from '../support/unit-meter.ts'
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
-let meter: ReturnType<typeof meterUnits>
-
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-  meter = meterUnits(client)
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
-})
+const dynamo = aMeteredDynamo()
 
 async function stores() {
-  return dynamoStores(client, await dynamo.createTable())
+  return dynamo.storesOf(await dynamo.createTable())
 }
 
 const CANVAS = { canvasId: 'a-canvas-with-a-rather-long-name-of-its-own', born: BORN }
@@ -34,14 +20,14 @@ describe('a canvas in DynamoDB', () => {
     ['all of the last chunk', 499, Array.from({ length: 200 }, (_, n) => 99_800 + n)],
   ])('counts %s for one unit, and once more for one', async (_name, chunk, leaves) => {
     const { canvases } = await stores()
-    meter.take()
+    dynamo.take()
 
     await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
-    const first = meter.take()
+    const first = dynamo.take()
     await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
-    const second = meter.take()
+    const second = dynamo.take()
     await canvases.ends(CANVAS, [chunk])
-    const read = meter.take()
+    const read = dynamo.take()
 
     expect([first, second, read].map(totalOf)).toEqual([1, 1, 1])
   })
@@ -71,12 +57,12 @@ describe('a canvas in DynamoDB', () => {
       pages: [0, 5_000],
     }
     const head = { key: 'c', born: LATER_BORN, shard: 0, layout, pages: [], leaves: 10_001 }
-    meter.take()
+    dynamo.take()
 
     await tasks.apply(create(publication, undefined, NOW))
-    const ofMember = meter.take()
+    const ofMember = dynamo.take()
     await tasks.apply(createCanvas(head, undefined, NOW))
-    const ofCanvas = meter.take()
+    const ofCanvas = dynamo.take()
 
     expect(ofMember).toEqual({ table: 1, view: 1 })
     expect(ofCanvas).toEqual({ table: 1, view: 1 })

@@ -1,5 +1,4 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../shared/aws/machine.ts'
 import { finish } from '../../shared/core/finish.ts'
 import { create } from '../../shared/core/publish.ts'
@@ -9,29 +8,16 @@ import { type Claimed, claimTask } from '../../shared/runtime/claim-task.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { transact } from '../../shared/runtime/transact.ts'
 import { aPublication, SECOND } from '../support/a-task.ts'
-import { dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
 import { aMemorySystem, registered } from '../support/memory-system.ts'
-import { meterUnits, totalOf } from '../support/unit-meter.ts'
+import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import { totalOf } from '../support/unit-meter.ts'
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
-let meter: ReturnType<typeof meterUnits>
-
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-  meter = meterUnits(client)
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
-})
+const dynamo = aMeteredDynamo()
 
 /** A system whose tasks and limits stand in DynamoDB, with a type that is known, as it is after the first second. */
 async function aSystem(limits: TypeLimits) {
   const memory = aMemorySystem()
-  const { tasks, limits: limitStore } = await dynamoStores(client, await dynamo.createTable())
+  const { tasks, limits: limitStore } = dynamo.storesOf(await dynamo.createTable())
   const system: System = { ...memory, clock: systemClock, tasks, limits: limitStore }
   const configuration: TaskType['configuration'] = { kind: 'handler', defaults: {}, shards: 1, limits }
   await registered(memory, { configuration })
@@ -57,9 +43,9 @@ async function succeed(system: System, { task, run: { fence } }: Claimed): Promi
 }
 
 async function unitsOf(work: () => Promise<unknown>): Promise<number> {
-  meter.take()
+  dynamo.take()
   await work()
-  return totalOf(meter.take())
+  return totalOf(dynamo.take())
 }
 
 describe('what limits cost, in capacity units of claim and finish, reads and writes', () => {

@@ -1,6 +1,5 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
 import { claim } from '../../shared/core/claim.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
@@ -9,31 +8,20 @@ import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../../shared/dynamo/keys.ts'
 import { aPublication, BORN, changeOf, NOW, SECOND } from '../support/a-task.ts'
-import { type DynamoStores, dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
+import type { DynamoStores } from '../support/dynamo-stores.ts'
 import { DONE, failingFor, THREE_STEPS } from '../support/flow-life.ts'
-import { meterUnits, type Units } from '../support/unit-meter.ts'
+import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import type { Units } from '../support/unit-meter.ts'
 
 /** What flows and callbacks cost, and that their steps are stored once. The numbers of docs/data-model.md. */
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
-let meter: ReturnType<typeof meterUnits>
+const dynamo = aMeteredDynamo()
 let table: string
 let stores: DynamoStores
 
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-  meter = meterUnits(client)
-})
 beforeEach(async () => {
   table = await dynamo.createTable()
-  stores = dynamoStores(client, table)
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
+  stores = dynamo.storesOf(table)
 })
 
 type Parts = Parameters<typeof aPublication>[0]
@@ -61,9 +49,9 @@ const published = (parts: Parts = {}): Change =>
 
 /** Writes a change; what it cost. */
 async function cost(change: Change): Promise<Units> {
-  meter.take()
+  dynamo.take()
   expect(await stores.tasks.apply(change)).toMatchObject({ applied: true })
-  return meter.take()
+  return dynamo.take()
 }
 
 const claimOf = (task: Task, now: number) => changeOf(claim(task, { workerId: 'reserve-4f0c2a7e91d3' }, now))
@@ -163,7 +151,7 @@ describe('a callback', () => {
 
 describe('the steps of a flow', () => {
   const definition = { pk: definitionPartition(THREE_STEPS.name), sk: DEFINITION_SORT_KEY }
-  const secondProcess = () => dynamoStores(client, table).tasks
+  const secondProcess = () => dynamo.storesOf(table).tasks
 
   it('are written with the first task, and no more by a process that has', async () => {
     expect(await cost(published({ key: 'a' }))).toEqual({ table: 3, view: 1 })
@@ -177,14 +165,14 @@ describe('the steps of a flow', () => {
     const change = published()
     await stores.tasks.apply(change)
     const other = secondProcess()
-    meter.take()
+    dynamo.take()
 
     expect(await other.head(change.after.id)).toEqual(change.after)
-    const first = meter.take()
+    const first = dynamo.take()
     expect(await other.heads([change.after.id])).toEqual([change.after])
 
     expect(first).toEqual({ table: 2 })
-    expect(meter.take()).toEqual({ table: 0.5 })
+    expect(dynamo.take()).toEqual({ table: 0.5 })
   })
 
   it('let a process that knows none of them move the flow on', async () => {

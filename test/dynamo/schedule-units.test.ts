@@ -1,5 +1,4 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
 import {
   createSchedule,
@@ -9,23 +8,10 @@ import {
 } from '../../shared/core/schedule/transitions.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { BORN, changeOf, DAY, MINUTE, NOW } from '../support/a-task.ts'
-import { dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
-import { meterUnits, totalOf } from '../support/unit-meter.ts'
+import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import { totalOf } from '../support/unit-meter.ts'
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
-let meter: ReturnType<typeof meterUnits>
-
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-  meter = meterUnits(client)
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
-})
+const dynamo = aMeteredDynamo()
 
 const LONG_CRON = `0 ${Array.from({ length: 60 }, (_, minute) => minute).join(',')} 0-23 * * MON-FRI`
 
@@ -54,13 +40,13 @@ describe('a schedule in DynamoDB', () => {
   ])(
     '%s costs these units when it is set, ticks, is paused and resumed',
     async (_name, first, next, units) => {
-      const { tasks } = await dynamoStores(client, await dynamo.createTable())
-      meter.take()
+      const { tasks } = dynamo.storesOf(await dynamo.createTable())
+      dynamo.take()
       const spent: number[] = []
       const write = async (change: Change): Promise<Task> => {
         const applied = await tasks.apply(change)
         if (!applied.applied) throw new Error('refused')
-        spent.push(totalOf(meter.take()))
+        spent.push(totalOf(dynamo.take()))
         return applied.task
       }
 

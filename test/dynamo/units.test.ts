@@ -1,5 +1,4 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
 import { claim } from '../../shared/core/claim.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
@@ -10,28 +9,17 @@ import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import type { Worker } from '../../shared/core/worker.ts'
 import { aPublication, BORN, changeOf, HOUR, LATER_BORN, NOW, SECOND } from '../support/a-task.ts'
-import { type DynamoStores, dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
-import { meterUnits, totalOf, type Units } from '../support/unit-meter.ts'
+import type { DynamoStores } from '../support/dynamo-stores.ts'
+import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import { totalOf, type Units } from '../support/unit-meter.ts'
 
 /** The numbers of docs/data-model.md. */
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
-let meter: ReturnType<typeof meterUnits>
+const dynamo = aMeteredDynamo()
 let stores: DynamoStores
 
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-  meter = meterUnits(client)
-})
 beforeEach(async () => {
-  stores = dynamoStores(client, await dynamo.createTable())
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
+  stores = dynamo.storesOf(await dynamo.createTable())
 })
 
 type Parts = Parameters<typeof aPublication>[0]
@@ -53,10 +41,10 @@ const WORKER: Worker = { workerId: 'w1', kind: 'http', types: ['resize'], starte
 
 /** Writes a change; what it cost. */
 async function cost(change: Change): Promise<Units> {
-  meter.take()
+  dynamo.take()
   const { applied } = await stores.tasks.apply(change)
   expect(applied).toBe(true)
-  return meter.take()
+  return dynamo.take()
 }
 
 const publication = (parts: Parts = {}): Change =>
@@ -231,9 +219,9 @@ describe('a large input', () => {
 
 describe('reads', () => {
   const units = async (reading: Promise<unknown>) => {
-    meter.take()
+    dynamo.take()
     await reading
-    return meter.take()
+    return dynamo.take()
   }
 
   it('cost as docs/data-model.md says', async () => {
