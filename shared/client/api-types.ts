@@ -65,8 +65,11 @@ export type PublishBody = OptionsBody & {
   readonly throttle?: { readonly perMs: number }
 }
 
+/** A task that another one, a canvas or a schedule brings about: it says nothing of how it meets earlier ones of its key. */
+export type DerivedBody = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 'throttle'>
+
 /** Its key is made up from the task whose end it follows, unless it has one. */
-export type CallbackBody = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 'throttle'>
+export type CallbackBody = DerivedBody
 
 export type PatchBody = OptionsBody & {
   readonly priority?: number

@@ -1,12 +1,9 @@
 /** Requests and answers of the HTTP API about schedules, as they are in JSON. */
 import type { TaskError } from '../core/task.ts'
-import type { PublishBody } from './api-types.ts'
+import type { DerivedBody } from './api-types.ts'
 
 /** What each tick publishes: its key and its due time follow from the tick. */
-export type ScheduledTask = Omit<
-  PublishBody,
-  'key' | 'ifExists' | 'clean' | 'dueAt' | 'delayMs' | 'debounce' | 'throttle'
->
+export type ScheduledTask = Omit<DerivedBody, 'key' | 'dueAt' | 'delayMs'>
 
 /**
  * What becomes of ticks that are not published within a minute, or fall into a pause: left out, or the last n are

@@ -1,4 +1,4 @@
-import type { PublishBody } from '../client/api-types.ts'
+import type { DerivedBody } from '../client/api-types.ts'
 import type { Json } from '../core/json.ts'
 
 declare const RESULT: unique symbol
@@ -7,10 +7,7 @@ declare const RESULT: unique symbol
 export type Resulting<Result> = { readonly [RESULT]?: Result }
 
 /** How a task within a canvas is published; its key is made by its canvas. */
-export type SignatureOptions = Omit<
-  PublishBody,
-  'type' | 'input' | 'key' | 'ifExists' | 'clean' | 'debounce' | 'throttle'
->
+export type SignatureOptions = Omit<DerivedBody, 'type' | 'input' | 'key'>
 
 /** A task to be published: a type, its input and options. A publish body, and a member of canvases. */
 export type Signature<Result = unknown> = SignatureOptions & {

@@ -1,4 +1,4 @@
-import type { PublishBody } from '../client/api-types.ts'
+import type { DerivedBody } from '../client/api-types.ts'
 import type { Json } from '../core/json.ts'
 import type { WebhookSettings } from '../core/task-type.ts'
 import type { Log } from '../ports/machine.ts'
@@ -49,4 +49,4 @@ export type TaskContext<Stage extends string = string, Input = unknown> = {
 }
 
 /** A publish body, as `POST /v1/tasks` takes it; a key makes it idempotent. It inherits the user and the trace. */
-export type ChildPublication = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 'throttle'>
+export type ChildPublication = DerivedBody

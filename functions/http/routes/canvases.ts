@@ -10,7 +10,7 @@ import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { canvasAnswer, canvasBody, canvasPublished, canvasQuery } from '../schemas/canvases.ts'
-import { cancelBody } from '../schemas/requests.ts'
+import { emptyBody } from '../schemas/requests.ts'
 import { isName } from '../schemas/scalars.ts'
 
 const DEFAULT_LIMIT = 20
@@ -46,7 +46,7 @@ export const canvasRoutes = [
     path: `${PATH}/cancel`,
     operation: 'cancelCanvas',
     summary: 'Cancels a canvas and its tasks; may be repeated',
-    body: cancelBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: { 200: { description: 'The cancelled canvas', schema: canvasAnswer } },
     problems: [404, 409],

@@ -17,7 +17,7 @@ import { invalid, problem } from '../problems.ts'
 import { publishProblem, unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { scheduleRequestOf } from '../schedule-requests.ts'
-import { cancelBody, namePageQuery } from '../schemas/requests.ts'
+import { emptyBody, namePageQuery } from '../schemas/requests.ts'
 import { isName } from '../schemas/scalars.ts'
 import { scheduleAnswer, scheduleBody, schedulePage, triggerAnswer } from '../schemas/schedules.ts'
 
@@ -71,7 +71,7 @@ export const scheduleRoutes = [
     path: `${PATH}/pause`,
     operation: 'pauseSchedule',
     summary: 'Pauses a schedule; may be repeated',
-    body: cancelBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: THE_SCHEDULE,
     problems: [404, 409],
@@ -82,7 +82,7 @@ export const scheduleRoutes = [
     path: `${PATH}/resume`,
     operation: 'resumeSchedule',
     summary: 'Ends the pause of a schedule; may be repeated',
-    body: cancelBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: THE_SCHEDULE,
     problems: [404, 409],
@@ -93,7 +93,7 @@ export const scheduleRoutes = [
     path: `${PATH}/trigger`,
     operation: 'triggerSchedule',
     summary: 'Publishes the task of a schedule at once, beside its ticks',
-    body: cancelBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: { 202: { description: 'Published', schema: triggerAnswer } },
     problems: [404],

@@ -17,7 +17,7 @@ import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.
 import { noSuchTask, operationProblem, unknownType } from '../refusals.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
 import { taskAnswer, taskPage, task as taskSchema } from '../schemas/answers.ts'
-import { cancelBody, listQuery, patchBody, retryBody } from '../schemas/requests.ts'
+import { emptyBody, listQuery, patchBody, retryBody } from '../schemas/requests.ts'
 import { isTaskId } from '../task-ids.ts'
 
 const DEFAULT_LIMIT = 20
@@ -67,7 +67,7 @@ export const taskRoutes = [
     path: `${PATH}/cancel`,
     operation: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
-    body: cancelBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: { 200: { description: 'The cancelled task', schema: taskAnswer } },
     problems: [404, 409],

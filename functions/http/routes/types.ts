@@ -17,7 +17,7 @@ import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { countsAnswer, pausedAnswer, purgeAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
-import { namePageQuery, pauseBody, purgeBody, typeBody } from '../schemas/requests.ts'
+import { emptyBody, namePageQuery, purgeBody, typeBody } from '../schemas/requests.ts'
 import { typeName } from '../schemas/scalars.ts'
 
 const PATH = '/v1/types/{type}'
@@ -59,7 +59,7 @@ export const typeRoutes = [
     path: `${PATH}/pause`,
     operation: 'pauseType',
     summary: 'Nothing of the type begins any more; answered once that is so. May be repeated',
-    body: pauseBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: { 200: { description: 'It is paused', schema: pausedAnswer } },
     problems: [404],
@@ -70,7 +70,7 @@ export const typeRoutes = [
     path: `${PATH}/resume`,
     operation: 'resumeType',
     summary: 'Ends a pause: what has waited is run, in order. May be repeated',
-    body: pauseBody,
+    body: emptyBody,
     isBodyOptional: true,
     answers: { 200: { description: 'It is paused no more', schema: pausedAnswer } },
     problems: [404],

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { json, optional } from './scalars.ts'
 
-const time = z.string().meta({ format: 'date-time' })
+/** A time, as answers show it. */
+export const shownTime = z.string().meta({ format: 'date-time' })
 export const whole = z.int().min(0)
 const statusName = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
 
@@ -56,9 +57,9 @@ const run = z
     workerId: z.string(),
     state: z.enum(['running', ...endedState]),
     fence: whole,
-    startedAt: time,
-    leaseUntil: optional(time),
-    endedAt: optional(time),
+    startedAt: shownTime,
+    leaseUntil: optional(shownTime),
+    endedAt: optional(shownTime),
     result: optional(json),
     error: optional(error),
     progress: optional(json),
@@ -69,16 +70,16 @@ const run = z
 const historyEntry = z.object({
   traceId: optional(z.string()),
   stage: optional(z.string()),
-  startedAt: time,
-  endedAt: time,
+  startedAt: shownTime,
+  endedAt: shownTime,
   costMs: whole,
   outcome: z.enum(endedState),
   error: optional(error),
 })
 
 const action = {
-  startedAt: optional(time),
-  endedAt: optional(time),
+  startedAt: optional(shownTime),
+  endedAt: optional(shownTime),
   attempts: whole,
   error: optional(error),
 }
@@ -121,7 +122,7 @@ export const task = z
         'callbacks-owed',
       ]),
     ),
-    dueAt: time,
+    dueAt: shownTime,
     priority: z.int(),
     userId: optional(z.string()),
     fairnessKey: optional(z.string()),
@@ -146,11 +147,11 @@ export const task = z
     attempts: z.object({ used: whole, left: whole }),
     history: z.array(historyEntry),
     traceId: optional(z.string()),
-    createdAt: time,
-    startedAt: optional(time),
-    updatedAt: time,
-    finishedAt: optional(time),
-    expiresAt: optional(time),
+    createdAt: shownTime,
+    startedAt: optional(shownTime),
+    updatedAt: shownTime,
+    finishedAt: optional(shownTime),
+    expiresAt: optional(shownTime),
     options,
   })
   .meta({ id: 'Task' })
@@ -233,9 +234,9 @@ export const typeAnswer = z
     steps: optional(z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) }))),
     onCancel: optional(z.enum(['undo', 'leave'])),
     paused: z.boolean(),
-    handlerSince: optional(time),
-    createdAt: time,
-    updatedAt: time,
+    handlerSince: optional(shownTime),
+    createdAt: shownTime,
+    updatedAt: shownTime,
   })
   .meta({ id: 'Type' })
 
@@ -250,7 +251,7 @@ const workerAnswer = z
     version: optional(z.string()),
     types: z.array(z.string()),
     running: whole,
-    lastSeen: optional(time),
+    lastSeen: optional(shownTime),
   })
   .meta({ id: 'Worker' })
 
@@ -263,18 +264,18 @@ export const countsAnswer = z.object(
   >,
 )
 
-export const purgeAnswer = z.object({ type: z.string(), status: z.array(statusName), before: time })
+export const purgeAnswer = z.object({ type: z.string(), status: z.array(statusName), before: shownTime })
 
 export const claimsAnswer = z.object({
   claims: z.array(
     z.object({
       task,
-      run: z.object({ id: z.string(), fence: whole, leaseUntil: time, idempotencyKey: z.string() }),
+      run: z.object({ id: z.string(), fence: whole, leaseUntil: shownTime, idempotencyKey: z.string() }),
     }),
   ),
 })
 
-export const heartbeatAnswer = z.object({ leaseUntil: time, options })
+export const heartbeatAnswer = z.object({ leaseUntil: shownTime, options })
 
 const runResult = {
   taskId: z.string(),
@@ -286,7 +287,7 @@ const runResult = {
 }
 
 export const heartbeatsAnswer = z.object({
-  results: z.array(z.object({ ...runResult, leaseUntil: optional(time), options: optional(options) })),
+  results: z.array(z.object({ ...runResult, leaseUntil: optional(shownTime), options: optional(options) })),
 })
 
 export const finishesAnswer = z.object({

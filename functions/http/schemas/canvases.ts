@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
-import { error, whole } from './answers.ts'
+import { error, shownTime, whole } from './answers.ts'
 import { publishBody } from './requests.ts'
 import { json, key, optional, strict, userId } from './scalars.ts'
 
@@ -79,8 +79,8 @@ export const canvasAnswer = z
         error: optional(error),
       }),
     ),
-    createdAt: z.string().meta({ format: 'date-time' }),
-    finishedAt: optional(z.string().meta({ format: 'date-time' })),
+    createdAt: shownTime,
+    finishedAt: optional(shownTime),
     nextCursor: optional(z.string()),
   })
   .meta({ id: 'CanvasState' })

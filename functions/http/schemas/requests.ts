@@ -125,9 +125,8 @@ export const patchBody = strict({
   ...options,
 }).meta({ id: 'Patch' })
 
-export const cancelBody = strict({})
-
-export const pauseBody = strict({})
+/** Of operations that need to be told nothing. */
+export const emptyBody = strict({})
 
 export const retryBody = strict({
   action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue'])),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MAX_CATCH_UP, MAX_CRON_LENGTH, MIN_EVERY_MS } from '../../../shared/core/limits.ts'
-import { error } from './answers.ts'
+import { error, shownTime } from './answers.ts'
 import { publishBody } from './requests.ts'
 import { duration, optional, strict, time, whole } from './scalars.ts'
 
@@ -39,24 +39,22 @@ export const scheduleBody = strict({
   task: scheduledTask,
 }).meta({ id: 'ScheduleBody' })
 
-const answerTime = z.string().meta({ format: 'date-time' })
-
 export const scheduleAnswer = z
   .object({
     name: z.string(),
     cron: optional(z.string()),
     everyMs: optional(z.int()),
-    at: optional(answerTime),
+    at: optional(shownTime),
     timezone: optional(z.string()),
     missed,
     task: scheduledTask,
     paused: z.boolean(),
-    lastRunAt: optional(answerTime),
-    nextRunAt: optional(answerTime),
+    lastRunAt: optional(shownTime),
+    nextRunAt: optional(shownTime),
     lastError: optional(error),
-    createdAt: answerTime,
-    updatedAt: answerTime,
-    finishedAt: optional(answerTime),
+    createdAt: shownTime,
+    updatedAt: shownTime,
+    finishedAt: optional(shownTime),
   })
   .meta({ id: 'Schedule' })
 

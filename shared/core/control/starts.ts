@@ -34,7 +34,7 @@ const LATE_PARTS = 3
 /** A turn is somewhere in its part, and may be late: so far apart are two starts that must be a whole period apart. */
 const APART = PARTS + LATE_PARTS + 1
 
-export function termsOf({ limit, perMs }: RateLimit): string {
+export function rateTerms({ limit, perMs }: RateLimit): string {
   return `${limit}/${perMs}`
 }
 
@@ -65,7 +65,7 @@ export function reserve(
 }
 
 function turnIn(part: number, rate: RateLimit, now: number): Turn {
-  return { at: Math.max(now, startOf(part, rate)), terms: termsOf(rate) }
+  return { at: Math.max(now, startOf(part, rate)), terms: rateTerms(rate) }
 }
 
 /** Whether starts are so much in demand that a reservation is only counted: the next one is some time ahead. */
@@ -105,7 +105,7 @@ export function nextStart(log: StartLog | undefined, rate: RateLimit, now: numbe
 /** Whether a turn may be used now: its time has come, has not passed, and the limit is still the same. */
 export function isUsable({ at, terms }: Turn, rate: RateLimit, now: number): boolean {
   const end = startOf(partOf(at, rate) + 1 + LATE_PARTS, rate)
-  return terms === termsOf(rate) && at <= now && now < end
+  return terms === rateTerms(rate) && at <= now && now < end
 }
 
 function nextPart(starts: readonly number[], { limit }: RateLimit, present: number): number {

@@ -1,4 +1,4 @@
-import { isUsable, type Turn, termsOf } from '../../core/control/starts.ts'
+import { isUsable, rateTerms, type Turn } from '../../core/control/starts.ts'
 import { throttle, unblock } from '../../core/control/wait.ts'
 import type { Task } from '../../core/task.ts'
 import type { RateLimit } from '../../core/task-type.ts'
@@ -162,6 +162,6 @@ function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>):
 /** The turn that the task waits for, under a limit as it is now; it may have passed. */
 function ownTurn({ wait }: Task, rates: Rates): Reserved | undefined {
   if (wait?.kind !== 'turn') return undefined
-  const limited = rates.find(({ name, limit }) => wait.limit === name && wait.terms === termsOf(limit))
+  const limited = rates.find(({ name, limit }) => wait.limit === name && wait.terms === rateTerms(limit))
   return limited && { limited, turn: wait }
 }
