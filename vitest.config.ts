@@ -13,7 +13,7 @@ export default defineConfig({
     globalSetup: ['test/support/one-dynamodb.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    maxWorkers: 3,
     env: {
       // A third of a synthesis; the shipped app is validated where test/infra/bundles.test.ts synthesises it.
       CDK_VALIDATION: 'false',

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -27,7 +27,9 @@ export function aShiftedClock(): ShiftedClock {
     moveTo: time => {
       const moved = time - now()
       offset += moved
-      writeFileSync(file, String(offset))
+      // In one step: who reads in the middle of a write finds nothing.
+      writeFileSync(`${file}.next`, String(offset))
+      renameSync(`${file}.next`, file)
       return moved
     },
     end: () => rmSync(folder, { recursive: true }),

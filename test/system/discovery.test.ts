@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'
 import { synthesise } from './synthesise.ts'
 
 /** What fell due this long ago without a sign of life, the sweeper sends again. */
@@ -15,13 +16,18 @@ const keys = (prefix: string) => Array.from({ length: 5 }, (_, i) => `${prefix}-
 
 describe('tasks are found', () => {
   let system: LocalSystem
+  let clock: ShiftedClock
   beforeAll(async () => {
-    system = await startLocalSystem()
+    clock = aShiftedClock()
+    system = await startLocalSystem({ environment: clock.environment })
     // The minute's own sweep would repair what a test still watches.
     system.cloud.scheduler.disable('Sweep')
     await system.call('PUT', '/v1/types/by-http', { kind: 'http' })
   })
-  afterAll(() => system?.stop())
+  afterAll(async () => {
+    await system?.stop()
+    clock?.end()
+  })
 
   /** The keys of so many claimed tasks. Asks on, since a claim takes what it finds and does not wait for the rest. */
   const claimKeys = async (workerId: string, count: number, type = 'by-http') => {
@@ -84,14 +90,14 @@ describe('tasks are found', () => {
       times: 1,
     })
     ids.push(await system.publish({ type: 'probe', key: 'dropped', input: {} }))
-    await sleep(GRACE_MS + 1_000)
-    const lostDispatches = dropped()
+    await expect.poll(dropped, { timeout: 5_000 }).toBe(1)
+    await sleep(1_000)
+    clock.moveTo(clock.now() + GRACE_MS)
     const before = await Promise.all(ids.map(id => system.call('GET', `/v1/tasks/${id}`)))
 
     await system.cloud.scheduler.fire('Sweep')
     const after = await Promise.all(ids.map(id => system.taskWhen(id, succeeded)))
 
-    expect(lostDispatches).toBe(1)
     expect(before.map(({ body }) => body.status)).toEqual(['ready', 'ready', 'ready'])
     expect(after.map(({ attempts }) => attempts.used)).toEqual([1, 1, 1])
     expect(await claimKeys('listed', 2, 'gap-http')).toEqual(['gap-delayed', 'gap-targeted'])
@@ -128,18 +134,19 @@ describe('a type whose handler is deployed later', () => {
 
   it('has its tasks waiting, visibly; they run once it is', { timeout: 60_000 }, async () => {
     synthesise('test/system/app-without-probe.ts', earlierAssembly)
-    const earlier = await startLocalSystem({ assemblyDir: earlierAssembly, dataDir })
+    const clock = aShiftedClock()
+    const { environment } = clock
+    const earlier = await startLocalSystem({ assemblyDir: earlierAssembly, dataDir, environment })
     await earlier.call('PUT', '/v1/types/probe', { kind: 'handler' })
-    const publishedAt = Date.now()
     const ids = await Promise.all(
       keys('later').map(key => earlier.publish({ type: 'probe', key, input: {} })),
     ).finally(() => sleep(300))
     const waiting = await earlier.call('GET', `/v1/tasks/${ids[0]}`)
     await earlier.stop()
 
-    const later = await startLocalSystem({ dataDir })
+    const later = await startLocalSystem({ dataDir, environment })
     try {
-      await sleep(publishedAt + GRACE_MS + 1_000 - Date.now())
+      clock.moveTo(clock.now() + GRACE_MS)
       await later.cloud.scheduler.fire('Sweep')
       const done = await Promise.all(ids.map(id => later.taskWhen(id, succeeded, 20_000)))
 
@@ -147,6 +154,7 @@ describe('a type whose handler is deployed later', () => {
       expect(done.map(({ attempts }) => attempts.used)).toEqual([1, 1, 1, 1, 1])
     } finally {
       await later.stop()
+      clock.end()
     }
   })
 })

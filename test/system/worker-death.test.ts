@@ -43,7 +43,7 @@ describe('a handler that leaves a mess', () => {
     const workers = await Promise.all([aWorker(), aWorker(), aWorker(), aWorker()])
     const id = await system().publish({
       ...{ type: 'clip', key: 'deadly', input: { failures: 9, how: 'exit' } },
-      ...{ leaseMs: 3_000, heartbeatMs: 1_000 },
+      ...{ leaseMs: 1_500, heartbeatMs: 500 },
       retry: { maxRetries: 2, backoff: 'fixed', delayMs: 0 },
     })
 
