@@ -60,6 +60,9 @@ export async function claimTask(
   return claimLimited(system, seen, claimer, terms, starting)
 }
 
+/** Somebody else was faster. */
+const LOST: NotClaimed = { refused: 'no-slot', lostToOthers: true }
+
 function refused(reason: NotClaimed['refused'], limit?: string): NotClaimed {
   return { refused: reason, lostToOthers: false, ...(limit !== undefined && { limit }) }
 }
@@ -74,7 +77,10 @@ async function claimLimited(
 ): Promise<Claimed | NotClaimed> {
   if (!claim(seen, claimer, system.clock.now()).ok) return claimAdmitted(system, seen, claimer, NONE)
   const admission = await admit(system, seen, terms, starting)
-  if (!admission.ok) return refused(admission.reason, admission.limit)
+  if (!admission.ok) {
+    const { reason, limit } = admission
+    return reason === 'no-slot' ? LOST : refused(reason, limit)
+  }
   const claimed = await claimAdmitted(system, seen, claimer, admission).catch(async error => {
     await giveBack(system, admission.permits)
     throw error

@@ -90,7 +90,7 @@ describe('tasks are found', () => {
       times: 1,
     })
     ids.push(await system.publish({ type: 'probe', key: 'dropped', input: {} }))
-    await expect.poll(dropped, { timeout: 5_000 }).toBe(1)
+    await expect.poll(dropped, { timeout: 15_000 }).toBe(1)
     await sleep(1_000)
     clock.moveTo(clock.now() + GRACE_MS)
     const before = await Promise.all(ids.map(id => system.call('GET', `/v1/tasks/${id}`)))

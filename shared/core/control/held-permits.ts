@@ -1,3 +1,5 @@
+import { liveRuns, type Task } from '../task.ts'
+
 /** Those who wait are seen to so often, whatever message gets lost, */
 export const TEND_INTERVAL_S = 15
 /** and so soon again after waits were ended: one that nobody can run must not keep those behind it for so long. */
@@ -38,6 +40,12 @@ export function isTended({ waitsSince }: HeldPermits, now: number): boolean {
 /** Whether a holder whose task knows nothing of it is taken out. */
 export function mayBeStale({ since }: Holder, now: number): boolean {
   return since + GRACE_MS <= now
+}
+
+/** Whether somebody has a permit for another run of the task, which has not begun as far as its head tells, and may soon. */
+export function isBeingClaimed(task: Task, holders: readonly Holder[], now: number): boolean {
+  const begun = new Set(liveRuns(task).flatMap(({ permits = [] }) => permits.map(({ holder }) => holder)))
+  return holders.some(one => one.taskId === task.id && !begun.has(one.holder) && !mayBeStale(one, now))
 }
 
 /** Whether nobody can have taken out who has been recorded since then. */

@@ -23,7 +23,8 @@ export type Admission =
     }
   | {
       readonly ok: false
-      readonly reason: 'rate-limit' | 'concurrency-limit'
+      /** `no-slot`: somebody else has been admitted, and is about to claim it. */
+      readonly reason: 'rate-limit' | 'concurrency-limit' | 'no-slot'
       /** Its name, where it is known which of several it was. */
       readonly limit: string | undefined
     }
@@ -31,7 +32,8 @@ export type Admission =
 /**
  * Asks the limits of the task's types whether a run may begin: each concurrency limit has a permit, each rate limit allows
  * a start. What may not begin is noted with the task, where that brings it back in time: it stands in the limit's
- * place until a permit is given back, or waits for its turn.
+ * place until a permit is given back, or waits for its turn. What somebody else is about to claim is left to him: a note
+ * would change the task under his hands, and two who ask for it again and again would keep each other from it for ever.
  */
 export async function admit(
   system: System,
@@ -39,20 +41,27 @@ export async function admit(
   terms: Terms,
   starting: Starting,
 ): Promise<Admission> {
+  const isNear = (await starting.comeNear?.(system, task, terms.rates)) ?? true
+  if (!isNear) return withoutStart(terms)
   const acquired = await acquirePermits(system, task, terms.concurrencies)
   if (!acquired.ok) {
-    await waitForPermit(system, task, acquired.usedUp.name)
-    return { ok: false, reason: 'concurrency-limit', limit: acquired.usedUp.name }
+    const { why, limit } = acquired
+    if (why === 'claimed') return { ok: false, reason: 'no-slot', limit }
+    await waitForPermit(system, task, limit)
+    return { ok: false, reason: 'concurrency-limit', limit }
   }
-  const start = await starting(system, task, terms.rates).catch(giveBackAnd(system, acquired.permits))
+  const start = await starting.start(system, task, terms.rates).catch(giveBackAnd(system, acquired.permits))
   if (!start) {
     await giveBack(system, acquired.permits)
-    const [only, ...others] = terms.rates
-    return { ok: false, reason: 'rate-limit', limit: others.length === 0 ? only?.name : undefined }
+    return withoutStart(terms)
   }
   const { permits, since: heldSince } = acquired
   const startsAt = terms.rates.length > 0 ? start.at : undefined
   return { ok: true, permits, heldSince, startsAt, isLimited: true, unpausedUntil: terms.unpausedUntil }
+}
+
+function withoutStart({ rates: [only, ...others] }: Terms): Admission {
+  return { ok: false, reason: 'rate-limit', limit: others.length === 0 ? only?.name : undefined }
 }
 
 function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {

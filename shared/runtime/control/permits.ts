@@ -1,4 +1,10 @@
-import { isSurelyHeld, isTended, NOTE_LIFE_MS, TEND_INTERVAL_S } from '../../core/control/held-permits.ts'
+import {
+  isBeingClaimed,
+  isSurelyHeld,
+  isTended,
+  NOTE_LIFE_MS,
+  TEND_INTERVAL_S,
+} from '../../core/control/held-permits.ts'
 import { liveRuns, type Permit, type Task } from '../../core/task.ts'
 import type { ConcurrencyLimit } from '../../core/task-type.ts'
 import type { System } from '../system.ts'
@@ -7,10 +13,16 @@ import type { Limited } from './limits-of.ts'
 const HOLDER_LENGTH = 10
 const MAX_ROUNDS = 20
 
-/** A permit of each limit, recorded at `since` or later, or which of them is used up. */
+/** A permit of each limit, recorded at `since` or later, or why not. */
 export type Acquired =
   | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: number }
-  | { readonly ok: false; readonly usedUp: Limited<ConcurrencyLimit> }
+  | { readonly ok: false; readonly why: Unavailable; readonly limit: string }
+
+/**
+ * - `used-up`  all are held, and it is noted that somebody waits for one
+ * - `claimed`  all are held, one of them for a run of the same task that is about to begin
+ */
+type Unavailable = 'used-up' | 'claimed'
 
 /** Records a holder under each limit for a run of the task that is about to begin. All or none. */
 export async function acquirePermits(
@@ -22,12 +34,12 @@ export async function acquirePermits(
   const permits: Permit[] = []
   for (const limited of limits) {
     const permit = { limit: limited.name, holder: newHolder(system) }
-    if (await acquire(system, task, permit, limited)) {
-      permits.push(permit)
-      continue
+    const unavailable = await acquire(system, task, permit, limited)
+    if (unavailable) {
+      await giveBack(system, permits)
+      return { ok: false, why: unavailable, limit: limited.name }
     }
-    await giveBack(system, permits)
-    return { ok: false, usedUp: limited }
+    permits.push(permit)
   }
   return { ok: true, permits, since }
 }
@@ -36,30 +48,30 @@ function newHolder({ chance, clock }: System): string {
   return chance.ulid(clock.now()).slice(-HOLDER_LENGTH)
 }
 
-/** False when all permits are held, and it is noted that somebody waits for one. */
 async function acquire(
   system: System,
   task: Task,
   { holder }: Permit,
   { name, limit }: Limited<ConcurrencyLimit>,
-): Promise<boolean> {
+): Promise<Unavailable | undefined> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const now = system.clock.now()
     const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
-    if (!held) return true
-    if (isTended(held, now)) return false
+    if (!held) return undefined
+    if (isBeingClaimed(task, held.holders, now)) return 'claimed'
+    if (isTended(held, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
       staleAt: now - NOTE_LIFE_MS,
     })
     if (!seen) {
       await lookLater(system, name, now)
-      return false
+      return 'used-up'
     }
     // Others have noted it, or a permit was given back to nobody: then there is room after all.
-    if (seen.holders.length >= limit.max) return false
+    if (seen.holders.length >= limit.max) return 'used-up'
   }
-  return false
+  return 'used-up'
 }
 
 async function lookLater(system: System, limit: string, since: number): Promise<void> {

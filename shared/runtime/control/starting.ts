@@ -12,8 +12,13 @@ import { noteMissed, reserveStart } from './reserve-starts.ts'
 
 type Rates = ReadonlyArray<Limited<RateLimit>>
 
-/** How a start under rate limits, all of them at once, is got for a task; undefined when it cannot begin now. */
-export type Starting = (system: System, task: Task, rates: Rates) => Promise<Start | undefined>
+/** How a task begins that rate limits, all of them at once, have a say in. */
+export type Starting = {
+  /** False when it cannot begin soon, as far as it shows itself; else this answers shortly before it may. */
+  comeNear?(system: System, task: Task, rates: Rates): Promise<boolean>
+  /** Undefined when it cannot begin now. */
+  start(system: System, task: Task, rates: Rates): Promise<Start | undefined>
+}
 
 /** A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. */
 type Start = { readonly at: number }
@@ -24,38 +29,49 @@ const MAX_WAIT_MS = 1_000
 const MAX_MISSED = 5
 /** Dispatches come early by less than this. */
 const MAX_EARLY_MS = 2_000
+/** Permits are taken so long before a turn: who waits for it keeps nobody else from running. */
+const NEAR_MS = 100
 
 /** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
 type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
 
 /** For those who were sent one task: it begins now, or waits for a turn of its own. */
-export const inTurn: Starting = async (system, task, rates) => {
-  const own = ownTurn(task, rates)
+export const inTurn: Starting = {
   // Whoever finds it before its turn must not put it off by reserving another one.
-  if (own && own.turn.at - system.clock.now() >= MAX_EARLY_MS) return undefined
-  // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
-  if (own) await sleepUntil(system.clock, own.turn.at)
-  for (let nth = 0; ; nth++) {
-    const turns = await turnsFor(system, rates, own)
-    if (!turns) return undefined
-    const last = turns.at(-1)
-    if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
-      return waitForTurn(system, task, last)
+  comeNear: async ({ clock }, task, rates) => {
+    const own = ownTurn(task, rates)
+    if (own && own.turn.at - clock.now() >= MAX_EARLY_MS) return false
+    if (own) await sleepUntil(clock, own.turn.at - NEAR_MS)
+    return true
+  },
+  start: async (system, task, rates) => {
+    const own = ownTurn(task, rates)
+    // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
+    if (own) await sleepUntil(system.clock, own.turn.at)
+    for (let nth = 0; ; nth++) {
+      const turns = await turnsFor(system, rates, own)
+      if (!turns) return undefined
+      const last = turns.at(-1)
+      if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
+        return waitForTurn(system, task, last)
+      }
+      const start = await startAt(system, turns)
+      if (start) return start
     }
-    const start = await startAt(system, turns)
-    if (start) return start
-  }
+  },
 }
 
 /** For those who take what may begin now, and ask again. */
-export const atOnce: Starting = async (system, _task, rates) => {
-  const turns: Reserved[] = []
-  for (const limited of rates) {
-    const turn = await reserveStart(system, limited, true)
-    if (!turn) return undefined
-    turns.push({ limited, turn })
-  }
-  return startAt(system, turns.sort(byTime))
+export const atOnce: Starting = {
+  start: async (system, _task, rates) => {
+    const turns: Reserved[] = []
+    for (const limited of rates) {
+      const turn = await reserveStart(system, limited, true)
+      if (!turn) return undefined
+      turns.push({ limited, turn })
+    }
+    return startAt(system, turns.sort(byTime))
+  },
 }
 
 /**
@@ -64,15 +80,17 @@ export const atOnce: Starting = async (system, _task, rates) => {
  */
 export function byTokens(named: readonly Task[]): Starting {
   const left = [...named]
-  return async (system, task, rates) => {
-    const granted = await grantedTurns(system, task, left, rates)
-    const missing = rates.filter(limited => !granted.some(one => one.limited === limited))
-    if (missing.length === 0) return startAt(system, granted)
-    // Its own turn is still to come, and brings a token of its own.
-    if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
-    const starting = named.some(({ id }) => id === task.id) ? inTurn : atOnce
-    const start = await starting(system, task, missing)
-    return start && areUsable(granted, start.at) ? start : undefined
+  return {
+    start: async (system, task, rates) => {
+      const granted = await grantedTurns(system, task, left, rates)
+      const missing = rates.filter(limited => !granted.some(one => one.limited === limited))
+      if (missing.length === 0) return startAt(system, granted)
+      // Its own turn is still to come, and brings a token of its own.
+      if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
+      const starting = named.some(({ id }) => id === task.id) ? inTurn : atOnce
+      const start = await starting.start(system, task, missing)
+      return start && areUsable(granted, start.at) ? start : undefined
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { finish } from '../../../shared/core/finish.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import type { RateLimit, TypeLimits } from '../../../shared/core/task-type.ts'
 import { claimByTokens } from '../../../shared/runtime/claim-by-token.ts'
@@ -7,6 +8,7 @@ import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtim
 import { inTurn } from '../../../shared/runtime/control/starting.ts'
 import type { System } from '../../../shared/runtime/system.ts'
 import { claimTargets, markTargets } from '../../../shared/runtime/targets.ts'
+import { transact } from '../../../shared/runtime/transact.ts'
 import { SECOND } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
 
@@ -30,6 +32,14 @@ async function headOf(system: System, { id }: Task): Promise<Task> {
   return task
 }
 
+/** Runs the task, and its permits are given back. */
+async function ran(system: MemorySystem, task: Task): Promise<void> {
+  const claimed = await claim(system, task)
+  if ('refused' in claimed) throw new Error(`not run: ${claimed.refused}`)
+  const word = { born: task.born, fence: claimed.run.fence, outcome: 'succeed' as const }
+  await transact(system, claimed.task, current => finish(current, word, system.clock.now(), 0))
+}
+
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
 
 describe('a turn', () => {
@@ -48,6 +58,51 @@ describe('a turn', () => {
     }
 
     expect(claimed.map(({ task }) => task.key).sort()).toEqual(['k0', 'k1', 'k2', 'k3', 'k4', 'k5'])
+  })
+
+  it('is had by one of those who ask again and again for a task that may run alone', async () => {
+    const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
+    const first = await stored(system, { key: 'first' })
+    const both = await stored(system, { key: 'both', options: { workerIds: ['w1', 'w2'] } })
+    await markTargets(system, [both])
+    await ran(system, first)
+    let isOver = false
+    const claimed: Claimed[] = []
+    const poll = async (workerId: string) => {
+      while (!isOver) {
+        claimed.push(...(await claimTargets(system, { workerId }, ['resize'], 1)))
+        await system.clock.sleep(SECOND)
+      }
+    }
+
+    const polls = [poll('w1'), poll('w2')]
+    for (let nth = 0; nth < 120; nth++) await system.clock.advance(100)
+    isOver = true
+    await timed(system, Promise.all(polls))
+
+    expect(claimed.map(({ task }) => task.key)).toEqual(['both'])
+  })
+
+  it('costs no permit as long as it is not near', async () => {
+    const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await ran(system, first)
+    await claim(system, second)
+    let asked = 0
+    const counting: System = {
+      ...system,
+      limits: {
+        ...system.limits,
+        acquire: (...asks) => {
+          asked += 1
+          return system.limits.acquire(...asks)
+        },
+      },
+    }
+
+    const outcome = await claim(system, await headOf(system, second), 'w2', counting)
+
+    expect([refusalOf(outcome), asked]).toEqual(['rate-limit', 0])
   })
 
   it('is not put off by a dispatch that has not heard of it', async () => {
@@ -100,12 +155,12 @@ describe('a turn', () => {
     const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
     const started: number[] = []
     for (let nth = 0; nth < 3; nth++) {
-      await timed(system, inTurn(system, await stored(system, { key: `step${nth}` }), rates.slice(1)))
+      await timed(system, inTurn.start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)))
     }
 
     for (let nth = 0; nth < 12; nth++) {
       const task = await stored(system, { key: `both${nth}` })
-      if (await timed(system, inTurn(system, task, rates))) started.push(system.clock.now())
+      if (await timed(system, inTurn.start(system, task, rates))) started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)

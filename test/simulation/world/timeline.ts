@@ -49,9 +49,9 @@ export function createTimeline(start: number): Timeline {
   }
 }
 
-/** Lets all code run that waits for no event: a tick comes after all promises that are settled, and needs no turn of the event loop. */
+/** Lets all code run that waits for no event; a whole turn, as only its end reports a rejection that nobody handled. */
 function quiet(): Promise<void> {
-  return new Promise(resolve => process.nextTick(resolve))
+  return new Promise(resolve => setImmediate(resolve))
 }
 
 /** The event that comes first, first: a binary heap. */
