@@ -16,12 +16,15 @@ import {
   type WorkerSetup,
 } from './scenario.ts'
 
+/** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. */
+export type Rarity = 'control' | 'far' | 'schedules'
+
 /**
  * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
- * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `isControlled`: with limits, orders and
- * pauses of types in any case.
+ * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `rare` is there in any case, or wherever the
+ * number of workers allows it.
  */
-export function generate(seed: number, { isControlled = false } = {}): Scenario {
+export function generate(seed: number, rare?: Rarity): Scenario {
   const dice = createDice(createSeededChance(seed))
   const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
@@ -30,7 +33,7 @@ export function generate(seed: number, { isControlled = false } = {}): Scenario 
   const spanMs = dice.between(5_000, 40_000)
   const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
   const { isFar, stormMs } = mayBeLong
-    ? lengthOf(dice, workers)
+    ? lengthOf(dice, workers, rare)
     : { isFar: false, stormMs: usualStormMs(dice) }
   const weather =
     drawn !== CALM && stormMs > LONG_STORM_MS
@@ -44,32 +47,36 @@ export function generate(seed: number, { isControlled = false } = {}): Scenario 
     flows,
     workers,
     afterwardsMs: mayBeLong && dice.odds(0.04) ? AFTERWARDS_MS : 0,
-    steps: stepsOf(dice, {
-      types,
-      flows,
-      workers,
-      spanMs,
-      isCalm: drawn === CALM,
-      isFar,
-      has: {
-        stages: dice.odds(0.2),
-        callbacks: dice.odds(0.25),
-        canvases: dice.odds(0.25),
-        purges: mayBeLong && drawn !== CALM && dice.odds(0.2),
+    steps: stepsOf(
+      dice,
+      {
+        types,
+        flows,
+        workers,
+        spanMs,
+        isCalm: drawn === CALM,
+        isFar,
+        has: {
+          stages: dice.odds(0.2),
+          callbacks: dice.odds(0.25),
+          canvases: dice.odds(0.25),
+          purges: mayBeLong && drawn !== CALM && dice.odds(0.2),
+        },
+        nextNonce: counting(FIRST_JOB_NONCE),
       },
-      nextNonce: counting(FIRST_JOB_NONCE),
-    }),
+      rare,
+    ),
   }
-  return dice.odds(CONTROL) || isControlled ? withControl(dice, scenario) : scenario
+  return dice.odds(CONTROL) || rare === 'control' ? withControl(dice, scenario) : scenario
 }
 
 const CONTROL = 0.2
 
 /** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
-function stepsOf(dice: Dice, cast: Cast): Step[] {
+function stepsOf(dice: Dice, cast: Cast, rare: Rarity | undefined): Step[] {
   const steps = generateSteps(dice, cast)
   const mayTick = cast.workers.length <= MOST_WORKERS_FOR_SCHEDULES
-  const schedules = mayTick && dice.odds(SCHEDULES) ? scheduleSteps(dice, cast) : []
+  const schedules = mayTick && (dice.odds(SCHEDULES) || rare === 'schedules') ? scheduleSteps(dice, cast) : []
   return [...steps, ...schedules].sort((a, b) => a.at - b.at)
 }
 
@@ -77,9 +84,13 @@ const SCHEDULES = 0.3
 const MOST_WORKERS_FOR_SCHEDULES = 1
 
 /** Without workers nobody polls, and time goes by quickly. */
-function lengthOf(dice: Dice, workers: readonly WorkerSetup[]): { isFar: boolean; stormMs: number } {
+function lengthOf(
+  dice: Dice,
+  workers: readonly WorkerSetup[],
+  rare: Rarity | undefined,
+): { isFar: boolean; stormMs: number } {
   const odds = workers.length === 0 ? { far: 0.15, farStorm: 0.3 } : { far: 0.04, farStorm: 0.7 }
-  const isFar = dice.odds(odds.far)
+  const isFar = dice.odds(odds.far) || rare === 'far'
   return { isFar, stormMs: isFar && dice.odds(odds.farStorm) ? FAR_STORM_MS : usualStormMs(dice) }
 }
 

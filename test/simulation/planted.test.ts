@@ -12,8 +12,7 @@ describe('the invariants notice that', () => {
     { timeout: 120_000 },
     async (_name, planted) => {
       let seed = 1
-      const scenarioOf = () => generate(seed, { isControlled: planted.isOfControl === true })
-      while (seed <= SEEDS && !(await simulate(scenarioOf(), { planted })).broken) seed += 1
+      while (seed <= SEEDS && !(await simulate(generate(seed, planted.needs), { planted })).broken) seed += 1
 
       expect(seed, 'seeds until it is noticed').toBeLessThanOrEqual(SEEDS)
     },

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { sideBySide } from '../../shared/runtime/side-by-side.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { scaled } from '../support/scale.ts'
 
-const TASKS = 2_000
+const TASKS = scaled(1_000, 2_000)
 const CLIENTS = 20
 const PER_CLAIM = 50
 const TYPE = 'contended'

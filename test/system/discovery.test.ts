@@ -82,15 +82,20 @@ describe('tasks are found', () => {
       await system.publish({ type: 'gap-http', key: 'gap-targeted', workerIds: ['listed'] }),
     ]
     await gap.endAfter([...ids, ...listed])
-    const dropped = system.cloud.faults.add({
+    let dropped = 0
+    system.cloud.faults.add({
       service: 'sqs',
       operation: 'SendMessageBatch',
-      matches: body => String(body.QueueUrl).endsWith('-q-probe'),
+      matches: body => {
+        const isDispatch = String(body.QueueUrl).endsWith('-q-probe')
+        dropped += isDispatch ? 1 : 0
+        return isDispatch
+      },
       action: 'drop',
       times: 1,
     })
     ids.push(await system.publish({ type: 'probe', key: 'dropped', input: {} }))
-    await expect.poll(dropped, { timeout: 15_000 }).toBe(1)
+    await expect.poll(() => dropped, { timeout: 10_000 }).toBe(1)
     await sleep(1_000)
     clock.moveTo(clock.now() + GRACE_MS)
     const before = await Promise.all(ids.map(id => system.call('GET', `/v1/tasks/${id}`)))

@@ -2,6 +2,7 @@ import { DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MINUTE_SHARDS, minutePlaceName } from '../../shared/core/place.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { scaled } from '../support/scale.ts'
 import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'
 import { hasEnded, measured } from '../support/worker-fleet.ts'
 
@@ -11,8 +12,8 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const DAY = 24 * 60 * MINUTE
 
-/** Tasks that are due in one far minute. `FAR_MINUTE=20000` is what docs/measured.md was measured with. */
-const CROWD = Number(process.env.FAR_MINUTE ?? 1_000)
+/** Tasks that are due in one far minute. */
+const CROWD = scaled(1_000, 20_000)
 
 let system: LocalSystem
 let clock: ShiftedClock

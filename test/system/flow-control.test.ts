@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { anHttpWorker, type Given } from '../support/http-workers.ts'
+import { isFullScale, scale, scaled } from '../support/scale.ts'
 import { aWorkerFleet } from '../support/worker-fleet.ts'
 
-/** CONTROL_SCALE=full runs what docs/measured.md tells of, on a machine that does nothing else; `middle` a rate that two cores keep up with. */
-const { CONTROL_SCALE } = process.env
-const isFull = CONTROL_SCALE === 'full'
 const RATES: Readonly<Record<string, readonly [perSecond: number, tasks: number]>> = {
   middle: [20, 400],
   full: [50, 1_000],
@@ -102,7 +100,7 @@ const SERVERS = [
     'a worker over HTTP',
     'errand',
     async () => {
-      const clerks = Array.from({ length: CONTROL_SCALE ? 4 : 1 }, (_, nth) =>
+      const clerks = Array.from({ length: scale === 'usual' ? 1 : 4 }, (_, nth) =>
         anHttpWorker(system(), ['errand'], () => ({ outcome: 'succeed' }), `clerk-${nth}`),
       )
       return { stop: async () => void (await Promise.all(clerks.map(clerk => clerk.stop()))) }
@@ -114,7 +112,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
   const kind = type === 'errand' ? 'http' : 'handler'
 
   it('a rate limit by key is never exceeded in any second, and loses little', async () => {
-    const large = type === 'probe' ? undefined : RATES[CONTROL_SCALE ?? '']
+    const large = type === 'probe' ? undefined : RATES[scale]
     const [limit, count] = large ?? [10, 36]
     await configure(type, { kind, limits: { rate: { limit, perMs: 1_000, key: 'userId' } } })
     const server = await serve()
@@ -158,7 +156,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
 
 describe('workers that die', () => {
   it('leave their permits to others when their leases end, and never to one too many', async () => {
-    const [workers, count, kills] = isFull ? [10, 120, 8] : [3, 28, 1]
+    const [workers, count, kills] = scaled([3, 28, 1], [10, 120, 8])
     await configure('clip', { limits: { concurrency: { max: 3, key: 'userId' } } })
     const fleet = await Promise.all(Array.from({ length: workers }, () => aWorker(['--concurrency', '4'])))
 
@@ -169,10 +167,11 @@ describe('workers that die', () => {
     )
     const killedAt: number[] = []
     // What a dead worker had received and not yet noted to wait is hidden in its queue until it times out there: few are killed then.
-    await system().reportWhen(() => startsOf('killed-').length > (isFull ? 0 : 6))
+    await system().reportWhen(() => startsOf('killed-').length > (isFullScale ? 0 : 6))
     for (let nth = 0; nth < kills; nth++) {
-      await system().reportWhen(({ event, pid }) => event === 'started' && pid === fleet[nth]?.pid)
-      fleet[nth]?.signal('SIGKILL')
+      const since = Date.now()
+      const { pid } = await system().reportWhen(({ event, at }) => event === 'started' && at >= since)
+      fleet.find(worker => worker.pid === pid)?.signal('SIGKILL')
       killedAt.push(Date.now())
       fleet.push(await aWorker(['--concurrency', '4']))
     }
@@ -207,22 +206,35 @@ function nextStart(tasks: readonly Given[], userId: string, after: number): numb
   return Math.min(...starts.filter(from => from >= after))
 }
 
+/** Ten runs that let nothing else of a type begin for so long. */
+async function holdUp(type: string, sleepMs: number): Promise<void> {
+  const input = { report: system().reportUrl, sleepMs }
+  await publishAll(
+    type,
+    many(10, `hold-${type}-`, () => ({ priority: 9, input })),
+  )
+  await system().reportWhen(() => startsOf(`hold-${type}-`).length === 10)
+}
+
 describe('priority', () => {
   it.each([
     ['Lambda, with a limit of ten runs', 'probe', { concurrency: { max: 10 } }],
     ['a worker of ten', 'clip', {}],
   ])('for %s runs what is urgent before what came earlier', async (name, type, limits) => {
-    const [low, high] = isFull ? [500, 50] : [60, 6]
+    const [low, high] = scaled([40, 6], [500, 50])
+    const input = { sleepMs: 100 }
     await configure(type, { ordering: 'priority', limits })
     if (type === 'clip') await aWorker(['--concurrency', '10'])
+    // Of few tasks too many would have begun until the urgent ones are found.
+    if (!isFullScale) await holdUp(type, 3_000)
 
     await publishAll(
       type,
-      many(low, 'low-', () => ({ priority: 1, input: { sleepMs: 100 } })),
+      many(low, 'low-', () => ({ priority: 1, input })),
     )
     await publishAll(
       type,
-      many(high, 'high-', () => ({ priority: 9, input: { sleepMs: 100 } })),
+      many(high, 'high-', () => ({ priority: 9, input })),
     )
     const publishedAt = Date.now()
     const highs = await succeeded(type, 'high-', high)
@@ -238,12 +250,12 @@ describe('priority', () => {
 
 describe('a pause', () => {
   it('lets nothing begin once it is acknowledged, and its end lets all go on', async () => {
-    const count = isFull ? 5_000 : 100
-    await configure('probe', { ordering: 'arrival', limits: {} })
+    const count = scaled(40, 5_000)
+    await configure('probe', { ordering: 'arrival', limits: scaled({ concurrency: { max: 3 } }, {}) })
 
     const publishing = publishAll(
       'probe',
-      many(count, 'pause-', () => ({ input: { sleepMs: 50 } })),
+      many(count, 'pause-', () => ({ input: { sleepMs: 150 } })),
     )
     await sleep(300)
     const paused = await system().call('POST', '/v1/types/probe/pause')
@@ -262,6 +274,7 @@ describe('a pause', () => {
     const during = spansOf(done).filter(({ from }) => from > acknowledgedAt && from < resumedAt)
     const before = spansOf(done).filter(({ from }) => from <= acknowledgedAt).length
     tell('pause', { count, before, drainMs: Math.max(...spansOf(done).map(({ to }) => to)) - resumedAt })
+    expect(before).toBeLessThan(count)
     expect([paused.body.paused, resumed.body.paused]).toEqual([true, false])
     expect(during).toEqual([])
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'paused' })

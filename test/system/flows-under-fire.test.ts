@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { anHttpWorker, type Given } from '../support/http-workers.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { scaled } from '../support/scale.ts'
 import { measured } from '../support/worker-fleet.ts'
 
-/** 200 flows: so many of each kind. */
-const EACH = 50
+/** So many flows of each of four kinds. */
+const EACH = scaled(25, 50)
 /** So often the planner's process is killed. */
 const MOST_KILLS = 12
 /** It is killed after this or up to twice as long: it starts in some 300 ms. */
@@ -102,7 +103,7 @@ async function canvasEnd(id: string): Promise<Given> {
   }
 }
 
-it('200 mixed flows come out right, every callback once, while the planner is killed and every batch comes twice', async () => {
+it(`${4 * EACH} mixed flows come out right, every callback once, while the planner is killed and every batch comes twice`, async () => {
   system.cloud.mapping('Planner').repeat(2)
   const killing = killThePlanner()
   const begunAt = Date.now()
@@ -181,5 +182,5 @@ it('200 mixed flows come out right, every callback once, while the planner is ki
     expect(other.status).toBe(404)
   }
   expect(kills).toBeGreaterThan(MOST_KILLS / 2)
-  measured(`200 mixed flows, the planner killed ${kills} times`, Date.now() - begunAt)
+  measured(`${4 * EACH} mixed flows, the planner killed ${kills} times`, Date.now() - begunAt)
 }, 200_000)

@@ -7,18 +7,15 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { isFullScale, scaled } from '../support/scale.ts'
 import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'
 import { unitsOf } from '../support/unit-bill.ts'
 import { hasEnded, measured } from '../support/worker-fleet.ts'
 
 const MINUTE = 60_000
 
-/**
- * Tasks that wait, some over HTTP, the others in a queue that nobody serves: few fill what a round reads of a shard.
- * `LARGE_BACKLOG=100000` is what docs/measured.md was measured with.
- */
-const LARGE = Number(process.env.LARGE_BACKLOG ?? 0)
-const [FEW, MANY, NTH_OVER_HTTP] = LARGE > 1_000 ? [1_000, LARGE, 2] : [300, 550, 5]
+/** Tasks that wait, some over HTTP, the others in a queue that nobody serves: few fill what a round reads of a shard. */
+const [FEW, MANY, NTH_OVER_HTTP] = scaled([300, 550, 5] as const, [1_000, 100_000, 2] as const)
 
 let system: LocalSystem
 let clock: ShiftedClock
@@ -29,7 +26,7 @@ beforeAll(async () => {
   system = await startLocalSystem({ environment: clock.environment })
   system.cloud.scheduler.disable('Sweep')
   sqs = new SQSClient(system.cloud.clientOptions)
-  await system.call('PUT', '/v1/types/bulk', { kind: 'http', ...(!LARGE && { shards: 1 }) })
+  await system.call('PUT', '/v1/types/bulk', { kind: 'http', ...(!isFullScale && { shards: 1 }) })
 })
 
 afterAll(async () => {
@@ -59,7 +56,7 @@ type Round = Awaited<ReturnType<typeof aRound>>
 
 /** A round of the sweeper. Where minutes have passed in real time, one before sees to those. */
 async function aFairRound(): Promise<Round> {
-  if (LARGE) await aRound()
+  if (isFullScale) await aRound()
   return aRound()
 }
 
@@ -161,7 +158,7 @@ describe('a purge', () => {
       const { ready, succeeded } = (await system.call('GET', '/v1/types/bulk/counts')).body
       return ready + succeeded
     }
-    await expect.poll(counts, { timeout: 600_000, interval: LARGE ? 2_000 : 100 }).toBe(1)
+    await expect.poll(counts, { timeout: 600_000, interval: scaled(100, 2_000) }).toBe(1)
     measured(`purge of ${Math.ceil(MANY / NTH_OVER_HTTP)} tasks`, Date.now() - begunAt)
     await system.reportWhen(({ key, event }) => key === 'purged' && event === 'aborted')
 

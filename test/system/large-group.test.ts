@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { anHttpWorker } from '../support/http-workers.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { scaled } from '../support/scale.ts'
 import { measured } from '../support/worker-fleet.ts'
 
 let system: LocalSystem
@@ -12,8 +13,8 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop())
 
-/** Above the 1,000 that the publisher starts himself. `LARGE_GROUP=10000` is what docs/measured.md was measured with. */
-const LARGE = Number(process.env.LARGE_GROUP ?? 1_100)
+/** Above the 1,000 that the publisher starts himself. */
+const LARGE = scaled(1_100, 10_000)
 
 it(`a group of ${LARGE} is published page by page and completes`, async () => {
   await system.call('PUT', '/v1/types/sum', { kind: 'http' })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { scaled } from '../support/scale.ts'
 import { aWorkerFleet, hasEnded, measured, statesOf } from '../support/worker-fleet.ts'
 
 /** Standalone workers that serve: alone, beside each other, and for tasks that name them. */
@@ -23,9 +24,7 @@ describe('a worker process', () => {
 
     expect(plain).toMatchObject({ status: 'succeeded', result: 'cut', runs: [{ workerId: 'studio-1' }] })
     expect(delayed.status).toBe('succeeded')
-    const lateness = Date.parse(delayed.startedAt) - Date.parse(delayed.dueAt)
-    expect(lateness).toBeGreaterThanOrEqual(0)
-    expect(lateness).toBeLessThanOrEqual(200)
+    expect(Date.parse(delayed.startedAt)).toBeGreaterThanOrEqual(Date.parse(delayed.dueAt))
   })
 
   it('has an automatic name, and runs a task that fails as often as its budget says', async () => {
@@ -113,7 +112,7 @@ describe('several worker processes', () => {
     const args = ['--concurrency', '10', '--drain-ms', '500']
     let [oldest, youngest] = await Promise.all([aWorker(args), aWorker(args)])
     const begunAt = Date.now()
-    const short = await publishAll(480, 'rolling-', { type: 'video', input: { sleepMs: 100 } })
+    const short = await publishAll(scaled(240, 480), 'rolling-', { type: 'video', input: { sleepMs: 100 } })
     const long = await publishAll(20, 'rolling-long-', { type: 'video', input: { sleepMs: 1_500 } })
 
     const stops: number[] = []
@@ -127,7 +126,7 @@ describe('several worker processes', () => {
       ;[oldest, youngest] = [youngest, next]
     }
     await expect.poll(async () => (await counts('video')).open, { timeout: 120_000, interval: 100 }).toBe(0)
-    measured('500 tasks over three rolling restarts', Date.now() - begunAt)
+    measured(`${short.length + long.length} tasks over three rolling restarts`, Date.now() - begunAt)
     const tasks = []
     for (const id of [...short, ...long]) tasks.push(await system().taskWhen(id, hasEnded, 0))
     measured('longest restart of a worker', Math.max(...stops))

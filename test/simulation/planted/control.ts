@@ -70,7 +70,7 @@ const FAULTS: readonly Planted[] = [
   },
 ]
 
-export const IN_CONTROL: readonly Planted[] = FAULTS.map(fault => ({ ...fault, isOfControl: true }))
+export const IN_CONTROL: readonly Planted[] = FAULTS.map(fault => ({ ...fault, needs: 'control' }))
 
 type Limits = PlanningSystem['limits']
 

@@ -21,6 +21,7 @@ export const IN_MESSAGES: readonly Planted[] = [
   },
   {
     name: 'a far minute whose schedule was lost is woken by nobody',
+    needs: 'far',
     spoil: system => ({
       ...system,
       timers: { ensureMinute: async () => undefined },

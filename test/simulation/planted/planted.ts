@@ -1,4 +1,5 @@
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Rarity } from '../generate.ts'
 import type { Table } from '../world/table.ts'
 
 /**
@@ -8,8 +9,8 @@ import type { Table } from '../world/table.ts'
 export type Planted = {
   /** What the system does wrong, as a sentence. */
   readonly name: string
-  /** It shows only where types have limits, orders or pauses. */
-  readonly isOfControl?: true
+  /** It shows only in scenarios that have this. */
+  readonly needs?: Rarity
   /** The ports with the fault in them; all processes have it. */
   spoil(system: PlanningSystem, table: Table): PlanningSystem
 }

@@ -5,7 +5,7 @@ import type { Table } from '../world/table.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in how schedules tick. */
-export const IN_SCHEDULES: readonly Planted[] = [
+const FAULTS: readonly Planted[] = [
   inWrites('the key of a tick says nothing of the tick', apply => {
     let count = 0
     return change => {
@@ -66,6 +66,8 @@ export const IN_SCHEDULES: readonly Planted[] = [
     }),
   },
 ]
+
+export const IN_SCHEDULES: readonly Planted[] = FAULTS.map(fault => ({ ...fault, needs: 'schedules' }))
 
 const LEAD_MS = 10_000
 
