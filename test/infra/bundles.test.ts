@@ -1,15 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readAssembly } from '../../local/template/assembly.ts'
 
 /** A cold start reads all of it. Handlers bring what their authors import and are not limited. */
 const MAX_SYSTEM_BUNDLE_BYTES = 700 * 1_024
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-bundles-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 const synthesis = spawnSync(process.execPath, ['infra/app.ts'], {
   encoding: 'utf8',

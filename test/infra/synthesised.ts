@@ -1,9 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
-import { afterAll } from 'vitest'
 import { TaskSystem, type TaskSystemProps } from '../../infra/index.ts'
 
 export type Resource = {
@@ -17,12 +16,9 @@ export type Resource = {
 
 const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as { context: Record<string, unknown> }
 
-const outputs = mkdtempSync(join(tmpdir(), 'baton-templates-'))
-afterAll(() => rmSync(outputs, { recursive: true }))
-
 /** An app with the flags of `cdk.json` that leaves functions unbundled, since templates do not depend on their code. */
 export function anApp(): App {
-  const outdir = mkdtempSync(join(outputs, 'app-'))
+  const outdir = mkdtempSync(join(tmpdir(), 'app-'))
   return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } })
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
@@ -40,10 +40,9 @@ test('a custom resource that answers FAILED fails the boot with its reason', asy
 })
 
 test('a stack that was never synthesised is named in the error', async () => {
-  const { assemblyDir, remove } = synthesize(stack => void new Queue(stack, 'Work'))
+  const assemblyDir = synthesize(stack => void new Queue(stack, 'Work'))
   const booting = startLocalCloud({ assemblyDir, stackName: 'Other', apiPort: 0 })
   await expect(booting).rejects.toThrow('There is no template of stack Other')
-  remove()
 })
 
 test('with a data folder items, messages and custom resources outlive a restart; changed ones are updated', async () => {
@@ -56,7 +55,7 @@ test('with a data folder items, messages and custom resources outlive a restart;
   await new SQSClient(first.clientOptions).send(new SendMessageCommand({ QueueUrl, MessageBody: 'kept' }))
   const [pid] = first.functions.find('Registrar').pids()
   const begun = Date.now()
-  await first.end()
+  await first.stop()
   expect(Date.now() - begun).toBeLessThan(2000)
   expect(alive(pid!)).toBe(false)
 
@@ -76,10 +75,9 @@ test('with a data folder items, messages and custom resources outlive a restart;
       OldResourceProperties: { name: 'one' },
     },
   ])
-  await second.end()
+  await second.stop()
 
   const third = await bootTiny(thing('two'), { dataDir })
   expect(linesOf(third, 'Registrar')).toEqual([])
-  await third.end()
-  rmSync(dataDir, { recursive: true })
+  await third.stop()
 })

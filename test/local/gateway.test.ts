@@ -8,11 +8,12 @@ import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/c
 import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { LocalCloud } from '../../local/cloud.ts'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { costOf } from '../../local/prices.ts'
-import { bootTiny, fixtureFunction, type TinyCloud } from './tiny-cloud.ts'
+import { bootTiny, fixtureFunction } from './tiny-cloud.ts'
 
-let cloud: TinyCloud
+let cloud: LocalCloud
 let dynamo: DynamoDBClient
 let sqs: SQSClient
 
@@ -36,7 +37,7 @@ beforeAll(async () => {
   sqs = new SQSClient({ ...cloud.clientOptions, maxAttempts: 1 })
 })
 
-afterAll(() => cloud?.end())
+afterAll(() => cloud?.stop())
 afterEach(() => cloud.faults.clear())
 
 const tableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId

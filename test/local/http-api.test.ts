@@ -3,9 +3,10 @@ import { CustomResource, Duration } from 'aws-cdk-lib'
 import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bootTiny, fixtureFunction, linesOf, type TinyCloud } from './tiny-cloud.ts'
+import type { LocalCloud } from '../../local/cloud.ts'
+import { bootTiny, fixtureFunction, linesOf } from './tiny-cloud.ts'
 
-let cloud: TinyCloud
+let cloud: LocalCloud
 const logged: string[] = []
 
 beforeAll(async () => {
@@ -41,7 +42,7 @@ beforeAll(async () => {
   )
 })
 
-afterAll(() => cloud?.end())
+afterAll(() => cloud?.stop())
 
 const ask = (path: string, init: RequestInit = {}) => fetch(cloud.apiUrl + path, init)
 

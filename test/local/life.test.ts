@@ -25,7 +25,7 @@ const isAlive = (pid: number) => {
 }
 
 test('a cloud that is killed takes its functions and its store along', async () => {
-  const { assemblyDir, remove } = synthesize(stack => {
+  const assemblyDir = synthesize(stack => {
     fixtureFunction(stack, 'Reader', 'writer')
     new TableV2(stack, 'Items', { partitionKey: { name: 'pk', type: AttributeType.STRING } })
   })
@@ -40,7 +40,6 @@ test('a cloud that is killed takes its functions and its store along', async () 
   child.kill('SIGKILL')
 
   await eventually('the end of all', () => [...pids, java].every(pid => !isAlive(pid)))
-  remove()
 })
 
 /** The pid of the DynamoDB Local below a cloud's process: its shell's child. */

@@ -3,9 +3,10 @@ import { Duration } from 'aws-cdk-lib'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bootTiny, eventually, fixtureFunction, linesOf, type TinyCloud } from './tiny-cloud.ts'
+import type { LocalCloud } from '../../local/cloud.ts'
+import { bootTiny, eventually, fixtureFunction, linesOf } from './tiny-cloud.ts'
 
-let cloud: TinyCloud
+let cloud: LocalCloud
 let sqs: SQSClient
 
 beforeAll(async () => {
@@ -26,7 +27,7 @@ beforeAll(async () => {
   sqs = new SQSClient(cloud.clientOptions)
 })
 
-afterAll(() => cloud?.end())
+afterAll(() => cloud?.stop())
 
 const queueUrl = (id: string) => cloud.resource('AWS::SQS::Queue', id).physicalId
 

@@ -16,9 +16,10 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bootTiny, eventually, fixtureFunction, linesOf, type TinyCloud } from './tiny-cloud.ts'
+import type { LocalCloud } from '../../local/cloud.ts'
+import { bootTiny, eventually, fixtureFunction, linesOf } from './tiny-cloud.ts'
 
-let cloud: TinyCloud
+let cloud: LocalCloud
 let scheduler: SchedulerClient
 
 beforeAll(async () => {
@@ -41,7 +42,7 @@ beforeAll(async () => {
   scheduler = new SchedulerClient(cloud.clientOptions)
 })
 
-afterAll(() => cloud?.end())
+afterAll(() => cloud?.stop())
 
 const queueArn = (id: string) => cloud.resource('AWS::SQS::Queue', id).arn
 const bodiesOf = (id: string) => cloud.inspectQueue(queueArn(id)).messages.map(({ body }) => body)

@@ -3,7 +3,8 @@ import { Duration, type Stack } from 'aws-cdk-lib'
 import { Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Cluster, ContainerImage, FargateService, FargateTaskDefinition } from 'aws-cdk-lib/aws-ecs'
 import { expect, test } from 'vitest'
-import { bootTiny, eventually, type TinyCloud } from './tiny-cloud.ts'
+import type { LocalCloud } from '../../local/cloud.ts'
+import { bootTiny, eventually } from './tiny-cloud.ts'
 
 const image = join(import.meta.dirname, 'fixtures', 'container')
 
@@ -22,16 +23,16 @@ const aService =
     new FargateService(stack, 'Service', { cluster: cluster as never, taskDefinition, assignPublicIp: true })
   }
 
-const serviceOf = ({ services }: TinyCloud) => services[0]!
-const linesOf = (cloud: TinyCloud) =>
+const serviceOf = ({ services }: LocalCloud) => services[0]!
+const linesOf = (cloud: LocalCloud) =>
   serviceOf(cloud).logs.flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
-const started = (cloud: TinyCloud) => linesOf(cloud).filter(({ said }) => said === 'started')
+const started = (cloud: LocalCloud) => linesOf(cloud).filter(({ said }) => said === 'started')
 
 test('a service runs from its image folder, as itself, with the environment of its template', async () => {
   const cloud = await bootTiny(aService('hello'))
 
   const [line] = await eventually('it starts', () => started(cloud).length > 0 && started(cloud))
-  await cloud.end()
+  await cloud.stop()
 
   expect(line).toMatchObject({ greeting: 'hello', key: serviceOf(cloud).logicalId })
   expect(cloud.unsupported).toEqual([])
@@ -45,7 +46,7 @@ test('a service that ends by itself is started again, and says so', async () => 
   process.kill(first, 'SIGKILL')
   await eventually('it starts again', () => started(cloud).length === 2)
   const second = serviceOf(cloud).pid()
-  await cloud.end()
+  await cloud.stop()
 
   expect(second).not.toBe(first)
   expect(serviceOf(cloud).logs).toContain('ended by itself (SIGKILL) and is started again')
@@ -55,7 +56,7 @@ test('a stopping service can still reach the cloud, which waits for it', async (
   const cloud = await bootTiny(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
 
-  await cloud.end()
+  await cloud.stop()
 
   expect(linesOf(cloud).at(-1)).toMatchObject({ said: 'the cloud still answers' })
 })
@@ -66,7 +67,7 @@ test('a service that does not stop is killed after the time that its template le
   const pid = serviceOf(cloud).pid()!
   const begun = Date.now()
 
-  await cloud.end()
+  await cloud.stop()
 
   expect(Date.now() - begun).toBeGreaterThanOrEqual(1_900)
   expect(Date.now() - begun).toBeLessThan(6_000)
@@ -79,7 +80,7 @@ test('a service whose image comes from elsewhere is reported and left out', asyn
   const cloud = await bootTiny(aService('hello', ContainerImage.fromRegistry('public.ecr.aws/nginx/nginx')), {
     log: line => lines.push(line),
   })
-  await cloud.end()
+  await cloud.stop()
 
   expect(cloud.services).toEqual([])
   expect(lines.join()).toContain('public.ecr.aws/nginx/nginx is not built from this app')

@@ -5,9 +5,10 @@ import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-la
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bootTiny, eventually, fixtureFunction, linesOf, type TinyCloud } from './tiny-cloud.ts'
+import type { LocalCloud } from '../../local/cloud.ts'
+import { bootTiny, eventually, fixtureFunction, linesOf } from './tiny-cloud.ts'
 
-let cloud: TinyCloud
+let cloud: LocalCloud
 let dynamo: DynamoDBClient
 
 beforeAll(async () => {
@@ -40,7 +41,7 @@ beforeAll(async () => {
   dynamo = new DynamoDBClient(cloud.clientOptions)
 })
 
-afterAll(() => cloud?.end())
+afterAll(() => cloud?.stop())
 
 const tableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,35 +10,24 @@ import { sharedDynamoDb } from '../support/one-dynamodb.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 
-/** Synthesises a stack named `Tiny` into a folder of its own. */
-export function synthesize(build: (stack: Stack) => void) {
+/** Synthesises a stack named `Tiny`; answers the folder of its assembly. */
+export function synthesize(build: (stack: Stack) => void): string {
   const assemblyDir = mkdtempSync(join(tmpdir(), 'tiny-cloud-'))
   const app = new App({ outdir: assemblyDir, analyticsReporting: false })
   build(new Stack(app, 'Tiny'))
   app.synth()
-  return { assemblyDir, remove: () => rmSync(assemblyDir, { recursive: true, force: true }) }
+  return assemblyDir
 }
 
-export type TinyCloud = LocalCloud & { end(): Promise<void> }
-
-/** Synthesises and boots; `end` stops the cloud and removes the assembly. */
+/** Synthesises and boots. */
 export async function bootTiny(
   build: (stack: Stack) => void,
   options: Partial<LocalCloudOptions> = {},
-): Promise<TinyCloud> {
-  const { assemblyDir, remove } = synthesize(build)
+): Promise<LocalCloud> {
+  const assemblyDir = synthesize(build)
   const port = sharedDynamoDb()
   const shared = port === undefined ? {} : { dynamoDbPort: port }
-  const booting = startLocalCloud({ assemblyDir, stackName: 'Tiny', apiPort: 0, ...shared, ...options })
-  booting.catch(remove)
-  const cloud = await booting
-  return {
-    ...cloud,
-    end: async () => {
-      await cloud.stop()
-      remove()
-    },
-  }
+  return startLocalCloud({ assemblyDir, stackName: 'Tiny', apiPort: 0, ...shared, ...options })
 }
 
 /** A function whose code is `fixtures/<name>.mjs`. */

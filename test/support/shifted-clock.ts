@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -9,7 +9,6 @@ export type ShiftedClock = {
   now(): number
   /** Makes it that time; answers by how much it moved. Queues and timers go on as before. */
   moveTo(time: number): number
-  end(): void
 }
 
 export function aShiftedClock(): ShiftedClock {
@@ -32,6 +31,5 @@ export function aShiftedClock(): ShiftedClock {
       renameSync(`${file}.next`, file)
       return moved
     },
-    end: () => rmSync(folder, { recursive: true }),
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,7 +26,6 @@ describe('tasks are found', () => {
   })
   afterAll(async () => {
     await system?.stop()
-    clock?.end()
   })
 
   /** The keys of so many claimed tasks. Asks on, since a claim takes what it finds and does not wait for the rest. */
@@ -135,7 +134,6 @@ describe('a type whose handler is deployed later', () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-discovery-'))
   const dataDir = join(folder, 'data')
   const earlierAssembly = join(folder, 'assembly')
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it('has its tasks waiting, visibly; they run once it is', { timeout: 60_000 }, async () => {
     synthesise('test/system/app-without-probe.ts', earlierAssembly)
@@ -159,7 +157,6 @@ describe('a type whose handler is deployed later', () => {
       expect(done.map(({ attempts }) => attempts.used)).toEqual([1, 1, 1, 1, 1])
     } finally {
       await later.stop()
-      clock.end()
     }
   })
 })

@@ -35,7 +35,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await system?.stop()
-  clock?.end()
 })
 
 /** Sees every batch that is sent, and stops none. */

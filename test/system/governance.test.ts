@@ -32,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   sqs?.destroy()
   await system?.stop()
-  clock?.end()
 })
 
 /** What one round of the sweeper saw and used. */
