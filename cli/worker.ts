@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { parseArgs } from 'node:util'
 import { BatonError } from '../shared/core/errors.ts'
 import { createWorker, type WorkerOptions } from '../shared/worker/create-worker.ts'
@@ -17,6 +18,8 @@ async function run(args: readonly string[]): Promise<void> {
   outliveHandlers(serving)
   serving.start()
   const types = options.tasks.map(({ type }) => type).join(', ')
+  // Not at the exit, which may be a kill.
+  flushCompileCache()
   console.log(`worker ${serving.workerId} (process ${process.pid}) serves ${types}`)
 }
 
