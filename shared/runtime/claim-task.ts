@@ -2,7 +2,7 @@ import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
 import { finish } from '../core/finish.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { isSamePiece, openSince } from '../core/work.ts'
-import { type Admission, admit, isPausedByNow } from './control/admit.ts'
+import { type Admission, admit, isPausedByNow, onlyRateLimit } from './control/admit.ts'
 import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
 import { inTurn, type Starting } from './control/starting.ts'
@@ -43,7 +43,7 @@ export async function claimTask(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: Starting = inTurn,
+  starting: Starting = inTurn(),
 ): Promise<Claimed | NotClaimed> {
   const terms = await termsOf(system, seen)
   if (terms.isPaused) return refused('paused')
@@ -76,7 +76,12 @@ async function claimLimited(
   starting: Starting,
 ): Promise<Claimed | NotClaimed> {
   if (!claim(seen, claimer, system.clock.now()).ok) return claimAdmitted(system, seen, claimer, NONE)
-  const admission = await admit(system, seen, terms, starting)
+  const near = await starting.comeNear?.(system, seen, terms)
+  if (near === 'far') return refused('rate-limit', onlyRateLimit(terms))
+  // Its types may have changed while it waited.
+  const present = near ? await termsOf(system, seen) : terms
+  if (present.isPaused) return refused('paused')
+  const admission = await admit(system, seen, present, { starting, near })
   if (!admission.ok) {
     const { reason, limit } = admission
     return reason === 'no-slot' ? LOST : refused(reason, limit)

@@ -7,6 +7,7 @@ import type { TaskDefinition } from '../define/define-task.ts'
 import type { TaskContext } from '../define/task-context.ts'
 import { Fatal, Next } from '../signals.ts'
 import { type Claimed, claimTask, type NotClaimed } from './claim-task.ts'
+import type { Starting } from './control/starting.ts'
 import { finishRun } from './finish-run.ts'
 import { type Hold, holdRun, type StopReason } from './hold-run.ts'
 import { givenTo } from './input-of.ts'
@@ -33,6 +34,8 @@ export type Ran = {
 
 export type RunTools = {
   readonly definition: TaskDefinition
+  /** How it begins where rate limits have a say. @default in its turn, for which it is sent again if that is far */
+  readonly starting?: Starting
   /** Stops the run before its process must end; it is then released. */
   readonly stopping?: AbortSignal
   /** Awaited between the claim and the handler, under the run's heartbeats. */
@@ -50,7 +53,7 @@ export async function runTask(
   claimer: Claimer,
   tools: RunTools,
 ): Promise<RunReport> {
-  const claimed = await claimTask(system, seen, claimer)
+  const claimed = await claimTask(system, seen, claimer, tools.starting)
   return 'refused' in claimed ? { ran: false, why: claimed.refused } : runClaimed(system, claimed, tools)
 }
 

@@ -6,6 +6,7 @@ import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
 import { createTokenDesk } from '../runtime/claim-by-token.ts'
+import { inTurn } from '../runtime/control/starting.ts'
 import type { System } from '../runtime/system.ts'
 import { cachedTypes } from '../runtime/type-cache.ts'
 import { announce } from './announce.ts'
@@ -68,14 +69,20 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
 
+  /** What waits for its turn keeps its slot, so that it has one when that comes; half of them are left to others. */
+  const starting = inTurn(async time => {
+    if (slots.isHalfFree()) await system.clock.sleep(time - system.clock.now(), over.signal)
+  })
   const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
     const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({ system, claimer, definition, hooks, typeOf, takeToken, ...signals }).finally(() => {
-      running.delete(ran)
-      slots.release()
-    })
+    const ran = run({ system, claimer, definition, hooks, typeOf, takeToken, starting, ...signals }).finally(
+      () => {
+        running.delete(ran)
+        slots.release()
+      },
+    )
     running.add(ran)
   }
   const receiving: Receiving = {

@@ -7,6 +7,7 @@ import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'
 import { isToken, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S, type TokenDesk } from '../runtime/claim-by-token.ts'
 import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
+import type { Starting } from '../runtime/control/starting.ts'
 import { sendBackSeconds } from '../runtime/early-dispatch.ts'
 import { logFields } from '../runtime/log-fields.ts'
 import { type Ran, runClaimed, runTask } from '../runtime/run-task.ts'
@@ -31,6 +32,7 @@ export type Serving = {
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
   readonly takeToken: TokenDesk
+  readonly starting: Starting
   /** The worker takes on nothing more. */
   readonly over: AbortSignal
   /** The worker ends now: runs are released. */

@@ -6,6 +6,8 @@ export type Slots = {
   room(signal: AbortSignal): Promise<boolean>
   /** Takes one slot if there is one right now. */
   takeNow(): boolean
+  /** Whether at least half of them are not taken. */
+  isHalfFree(): boolean
   release(count?: number): void
   /** Fewer slots than are taken means that none is given until enough came back. */
   resize(size: number): void
@@ -57,6 +59,7 @@ export function createSlots(initialSize: number): Slots {
       taken += 1
       return true
     },
+    isHalfFree: () => 2 * taken <= size,
     release: (count = 1) => {
       taken -= count
       pump()

@@ -5,7 +5,7 @@ import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
 import { type Terms, termsOf } from './limits-of.ts'
 import { acquirePermits, giveBack } from './permits.ts'
-import type { Starting } from './starting.ts'
+import type { Reserved, Starting } from './starting.ts'
 
 /** Whether a run of a task may begin, as far as its types are concerned. */
 export type Admission =
@@ -39,10 +39,8 @@ export async function admit(
   system: System,
   task: Task,
   terms: Terms,
-  starting: Starting,
+  { starting, near }: { readonly starting: Starting; readonly near: Reserved | undefined },
 ): Promise<Admission> {
-  const isNear = (await starting.comeNear?.(system, task, terms.rates)) ?? true
-  if (!isNear) return withoutStart(terms)
   const acquired = await acquirePermits(system, task, terms.concurrencies)
   if (!acquired.ok) {
     const { why, limit } = acquired
@@ -50,18 +48,21 @@ export async function admit(
     await waitForPermit(system, task, limit)
     return { ok: false, reason: 'concurrency-limit', limit }
   }
-  const start = await starting.start(system, task, terms.rates).catch(giveBackAnd(system, acquired.permits))
+  const start = await starting
+    .start(system, task, terms.rates, near)
+    .catch(giveBackAnd(system, acquired.permits))
   if (!start) {
     await giveBack(system, acquired.permits)
-    return withoutStart(terms)
+    return { ok: false, reason: 'rate-limit', limit: onlyRateLimit(terms) }
   }
   const { permits, since: heldSince } = acquired
   const startsAt = terms.rates.length > 0 ? start.at : undefined
   return { ok: true, permits, heldSince, startsAt, isLimited: true, unpausedUntil: terms.unpausedUntil }
 }
 
-function withoutStart({ rates: [only, ...others] }: Terms): Admission {
-  return { ok: false, reason: 'rate-limit', limit: others.length === 0 ? only?.name : undefined }
+/** The name of the limit that did not let a task begin, where it can only be one. */
+export function onlyRateLimit({ rates: [only, ...others] }: Terms): string | undefined {
+  return others.length === 0 ? only?.name : undefined
 }
 
 function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {

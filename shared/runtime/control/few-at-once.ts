@@ -2,7 +2,7 @@ import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../system.ts'
 
 /** What so many begin in one turn of the event loop takes a process less time than a turn under a limit lasts. */
-const AT_ONCE = 8
+const AT_ONCE = 2
 
 type Line = Record<'starts' | 'waits', Array<() => void>>
 

@@ -7,24 +7,29 @@ import { sleepUntil } from '../sleep-until.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
 import { fewAtOnce } from './few-at-once.ts'
-import type { Limited } from './limits-of.ts'
+import type { Limited, Terms } from './limits-of.ts'
 import { noteMissed, reserveStart } from './reserve-starts.ts'
 
 type Rates = ReadonlyArray<Limited<RateLimit>>
 
 /** How a task begins that rate limits, all of them at once, have a say in. */
 export type Starting = {
-  /** False when it cannot begin soon, as far as it shows itself; else this answers shortly before it may. */
-  comeNear?(system: System, task: Task, rates: Rates): Promise<boolean>
-  /** Undefined when it cannot begin now. */
-  start(system: System, task: Task, rates: Rates): Promise<Start | undefined>
+  /** Answers shortly before the task may begin, with its turn if it has one by then; `far`: it is to be sent again then. */
+  comeNear?(system: System, task: Task, terms: Terms): Promise<Reserved | 'far' | undefined>
+  /** With the turn that it came near to. Undefined when it cannot begin now. */
+  start(system: System, task: Task, rates: Rates, near?: Reserved): Promise<Start | undefined>
 }
+
+/** Where turns are waited for that would else be written down and sent for: until `time`, or as long as there is room. */
+export type WaitingRoom = (time: number) => Promise<void>
 
 /** A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. */
 type Start = { readonly at: number }
 
-/** A turn that comes within this time is waited for; what comes later goes back to its queue until then. */
+/** A turn that comes within this time is waited for; what comes later goes back to its queue until then, */
 const MAX_WAIT_MS = 1_000
+/** or waits in a room of its own for up to this time. Dispatches hide from others for longer. */
+const MAX_STAY_MS = 8_000
 /** Turns that may be missed in a row before the task waits for one that is recorded with it. */
 const MAX_MISSED = 5
 /** Dispatches come early by less than this. */
@@ -33,32 +38,66 @@ const MAX_EARLY_MS = 2_000
 const NEAR_MS = 100
 
 /** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
-type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
+export type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
 
-/** For those who were sent one task: it begins now, or waits for a turn of its own. */
-export const inTurn: Starting = {
+/** For those who were sent one task: it begins now, or waits for a turn of its own, in the room or to be sent again. */
+export function inTurn(room?: WaitingRoom): Starting {
+  return { comeNear: (system, task, terms) => comeNear(system, task, terms, room), start: startInTurn }
+}
+
+async function comeNear(
+  system: System,
+  task: Task,
+  { rates, concurrencies }: Terms,
+  room: WaitingRoom | undefined,
+): Promise<Reserved | 'far' | undefined> {
+  const { clock } = system
+  const own = ownTurn(task, rates)
   // Whoever finds it before its turn must not put it off by reserving another one.
-  comeNear: async ({ clock }, task, rates) => {
-    const own = ownTurn(task, rates)
-    if (own && own.turn.at - clock.now() >= MAX_EARLY_MS) return false
-    if (own) await sleepUntil(clock, own.turn.at - NEAR_MS)
-    return true
-  },
-  start: async (system, task, rates) => {
-    const own = ownTurn(task, rates)
-    // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
-    if (own) await sleepUntil(system.clock, own.turn.at)
-    for (let nth = 0; ; nth++) {
-      const turns = await turnsFor(system, rates, own)
-      if (!turns) return undefined
-      const last = turns.at(-1)
-      if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
-        return waitForTurn(system, task, last)
-      }
-      const start = await startAt(system, turns)
-      if (start) return start
+  if (own && own.turn.at - clock.now() >= MAX_EARLY_MS) return 'far'
+  if (own) await sleepUntil(clock, own.turn.at - NEAR_MS)
+  if (own || !room) return own
+  const [only, ...others] = rates
+  // A turn that comes while another limit lets nothing begin would be lost.
+  if (!only || others.length + concurrencies.length > 0) return undefined
+  return reserveAndStay(system, task, only, room)
+}
+
+async function reserveAndStay(
+  system: System,
+  task: Task,
+  limited: Limited<RateLimit>,
+  room: WaitingRoom,
+): Promise<Reserved | 'far' | undefined> {
+  const turn = await reserveStart(system, limited, false)
+  if (!turn) return undefined
+  const leftMs = () => turn.at - system.clock.now()
+  const mayStay = leftMs() > NEAR_MS && leftMs() < MAX_STAY_MS
+  if (mayStay) await room(turn.at - NEAR_MS)
+  if (leftMs() < MAX_WAIT_MS) return { limited, turn }
+  await waitForTurn(system, task, { limited, turn })
+  return 'far'
+}
+
+async function startInTurn(
+  system: System,
+  task: Task,
+  rates: Rates,
+  near?: Reserved,
+): Promise<Start | undefined> {
+  const own = near ?? ownTurn(task, rates)
+  // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
+  if (own) await sleepUntil(system.clock, own.turn.at)
+  for (let nth = 0; ; nth++) {
+    const turns = await turnsFor(system, rates, own)
+    if (!turns) return undefined
+    const last = turns.at(-1)
+    if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
+      return waitForTurn(system, task, last)
     }
-  },
+    const start = await startAt(system, turns)
+    if (start) return start
+  }
 }
 
 /** For those who take what may begin now, and ask again. */
@@ -87,7 +126,7 @@ export function byTokens(named: readonly Task[]): Starting {
       if (missing.length === 0) return startAt(system, granted)
       // Its own turn is still to come, and brings a token of its own.
       if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
-      const starting = named.some(({ id }) => id === task.id) ? inTurn : atOnce
+      const starting = named.some(({ id }) => id === task.id) ? inTurn() : atOnce
       const start = await starting.start(system, task, missing)
       return start && areUsable(granted, start.at) ? start : undefined
     },
@@ -132,7 +171,7 @@ async function turnsFor(
   const isOwnUsable = own !== undefined && areUsable([own], system.clock.now())
   const turns: Reserved[] = []
   for (const limited of rates) {
-    const isCovered = isOwnUsable && own.limited === limited
+    const isCovered = isOwnUsable && isUnder(own, limited)
     const turn = isCovered ? own.turn : await reserveStart(system, limited, false)
     if (!turn) return undefined
     turns.push({ limited, turn })
@@ -152,6 +191,10 @@ async function startAt(system: System, turns: readonly Reserved[]): Promise<Star
   }
   await fewAtOnce(system, 'starts')
   return { at }
+}
+
+function isUnder({ limited: { name }, turn: { terms } }: Reserved, limited: Limited<RateLimit>): boolean {
+  return name === limited.name && terms === rateTerms(limited.limit)
 }
 
 function areUsable(turns: readonly Reserved[], now: number): boolean {

@@ -155,12 +155,12 @@ describe('a turn', () => {
     const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
     const started: number[] = []
     for (let nth = 0; nth < 3; nth++) {
-      await timed(system, inTurn.start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)))
+      await timed(system, inTurn().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)))
     }
 
     for (let nth = 0; nth < 12; nth++) {
       const task = await stored(system, { key: `both${nth}` })
-      if (await timed(system, inTurn.start(system, task, rates))) started.push(system.clock.now())
+      if (await timed(system, inTurn().start(system, task, rates))) started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)
