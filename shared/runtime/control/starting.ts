@@ -6,8 +6,8 @@ import { isSamePiece } from '../../core/work.ts'
 import { sleepUntil } from '../sleep-until.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
-import { fewAtOnce } from './few-at-once.ts'
 import type { Limited, Terms } from './limits-of.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import { noteMissed, reserveStart } from './reserve-starts.ts'
 
 type Rates = ReadonlyArray<Limited<RateLimit>>
@@ -189,7 +189,7 @@ async function startAt(system: System, turns: readonly Reserved[]): Promise<Star
     noteMissed(system)
     return undefined
   }
-  await fewAtOnce(system, 'starts')
+  await oneAtATime(system, 'starts')
   return { at }
 }
 
@@ -206,7 +206,7 @@ function byTime(a: Reserved, b: Reserved): number {
 }
 
 async function waitForTurn(system: System, task: Task, { limited, turn }: Reserved): Promise<undefined> {
-  await fewAtOnce(system, 'waits')
+  await oneAtATime(system, 'waits')
   await transact(system, task, current =>
     current && isSamePiece(task, current)
       ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())

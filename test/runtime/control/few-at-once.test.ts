@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../shared/aws/machine.ts'
-import { fewAtOnce } from '../../../shared/runtime/control/few-at-once.ts'
+import { oneAtATime } from '../../../shared/runtime/control/one-at-a-time.ts'
 import { aMemorySystem } from '../../support/memory-system.ts'
 
 it('what begins together lets timers fire in between, and who starts overtakes who waits', async () => {
   const system = { ...aMemorySystem(), clock: systemClock }
   const done: string[] = []
   const work = async (place: 'starts' | 'waits') => {
-    await fewAtOnce(system, place)
+    await oneAtATime(system, place)
     for (const end = performance.now() + 2; performance.now() < end; );
     done.push(place)
   }
