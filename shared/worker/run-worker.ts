@@ -66,12 +66,16 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const typeOf = cachedTypes(system)
   const takeToken = createTokenDesk(system, claimer)
   const running = new Set<Promise<void>>()
+  let staying = 0
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
 
   /** What waits for its turn keeps its slot, so that it has one when that comes; half of them are left to others. */
   const starting = inTurn(async time => {
-    if (slots.isHalfFree()) await system.clock.sleep(time - system.clock.now(), over.signal)
+    if (2 * staying >= slots.size()) return
+    staying += 1
+    await system.clock.sleep(time - system.clock.now(), over.signal)
+    staying -= 1
   })
   const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
     const definition = definitions.get(type)

@@ -6,8 +6,8 @@ export type Slots = {
   room(signal: AbortSignal): Promise<boolean>
   /** Takes one slot if there is one right now. */
   takeNow(): boolean
-  /** Whether at least half of them are not taken. */
-  isHalfFree(): boolean
+  /** How many there are, taken or not. */
+  size(): number
   release(count?: number): void
   /** Fewer slots than are taken means that none is given until enough came back. */
   resize(size: number): void
@@ -59,7 +59,7 @@ export function createSlots(initialSize: number): Slots {
       taken += 1
       return true
     },
-    isHalfFree: () => 2 * taken <= size,
+    size: () => size,
     release: (count = 1) => {
       taken -= count
       pump()

@@ -95,7 +95,7 @@ function tell(what: string, value: unknown): void {
 /** Those who serve a type: Lambda, a worker process, a worker over HTTP. */
 const SERVERS = [
   ['Lambda', 'probe', async () => undefined],
-  ['a worker', 'clip', async () => void (await aWorker(['--concurrency', '3000']))],
+  ['a worker', 'clip', async () => void (await aWorker(['--concurrency', '2000']))],
   [
     'a worker over HTTP',
     'errand',

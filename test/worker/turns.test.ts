@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import type { Task } from '../../shared/core/task.ts'
+import type { TypeLimits } from '../../shared/core/task-type.ts'
+import { SECOND } from '../support/a-task.ts'
+import { aMemorySystem, registered, timed } from '../support/memory-system.ts'
+import { aDefinition, aWorker, ended } from './a-worker.ts'
+
+/** Turns come every 2.08 s, a limit's period and what its turns may be late. */
+const RATE = { limit: 1, perMs: 2 * SECOND }
+
+async function aLimitedWorker(concurrency: number, limits: TypeLimits = { rate: RATE }) {
+  const system = aMemorySystem()
+  const configuration = { kind: 'handler' as const, defaults: {}, shards: 1, limits }
+  const type = await registered(system, { configuration })
+  const startedAt: number[] = []
+  const begunAt = system.clock.now()
+  const task = aDefinition(() => void startedAt.push(system.clock.now() - begunAt))
+  const test = aWorker({ tasks: [task], concurrency }, system)
+  const heads = (tasks: readonly Task[]) => Promise.all(tasks.map(test.head))
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 20) await system.clock.advance(20)
+  }
+  return { ...test, type, startedAt, heads, pass }
+}
+
+/** How many of them have been noted to wait for a turn, which costs a write and brings a new dispatch. */
+const noted = (tasks: readonly Task[]) => tasks.filter(({ wait }) => wait?.kind === 'turn').length
+
+describe('a worker whose tasks wait for turns', () => {
+  it('keeps those that come within eight seconds, and has the others sent again', async () => {
+    const test = await aLimitedWorker(20)
+    const tasks = await test.dispatched(6)
+
+    await test.pass(9 * SECOND)
+
+    expect(noted(await test.heads(tasks))).toBe(2)
+    expect(test.startedAt).toHaveLength(4)
+    for (const [nth, at] of test.startedAt.entries()) {
+      expect(at).toBeGreaterThanOrEqual(nth * 2 * SECOND)
+      expect(at).toBeLessThan(nth * 2_080 + 200)
+    }
+    await ended(test)
+  })
+
+  it('leaves half of its slots to others', async () => {
+    const test = await aLimitedWorker(4)
+    const tasks = await test.dispatched(4)
+
+    await test.pass(SECOND)
+
+    expect(noted(await test.heads(tasks))).toBe(1)
+    await ended(test)
+  })
+
+  it('lets none of them begin once their type is paused', async () => {
+    const test = await aLimitedWorker(20)
+    const tasks = await test.dispatched(3)
+    await test.pass(SECOND)
+
+    await test.system.types.put({ ...test.type, paused: true, version: 2 }, 1)
+    await test.pass(8 * SECOND)
+
+    expect(test.startedAt).toHaveLength(1)
+    expect((await test.heads(tasks)).map(({ fence }) => fence)).toEqual([1, 0, 0])
+    await ended(test)
+  })
+
+  it('has them wait anew under another limit', async () => {
+    const test = await aLimitedWorker(20)
+    await test.dispatched(3)
+    await test.pass(SECOND)
+
+    const limits = { rate: { limit: 1, perMs: 60 * SECOND } }
+    const configuration = { ...test.type.configuration, limits }
+    await test.system.types.put({ ...test.type, configuration, version: 2 }, 1)
+    await test.pass(20 * SECOND)
+
+    expect(test.startedAt).toHaveLength(1)
+    await ended(test)
+  })
+
+  it('writes their turns down when it stops', async () => {
+    const test = await aLimitedWorker(20)
+    const tasks = await test.dispatched(4)
+    await test.pass(SECOND)
+    const before = noted(await test.heads(tasks))
+
+    await timed(test.system, test.worker.stop())
+
+    expect(before).toBe(0)
+    expect(noted(await test.heads(tasks))).toBeGreaterThanOrEqual(2)
+  })
+
+  it('has them wait elsewhere where a permit is needed besides', async () => {
+    const test = await aLimitedWorker(20, { rate: RATE, concurrency: { max: 5 } })
+    const tasks = await test.dispatched(4)
+
+    await test.pass(SECOND)
+
+    expect(noted(await test.heads(tasks))).toBe(3)
+    await ended(test)
+  })
+})
