@@ -1,7 +1,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { required } from '../shared/aws/environment.ts'
-import { requestHandler } from '../shared/aws/requests.ts'
+import { patient } from '../shared/aws/requests.ts'
 import { createEventBridge } from '../shared/eventbridge/events.ts'
 import type { System } from '../shared/runtime/system.ts'
 import type { TellingSystem } from '../shared/runtime/tell-late.ts'
@@ -19,7 +19,7 @@ export function composeTelling({ types, clock, log }: System): TellingSystem {
     log,
     events: createEventBridge(client, { bus: required('BATON_EVENT_BUS'), system: required('BATON_SYSTEM') }),
     lateBox: createLateBox(
-      new SQSClient({ requestHandler: requestHandler() }),
+      patient(requestHandler => new SQSClient({ requestHandler })),
       required('BATON_WAKE_QUEUE_URL'),
     ),
     scope: process.env.BATON_EVENTS === 'all' ? 'all' : 'types',

@@ -25,9 +25,6 @@ export const HANDLER_MARGIN_S = 15
 /** Source: Lambda quotas. */
 export const MAX_FUNCTION_TIMEOUT_S = 900
 
-/** From receiving a message to its claim, which deletes it, a worker needs seconds; a dead one's return as its leases end. */
-export const WORKER_VISIBILITY_S = 15
-
 /** SQS gives at most 10 messages at once without a batching window. Source: Lambda with SQS. */
 export const QUEUE_BATCH_SIZE = 10
 /**

@@ -14,12 +14,6 @@ type RequestSettings = {
   readonly requestTimeout?: number
 }
 
-/** The `requestHandler` of an AWS client. */
-export function requestHandler({ connections = CONNECTIONS, ...limits }: RequestSettings = {}) {
-  const agent = { maxSockets: connections, keepAlive: true }
-  return { ...LIMITS, ...limits, httpAgent: agent, httpsAgent: agent }
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: every client has types of its own for what it sends
 type Layer = FinalizeRequestMiddleware<any, any>
 
@@ -27,11 +21,18 @@ type Layered = {
   readonly middlewareStack: { addRelativeTo(layer: Layer, options: RelativeMiddlewareOptions): void }
 }
 
+/** The `requestHandler` of an AWS client. */
+type RequestHandler = ReturnType<typeof requestHandler>
+
 /**
- * Lets the requests of a client wait for a connection as long as it takes. The SDK would count that as connecting, so of
- * 400 tasks that a worker claims at once the last ones would be given up without having been asked for.
+ * An AWS client whose requests wait for a connection as long as it takes. The SDK would count that as connecting, so of 400
+ * tasks that a worker claims at once the last ones would be given up without having been asked for.
  */
-export function patient<Client extends Layered>(client: Client, connections: number = CONNECTIONS): Client {
+export function patient<Client extends Layered>(
+  make: (handler: RequestHandler) => Client,
+  { connections = CONNECTIONS, ...limits }: RequestSettings = {},
+): Client {
+  const client = make(requestHandler(connections, limits))
   const inTurn = pLimit(connections)
   const waiting: Layer = next => args => inTurn(() => next(args))
   client.middlewareStack.addRelativeTo(waiting, {
@@ -40,4 +41,9 @@ export function patient<Client extends Layered>(client: Client, connections: num
     toMiddleware: 'retryMiddleware',
   })
   return client
+}
+
+function requestHandler(connections: number, limits: Partial<typeof LIMITS>) {
+  const agent = { maxSockets: connections, keepAlive: true }
+  return { ...LIMITS, ...limits, httpAgent: agent, httpsAgent: agent }
 }

@@ -14,7 +14,7 @@ import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
 import type { System } from '../runtime/system.ts'
 import { createSqsMessages } from '../sqs/messages.ts'
 import { systemChance, systemClock } from './machine.ts'
-import { patient, requestHandler } from './requests.ts'
+import { patient } from './requests.ts'
 
 /** Where a deployed system is. */
 export type SystemAddress = {
@@ -52,10 +52,13 @@ export function createAwsSystem({
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),
-    messages: createSqsMessages(patient(new SQSClient({ requestHandler: requestHandler() })), {
-      system,
-      wakeQueueUrl,
-    }),
+    messages: createSqsMessages(
+      patient(requestHandler => new SQSClient({ requestHandler })),
+      {
+        system,
+        wakeQueueUrl,
+      },
+    ),
     log,
     metrics,
   }
@@ -67,7 +70,7 @@ export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): He
 }
 
 function createDocuments(): DynamoDBDocumentClient {
-  return DynamoDBDocumentClient.from(patient(new DynamoDBClient({ requestHandler: requestHandler() })))
+  return DynamoDBDocumentClient.from(patient(requestHandler => new DynamoDBClient({ requestHandler })))
 }
 
 /** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */

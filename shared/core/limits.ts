@@ -7,6 +7,12 @@ const DAY_MS = 86_400 * SECOND_MS
 /** Stands for all types where one count, and one alarm, is for all of them. No type can have this name. */
 export const EVERY_TYPE = '*'
 
+/**
+ * A message that a worker has received hides so long from the others. From receiving it to the claim, which deletes it, a worker
+ * needs seconds; a dead one's return as its leases end.
+ */
+export const WORKER_VISIBILITY_S = 15
+
 export const MAX_BODY_BYTES = 350 * KB
 export const MAX_BATCH_BYTES = 5 * KB * KB
 export const MAX_BATCH_TASKS = 100

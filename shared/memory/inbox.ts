@@ -1,9 +1,10 @@
+import { WORKER_VISIBILITY_S } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import type { Clock } from '../ports/machine.ts'
 import type { Delivery, Inbox } from '../ports/messages.ts'
 
-/** A delivery that nobody is done with comes again after this, as a queue's visibility timeout has it. */
-const VISIBILITY_MS = 30_000
+/** A delivery that nobody is done with comes again after this. */
+const VISIBILITY_MS = WORKER_VISIBILITY_S * 1_000
 const POLL_MS = 50
 
 type Queued = { readonly task: Task; readonly passedOn: number; visibleAt: number }

@@ -19,10 +19,11 @@ export type Claimed = {
 
 export type NotClaimed = {
   /**
-   * Why the claim came to nothing; `gone`: the birth, or the piece of it, that was seen is over; the last three: its types
-   * do not let it run now, and what waits for a limit has been noted to do so.
+   * Why the claim came to nothing; `gone`: the birth, or the piece of it, that was seen is over; `being-claimed`: somebody
+   * else may begin a run of it, and has not yet; the last three: its types do not let it run now, and what waits for a limit
+   * has been noted to do so.
    */
-  readonly refused: ClaimRefusal | 'gone' | 'paused' | 'rate-limit' | 'concurrency-limit'
+  readonly refused: ClaimRefusal | 'gone' | 'being-claimed' | 'paused' | 'rate-limit' | 'concurrency-limit'
   /** The limit that did not, by name, where it is known which of several it was. */
   readonly limit?: string
   /** Whether somebody else was faster. */
@@ -60,11 +61,8 @@ export async function claimTask(
   return claimLimited(system, seen, claimer, terms, starting)
 }
 
-/** Somebody else was faster. */
-const LOST: NotClaimed = { refused: 'no-slot', lostToOthers: true }
-
 function refused(reason: NotClaimed['refused'], limit?: string): NotClaimed {
-  return { refused: reason, lostToOthers: false, ...(limit !== undefined && { limit }) }
+  return { refused: reason, lostToOthers: reason === 'being-claimed', ...(limit !== undefined && { limit }) }
 }
 
 /** A start or a permit spent on what cannot be claimed would be missing for others: as far as is known, it can be. */
@@ -82,10 +80,7 @@ async function claimLimited(
   const present = near ? await termsOf(system, seen) : terms
   if (present.isPaused) return refused('paused')
   const admission = await admit(system, seen, present, { starting, near })
-  if (!admission.ok) {
-    const { reason, limit } = admission
-    return reason === 'no-slot' ? LOST : refused(reason, limit)
-  }
+  if (!admission.ok) return refused(admission.reason, admission.limit)
   const claimed = await claimAdmitted(system, seen, claimer, admission).catch(async error => {
     await giveBack(system, admission.permits)
     throw error

@@ -19,6 +19,10 @@ import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import type { cachedTypes } from './type-cache.ts'
 
+/** What somebody else is about to claim is looked at again after so long, and so often: until he has, or never will. */
+const PASS_DELAY_S = 1
+const MAX_PASSES = 10
+
 type ServingTools = {
   readonly definition: TaskDefinition
   readonly typeOf: ReturnType<typeof cachedTypes>
@@ -112,10 +116,12 @@ async function sendBackEarly(system: System, { seen, passedOn }: Received): Prom
 
 async function runNamed(
   system: System,
-  { seen }: Received,
+  { seen, passedOn = 0 }: Received,
   claimer: Claimer,
   tools: DispatchTools,
 ): Promise<void> {
   await sleepUntil(system.clock, seen.dueAt)
-  await runTask(system, seen, claimer, await toolsFor(seen, tools))
+  const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
+  const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < MAX_PASSES
+  if (isPassable) await sendBack(system, seen, PASS_DELAY_S, passedOn + 1)
 }

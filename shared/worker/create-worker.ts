@@ -1,7 +1,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
-import { CONNECTIONS, patient, requestHandler } from '../aws/requests.ts'
+import { CONNECTIONS, patient } from '../aws/requests.ts'
 import { createAwsSystem, type SystemAddress } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
@@ -50,10 +50,10 @@ export function createWorker(options: WorkerOptions): Worker {
   // A client of its own, in which each type may wait: else receives would keep other calls from their connections.
   const connections = definitions.length + CONNECTIONS
   const inbox = createSqsInbox(
-    patient(
-      new SQSClient({ requestHandler: requestHandler({ connections, requestTimeout: RECEIVE_TIMEOUT_MS }) }),
+    patient(requestHandler => new SQSClient({ requestHandler }), {
       connections,
-    ),
+      requestTimeout: RECEIVE_TIMEOUT_MS,
+    }),
     { system, wakeQueueUrl },
     { log, clock: systemClock },
   )

@@ -14,6 +14,7 @@ import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receive, receiveTargets } from './receive.ts'
 import { type Serving, serve, serveClaimed } from './serve.ts'
 import { createSlots } from './slots.ts'
+import { createWaitingRoom } from './waiting-room.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
@@ -40,7 +41,7 @@ export type Worker = {
   start(): void
   /** Applies at once: more runs begin, or none until enough have ended. @throws BatonError `invalid` */
   setConcurrency(concurrency: number): void
-  /** Runs under way. */
+  /** Runs under way, and tasks that wait here for their turns under a rate limit. */
   running(): number
   /**
    * Receives nothing more, lets runs finish for `timeoutMs` (default: the worker's `drainMs`), then gives the others
@@ -65,18 +66,11 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypes(system)
   const takeToken = createTokenDesk(system, claimer)
+  const starting = inTurn(createWaitingRoom(system.clock, slots, over.signal))
   const running = new Set<Promise<void>>()
-  let staying = 0
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
 
-  /** What waits for its turn keeps its slot, so that it has one when that comes; half of them are left to others. */
-  const starting = inTurn(async time => {
-    if (2 * staying >= slots.size()) return
-    staying += 1
-    await system.clock.sleep(time - system.clock.now(), over.signal)
-    staying -= 1
-  })
   const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)

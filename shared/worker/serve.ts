@@ -142,16 +142,18 @@ async function dropMessage(system: System, delivery: Delivery): Promise<void> {
   }
 }
 
-/** Refusals that say nothing about other workers. */
+/** Refusals that say nothing about other workers, or about a while later. */
 const OTHERS_MAY: ReadonlySet<NotClaimed['refused']> = new Set([
   'holds-run',
   'already-succeeded',
   'not-allowed',
   'budget-spent',
+  'being-claimed',
 ])
 
 /**
- * A refused claim ends its dispatch, unless another worker could take the task as it stands: then it is passed on. When
+ * A refused claim ends its dispatch, unless the task could be taken as it stands by another worker, or later: then it is
+ * passed on. When
  * the task has changed since, the change brought a dispatch of its own.
  */
 async function settleRefused(

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { patient, requestHandler } from '../../shared/aws/requests.ts'
+import { patient } from '../../shared/aws/requests.ts'
 
 /** Answers after a while, and knows how many asked at a time. */
 const server = createServer(async (request, response) => {
@@ -25,14 +25,19 @@ beforeAll(async () => {
 afterAll(() => void server.close())
 
 it('a request waits for its connection for longer than connecting may take', async () => {
-  const handler = { ...requestHandler({ connections: 4 }), connectionTimeout: 150 }
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  const options = { endpoint, region: 'eu-central-1', credentials, requestHandler: handler, maxAttempts: 1 }
-  const client = patient(new DynamoDBClient(options), 4)
+  const options = { endpoint, region: 'eu-central-1', credentials, maxAttempts: 1 }
+  const client = patient(
+    handler => {
+      const requestHandler = { ...handler, connectionTimeout: 400 }
+      return new DynamoDBClient({ ...options, requestHandler })
+    },
+    { connections: 4 },
+  )
 
-  const answers = await Promise.all(Array.from({ length: 32 }, () => client.send(new ListTablesCommand({}))))
+  const answers = await Promise.all(Array.from({ length: 64 }, () => client.send(new ListTablesCommand({}))))
   client.destroy()
 
-  expect(answers.map(({ TableNames }) => TableNames)).toEqual(Array(32).fill([]))
+  expect(answers.map(({ TableNames }) => TableNames)).toEqual(Array(64).fill([]))
   expect(most).toBe(4)
 })

@@ -5,11 +5,13 @@ import type { Task } from '../../shared/core/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { claimTask } from '../../shared/runtime/claim-task.ts'
+import { acquirePermits } from '../../shared/runtime/control/permits.ts'
 import { serveDispatches } from '../../shared/runtime/serve-dispatches.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { cachedTypes } from '../../shared/runtime/type-cache.ts'
 import { wakeTasks } from '../../shared/runtime/wake-tasks.ts'
 import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../support/a-task.ts'
+import { aSystemWith, limited } from '../support/limited-system.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../support/memory-system.ts'
 
 const CLAIMER = { workerId: 'lambda-1' }
@@ -21,10 +23,14 @@ async function served(
   system: MemorySystem,
   tasks: readonly Task[],
   run: (context: TaskContext) => unknown = () => 'done',
-  { stopAt = NOW + HOUR, on = system }: { stopAt?: number; on?: System } = {},
+  {
+    stopAt = NOW + HOUR,
+    on = system,
+    passedOn = 0,
+  }: { stopAt?: number; on?: System; passedOn?: number } = {},
 ): Promise<string[]> {
   const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
-  const received = tasks.map((seen, index) => ({ messageId: `m${index}`, seen }))
+  const received = tasks.map((seen, index) => ({ messageId: `m${index}`, seen, passedOn }))
   let again: string[] | undefined
   const serving = serveDispatches(on, received, CLAIMER, { definition, typeOf: cachedTypes(on), stopAt })
   const over = serving.then(ids => {
@@ -126,6 +132,21 @@ describe('a batch of dispatches', () => {
 
     expect(again).toEqual([])
     expect(await statesOf(system, [first!, lost])).toEqual(['succeeded', 'succeeded'])
+  })
+})
+
+describe('a dispatch whose task somebody else is about to claim', () => {
+  it('is sent again a second later, up to ten times', async () => {
+    const system = await aSystemWith(1)
+    const task = await stored(system)
+    await acquirePermits(system, task, [limited(1)])
+
+    const again = await served(system, [task])
+    const [{ delaySeconds, passedOn } = {}] = system.messages.dispatches
+    await served(system, [task], undefined, { passedOn: 10 })
+
+    expect([again, delaySeconds, passedOn]).toEqual([[], 1, 1])
+    expect(system.messages.dispatches).toHaveLength(1)
   })
 })
 

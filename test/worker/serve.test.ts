@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { claim } from '../../shared/core/claim.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { cancel } from '../../shared/core/operate.ts'
+import { acquirePermits } from '../../shared/runtime/control/permits.ts'
 import type { Failure } from '../../shared/worker/hooks.ts'
 import { changeOf, SECOND } from '../support/a-task.ts'
-import { aMemorySystem } from '../support/memory-system.ts'
+import { aSystemWith, limited } from '../support/limited-system.ts'
+import { aMemorySystem, stored } from '../support/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
 describe('a dispatch', () => {
@@ -83,6 +85,22 @@ describe('a dispatch', () => {
     expect(first.inbox.size('resize')).toBe(0)
     expect(await first.head(task!)).toMatchObject({ state: 'open', revision: task!.revision })
     await ended(first)
+  })
+
+  it('whose task somebody else is about to claim comes again until that is over', async () => {
+    const test = aWorker({ tasks: [aDefinition(() => 'done')] }, await aSystemWith(1))
+    const task = await stored(test.system)
+    await acquirePermits(test.system, task, [limited(1)])
+    test.inbox.put(task)
+
+    await test.system.clock.advance(9 * SECOND)
+    const [queued, { state }] = [test.inbox.size('resize'), await test.head(task)]
+    await test.system.clock.advance(3 * SECOND)
+    const after = await test.head(task)
+
+    expect([queued, state]).toEqual([1, 'open'])
+    expect(after.wait).toMatchObject({ kind: 'permit' })
+    await ended(test)
   })
 
   it('stays in its queue while the store does not answer, and is served afterwards', async () => {

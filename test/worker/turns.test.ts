@@ -42,13 +42,17 @@ describe('a worker whose tasks wait for turns', () => {
     await ended(test)
   })
 
-  it('leaves half of its slots to others', async () => {
-    const test = await aLimitedWorker(4)
-    const tasks = await test.dispatched(4)
+  it.each([
+    { slots: 1, kept: 0 },
+    { slots: 3, kept: 1 },
+    { slots: 4, kept: 2 },
+  ])('with $slots slots keeps $kept of them waiting', async ({ slots, kept }) => {
+    const test = await aLimitedWorker(slots)
+    const tasks = await test.dispatched(5)
 
-    await test.pass(SECOND)
+    await test.pass(1_800)
 
-    expect(noted(await test.heads(tasks))).toBe(1)
+    expect(noted(await test.heads(tasks))).toBe(4 - kept)
     await ended(test)
   })
 

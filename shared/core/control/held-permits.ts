@@ -42,10 +42,14 @@ export function mayBeStale({ since }: Holder, now: number): boolean {
   return since + GRACE_MS <= now
 }
 
-/** Whether somebody has a permit for another run of the task, which has not begun as far as its head tells, and may soon. */
+/**
+ * Whether somebody has a permit for another run of the task, which has not begun as far as its head tells, and may soon. One
+ * that is older than the head has ended, or its claim will be refused.
+ */
 export function isBeingClaimed(task: Task, holders: readonly Holder[], now: number): boolean {
   const begun = new Set(liveRuns(task).flatMap(({ permits = [] }) => permits.map(({ holder }) => holder)))
-  return holders.some(one => one.taskId === task.id && !begun.has(one.holder) && !mayBeStale(one, now))
+  const mayBegin = ({ holder, since }: Holder) => since >= task.updatedAt && !begun.has(holder)
+  return holders.some(one => one.taskId === task.id && mayBegin(one) && !mayBeStale(one, now))
 }
 
 /** Whether nobody can have taken out who has been recorded since then. */

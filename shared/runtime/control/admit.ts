@@ -23,8 +23,8 @@ export type Admission =
     }
   | {
       readonly ok: false
-      /** `no-slot`: somebody else has been admitted, and is about to claim it. */
-      readonly reason: 'rate-limit' | 'concurrency-limit' | 'no-slot'
+      /** `being-claimed`: somebody else has been admitted, and is about to claim it. */
+      readonly reason: 'rate-limit' | 'concurrency-limit' | 'being-claimed'
       /** Its name, where it is known which of several it was. */
       readonly limit: string | undefined
     }
@@ -44,7 +44,7 @@ export async function admit(
   const acquired = await acquirePermits(system, task, terms.concurrencies)
   if (!acquired.ok) {
     const { why, limit } = acquired
-    if (why === 'claimed') return { ok: false, reason: 'no-slot', limit }
+    if (why === 'being-claimed') return { ok: false, reason: why, limit }
     await waitForPermit(system, task, limit)
     return { ok: false, reason: 'concurrency-limit', limit }
   }

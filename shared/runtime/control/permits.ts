@@ -19,10 +19,10 @@ export type Acquired =
   | { readonly ok: false; readonly why: Unavailable; readonly limit: string }
 
 /**
- * - `used-up`  all are held, and it is noted that somebody waits for one
- * - `claimed`  all are held, one of them for a run of the same task that is about to begin
+ * - `used-up`        all are held, and it is noted that somebody waits for one
+ * - `being-claimed`  all are held, one of them for a run of the same task that is about to begin
  */
-type Unavailable = 'used-up' | 'claimed'
+type Unavailable = 'used-up' | 'being-claimed'
 
 /** Records a holder under each limit for a run of the task that is about to begin. All or none. */
 export async function acquirePermits(
@@ -58,7 +58,7 @@ async function acquire(
     const now = system.clock.now()
     const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
     if (!held) return undefined
-    if (isBeingClaimed(task, held.holders, now)) return 'claimed'
+    if (isBeingClaimed(task, held.holders, now)) return 'being-claimed'
     if (isTended(held, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,

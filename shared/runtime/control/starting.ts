@@ -1,5 +1,6 @@
 import { isUsable, rateTerms, type Turn } from '../../core/control/starts.ts'
 import { throttle, unblock } from '../../core/control/wait.ts'
+import { WORKER_VISIBILITY_S } from '../../core/limits.ts'
 import type { Task } from '../../core/task.ts'
 import type { RateLimit } from '../../core/task-type.ts'
 import { isSamePiece } from '../../core/work.ts'
@@ -20,7 +21,7 @@ export type Starting = {
   start(system: System, task: Task, rates: Rates, near?: Reserved): Promise<Start | undefined>
 }
 
-/** Where turns are waited for that would else be written down and sent for: until `time`, or as long as there is room. */
+/** Waits until `time` for a turn that would else be written down and sent for; at most until it closes, and not when it is full. */
 export type WaitingRoom = (time: number) => Promise<void>
 
 /** A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. */
@@ -28,8 +29,8 @@ type Start = { readonly at: number }
 
 /** A turn that comes within this time is waited for; what comes later goes back to its queue until then, */
 const MAX_WAIT_MS = 1_000
-/** or waits in a room of its own for up to this time. Dispatches hide from others for longer. */
-const MAX_STAY_MS = 8_000
+/** or waits in a worker for up to this time, while its dispatch is hidden from the others. */
+const MAX_STAY_MS = (WORKER_VISIBILITY_S * 1_000) / 2
 /** Turns that may be missed in a row before the task waits for one that is recorded with it. */
 const MAX_MISSED = 5
 /** Dispatches come early by less than this. */
@@ -52,7 +53,8 @@ async function comeNear(
   room: WaitingRoom | undefined,
 ): Promise<Reserved | 'far' | undefined> {
   const { clock } = system
-  const own = ownTurn(task, rates)
+  const kept = ownTurn(task, rates)
+  const own = kept && clock.now() > kept.turn.at && !areUsable([kept], clock.now()) ? undefined : kept
   // Whoever finds it before its turn must not put it off by reserving another one.
   if (own && own.turn.at - clock.now() >= MAX_EARLY_MS) return 'far'
   if (own) await sleepUntil(clock, own.turn.at - NEAR_MS)
@@ -171,7 +173,7 @@ async function turnsFor(
   const isOwnUsable = own !== undefined && areUsable([own], system.clock.now())
   const turns: Reserved[] = []
   for (const limited of rates) {
-    const isCovered = isOwnUsable && isUnder(own, limited)
+    const isCovered = isOwnUsable && isUnder(own.limited.name, own.turn, limited)
     const turn = isCovered ? own.turn : await reserveStart(system, limited, false)
     if (!turn) return undefined
     turns.push({ limited, turn })
@@ -191,10 +193,6 @@ async function startAt(system: System, turns: readonly Reserved[]): Promise<Star
   }
   await oneAtATime(system, 'starts')
   return { at }
-}
-
-function isUnder({ limited: { name }, turn: { terms } }: Reserved, limited: Limited<RateLimit>): boolean {
-  return name === limited.name && terms === rateTerms(limited.limit)
 }
 
 function areUsable(turns: readonly Reserved[], now: number): boolean {
@@ -223,6 +221,10 @@ function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>):
 /** The turn that the task waits for, under a limit as it is now; it may have passed. */
 function ownTurn({ wait }: Task, rates: Rates): Reserved | undefined {
   if (wait?.kind !== 'turn') return undefined
-  const limited = rates.find(({ name, limit }) => wait.limit === name && wait.terms === rateTerms(limit))
+  const limited = rates.find(one => isUnder(wait.limit, wait, one))
   return limited && { limited, turn: wait }
+}
+
+function isUnder(name: string, { terms }: Turn, limited: Limited<RateLimit>): boolean {
+  return name === limited.name && terms === rateTerms(limited.limit)
 }

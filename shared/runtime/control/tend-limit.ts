@@ -41,7 +41,7 @@ export async function tendLimit(system: System, look: LimitLook, given = 1): Pro
     isRepair: true,
   })
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
-    if (since !== undefined) await system.limits.clearWaiting(limit, since)
+    if (since !== undefined) await endSeries(system, limit, since)
     return
   }
   const delaySeconds = count > 0 ? TEND_SOON_S : TEND_INTERVAL_S
@@ -73,6 +73,14 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
   const head = await system.tasks.head(taskId)
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
   return permits.some(permit => permit.limit === limit && permit.holder === holder)
+}
+
+/** Whoever read the note just before it was taken away, and waits by it, is found by one look more. */
+async function endSeries(system: System, limit: string, since: number): Promise<void> {
+  await system.limits.clearWaiting(limit, since)
+  const last = { limit, quiet: QUIET_ROUNDS - 1, delaySeconds: TEND_INTERVAL_S }
+  const [failure] = await system.messages.lookAtLimits([last])
+  if (failure) system.log.warn('a limit is not looked at once more', { limit, ...failure })
 }
 
 /** The next look of the series goes by the note that this one renews; what cannot be sent finds its own again. */

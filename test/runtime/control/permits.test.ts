@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { finish } from '../../../shared/core/finish.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { claimTask } from '../../../shared/runtime/claim-task.ts'
 import { acquirePermits, stillHolds } from '../../../shared/runtime/control/permits.ts'
 import { tendLimit } from '../../../shared/runtime/control/tend-limit.ts'
-import { SECOND } from '../../support/a-task.ts'
+import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
 import { aSystemWith, limited, lookOnce, storedAll } from '../../support/limited-system.ts'
 import { type MemorySystem, stored } from '../../support/memory-system.ts'
 
@@ -54,6 +55,46 @@ describe('a permit that was taken long before the claim was written', () => {
     await system.clock.advance(4 * SECOND)
 
     expect(await stillHolds({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(true)
+  })
+})
+
+describe('a permit of a run of the same task', () => {
+  const refusal = async (system: MemorySystem, task: Task) => {
+    const outcome = await claimTask(system, task, { workerId: 'w2' })
+    return 'refused' in outcome ? outcome.refused : undefined
+  }
+
+  it('that is about to begin leaves the task as it is', async () => {
+    const system = await aSystemWith(1)
+    const task = await stored(system)
+    await acquirePermits(system, task, [limited(1)])
+
+    expect(await refusal(system, task)).toBe('being-claimed')
+    expect((await system.tasks.head(task.id))?.wait).toBeUndefined()
+  })
+
+  it('that has ended, and has not yet given it back, is waited for like any other', async () => {
+    const system = await aSystemWith(1)
+    const claimed = await claimTask(system, await stored(system), { workerId: 'w1' })
+    if ('refused' in claimed) throw new Error(claimed.refused)
+    await system.clock.advance(SECOND)
+    const { task, run } = claimed
+    const ended = finish(task, { born: task.born, fence: run.fence, outcome: 'release' }, NOW + SECOND, 0)
+    await system.tasks.apply(changeOf(ended))
+    const open = (await system.tasks.head(task.id)) as Task
+
+    expect(await refusal(system, open)).toBe('concurrency-limit')
+    expect((await system.tasks.head(task.id))?.wait).toMatchObject({ kind: 'permit' })
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+
+  it('that never begins keeps nobody for longer than ten seconds', async () => {
+    const system = await aSystemWith(1)
+    const task = await stored(system)
+    await acquirePermits(system, task, [limited(1)])
+    await system.clock.advance(10 * SECOND)
+
+    expect(await refusal(system, task)).toBe('concurrency-limit')
   })
 })
 

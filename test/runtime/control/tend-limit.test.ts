@@ -3,7 +3,7 @@ import type { Task } from '../../../shared/core/task.ts'
 import { acquirePermits, giveBack } from '../../../shared/runtime/control/permits.ts'
 import { tendLimit } from '../../../shared/runtime/control/tend-limit.ts'
 import { NOW, SECOND } from '../../support/a-task.ts'
-import { aSystemWith, blocked, limited, storedAll } from '../../support/limited-system.ts'
+import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../support/limited-system.ts'
 import type { MemorySystem } from '../../support/memory-system.ts'
 
 describe('the looks of a limit', () => {
@@ -43,6 +43,29 @@ describe('the looks of a limit', () => {
     const since = NOW + 15 * SECOND
     expect(await system.limits.permits('resize')).toEqual({ holders: [], waitsSince: since })
     expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since }])
+  })
+
+  it('find who waits by a note that had just been taken away', async () => {
+    const system = await aSystemWith(1)
+    const [task] = (await storedAll(system, 1)) as [Task]
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    await tendLimit(system, { limit: 'resize', quiet: 1, since: NOW, delaySeconds: 0 })
+    const [last] = system.messages.limitLooks.splice(0)
+    await blocked(system, [task])
+    await system.clock.advance(15 * SECOND)
+
+    if (last) await tendLimit(system, last)
+
+    expect(await waitingKeys(system, [task])).toEqual([])
+    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since: NOW + 15 * SECOND }])
+  })
+
+  it('end with the one that found nobody after their end', async () => {
+    const system = await aSystemWith(1)
+
+    await tendLimit(system, { limit: 'resize', quiet: 1, delaySeconds: 0 })
+
+    expect(system.messages.limitLooks).toEqual([])
   })
 
   it('are not needed where a permit came back before anybody was noted to wait', async () => {

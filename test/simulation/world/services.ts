@@ -1,4 +1,5 @@
 import type { LimitLook } from '../../../shared/core/control/held-permits.ts'
+import { WORKER_VISIBILITY_S } from '../../../shared/core/limits.ts'
 import type { JobLook } from '../../../shared/core/type-job.ts'
 import { workOf } from '../../../shared/core/work.ts'
 import { createMemoryCanvasStore } from '../../../shared/memory/canvas-store.ts'
@@ -48,8 +49,8 @@ export type Services = {
 
 /** As in the adapter. */
 const MISSING_QUEUE_PAUSE_MS = 10_000
-/** A message is hidden for so long after a receive: six times what its consumer may take, as the constructs set it. */
-const VISIBILITY_MS = { wakes: 180_000, lambda: 720_000, workers: 30_000 }
+/** A message is hidden for so long after a receive: of functions six times what they may take, as the constructs set it. */
+const VISIBILITY_MS = { wakes: 180_000, lambda: 720_000, workers: WORKER_VISIBILITY_S * 1_000 }
 
 export function createServices(
   world: World,
