@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { totalOf } from '../../local/gateway/meter.ts'
 import { anHttpWorker, type Given } from '../support/http-workers.ts'
 import { isFullScale, scale, scaled } from '../support/scale.ts'
 import { aWorkerFleet } from '../support/worker-fleet.ts'
@@ -124,15 +125,19 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
       type,
       many(count, 'rate-', nth => ({ userId: `u${nth % 3}`, ...(dueAt && { dueAt }) })),
     )
+    const published = system().cloud.meter.snapshot()
     if (dueAt) await sleep(Date.parse(dueAt) + idealMs - Date.now())
     const done = await succeeded(type, 'rate-', count)
+    const unitsEach = totalOf(system().cloud.meter.since(published)).writeUnits / count
     await server?.stop()
 
     const starts = spansOf(done).map(({ from }) => from)
     const tookMs = Math.max(...starts) - Math.min(...starts)
     const most = byUser(done, mostInASecond)
-    tell(`rate limit of ${limit}/s for ${name}, ${count} tasks`, { tookMs, idealMs, most })
+    tell(`rate limit of ${limit}/s for ${name}, ${count} tasks`, { tookMs, idealMs, most, unitsEach })
     expect(Math.max(...most)).toBeLessThanOrEqual(limit)
+    // What was published claims for 1 unit and ends for 3.
+    if (dueAt && type === 'clip') expect(unitsEach).toBeLessThanOrEqual(4 + 2)
     if (large) expect(tookMs).toBeLessThanOrEqual(idealMs * 1.05)
   }, 150_000)
 
@@ -222,32 +227,36 @@ describe('priority', () => {
   it.each([
     ['Lambda, with a limit of ten runs', 'probe', { concurrency: { max: 10 } }],
     ['a worker of ten', 'clip', {}],
-  ])('for %s runs what is urgent before what came earlier', async (name, type, limits) => {
-    const [low, high] = scaled([40, 6], [500, 50])
-    const input = { sleepMs: 100 }
-    await configure(type, { ordering: 'priority', limits })
-    if (type === 'clip') await aWorker(['--concurrency', '10'])
-    // Of few tasks too many would have begun until the urgent ones are found.
-    if (!isFullScale) await holdUp(type, 3_000)
+  ])(
+    'for %s runs what is urgent before what came earlier',
+    async (name, type, limits) => {
+      const [low, high] = scaled([40, 6], [500, 50])
+      const input = { sleepMs: 100 }
+      await configure(type, { ordering: 'priority', limits })
+      if (type === 'clip') await aWorker(['--concurrency', '10'])
+      // Of few tasks too many would have begun until the urgent ones are found.
+      if (!isFullScale) await holdUp(type, 3_000)
 
-    await publishAll(
-      type,
-      many(low, 'low-', () => ({ priority: 1, input })),
-    )
-    await publishAll(
-      type,
-      many(high, 'high-', () => ({ priority: 9, input })),
-    )
-    const publishedAt = Date.now()
-    const highs = await succeeded(type, 'high-', high)
-    const lows = await succeeded(type, 'low-', low)
+      await publishAll(
+        type,
+        many(low, 'low-', () => ({ priority: 1, input })),
+      )
+      await publishAll(
+        type,
+        many(high, 'high-', () => ({ priority: 9, input })),
+      )
+      const publishedAt = Date.now()
+      const highs = await succeeded(type, 'high-', high)
+      const lows = await succeeded(type, 'low-', low)
 
-    const lastHigh = Math.max(...spansOf(highs).map(({ from }) => from))
-    const between = spansOf(lows).filter(({ from }) => from > publishedAt && from < lastHigh).length
-    const before = spansOf(lows).filter(({ from }) => from <= publishedAt).length
-    tell(`priority for ${name}`, { low, high, before, between, tookMs: lastHigh - publishedAt })
-    expect(between).toBeLessThanOrEqual(Math.max(10, low * 0.05))
-  }, 90_000)
+      const lastHigh = Math.max(...spansOf(highs).map(({ from }) => from))
+      const between = spansOf(lows).filter(({ from }) => from > publishedAt && from < lastHigh).length
+      const before = spansOf(lows).filter(({ from }) => from <= publishedAt).length
+      tell(`priority for ${name}`, { low, high, before, between, tookMs: lastHigh - publishedAt })
+      expect(between).toBeLessThanOrEqual(Math.max(10, low * 0.05))
+    },
+    90_000,
+  )
 })
 
 describe('a pause', () => {
