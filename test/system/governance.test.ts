@@ -111,8 +111,9 @@ function messagesIn(...parts: readonly string[]) {
 
 describe('a backlog', () => {
   it(`of ${MANY} costs a round of the sweeper, and one more task, what one of ${FEW} does`, async () => {
-    // A new far minute comes into view in the fifth second of each.
-    const idle = []
+    // A new far minute comes into view in the fifth second of each; a late round may see two, and the next one none.
+    const pagesOfMinute = 8
+    const idle: Array<Awaited<ReturnType<typeof aRound>>> = []
     for (let minute = 1; minute <= 3; minute++) {
       clock.moveTo(Math.ceil(clock.now() / MINUTE) * MINUTE + 10_000)
       idle.push(await aRound())
@@ -125,7 +126,9 @@ describe('a backlog', () => {
     const many = { ...(await aFairRound()), task: await oneMore('many') }
 
     if (process.env.MEASURE) console.log(JSON.stringify({ idle, few, many }))
-    expect(idle[2]).toEqual(idle[1])
+    const [, second, third] = idle.map(({ requests }) => requests)
+    expect(Math.abs(Number(third) - Number(second))).toBeLessThanOrEqual(pagesOfMinute)
+    expect(idle.map(({ looked, sends }) => [looked, sends])).toEqual(Array(3).fill([0, 0]))
     expect(few.looked).toBeGreaterThan(100)
     expect(many.looked).toBeLessThanOrEqual(few.looked * 1.05)
     expect(many.requests).toBeLessThanOrEqual(few.requests * 1.05)
