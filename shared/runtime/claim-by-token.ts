@@ -2,7 +2,7 @@ import type { Claimer } from '../core/claim.ts'
 import type { Task } from '../core/task.ts'
 import { orderingOf, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
-import { type ClaimedOrHeld, claimOrHold } from './claim-ready.ts'
+import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
 import type { Claimed } from './claim-task.ts'
 import { byTokens } from './control/starting.ts'
 import type { System } from './system.ts'
@@ -32,7 +32,7 @@ export function claimByTokens(
 ): Promise<ClaimedOrHeld> {
   const targets = [...new Map(named.map(task => [task.id, task])).values()]
   const wanted = named.length
-  return claimOrHold(system, [type], claimer, {
+  return claimReady(system, [type], claimer, {
     wanted,
     targets,
     starting: byTokens(targets),

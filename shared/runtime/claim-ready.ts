@@ -52,6 +52,26 @@ type Round = {
   isOver: boolean
 }
 
+export type Wanted = {
+  readonly wanted: number
+  /** Tasks for this claimer that no ready place shows. */
+  readonly targets?: readonly Task[]
+  /** How starts under rate limits are got. @default those that may be had at once */
+  readonly starting?: Starting
+  /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
+  readonly countsHeld?: boolean
+}
+
+/**
+ * What was claimed, how many of those that were to be claimed wait for a limit instead, and when a limit may allow a start that
+ * has kept others from it, Infinity if none is known to.
+ */
+export type ClaimedOrHeld = {
+  readonly claimed: Claimed[]
+  readonly held: number
+  readonly nextStart: number
+}
+
 /**
  * Claims up to `wanted` ready tasks and `targets` in their type's order, until their inputs together would exceed 5 MB; what
  * limits keep from running is passed over.
@@ -63,30 +83,7 @@ export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  wanted: number,
-  targets: readonly Task[] = [],
-): Promise<Claimed[]> {
-  return (await claimOrHold(system, types, claimer, { wanted, targets, starting: atOnce })).claimed
-}
-
-export type Wanted = {
-  readonly wanted: number
-  readonly targets: readonly Task[]
-  /** How starts under rate limits are got. */
-  readonly starting: Starting
-  /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
-  readonly countsHeld?: boolean
-}
-
-/** What was claimed, and how many of those that were to be claimed wait for a limit instead. */
-export type ClaimedOrHeld = { readonly claimed: Claimed[]; readonly held: number }
-
-/** As `claimReady`. */
-export async function claimOrHold(
-  system: System,
-  types: readonly TaskType[],
-  claimer: Claimer,
-  { wanted, targets, starting, countsHeld = false }: Wanted,
+  { wanted, targets = [], starting = atOnce, countsHeld = false }: Wanted,
 ): Promise<ClaimedOrHeld> {
   const ready = readyTasks(system, types, Math.min(PAGE, wanted + 1))
   const round: Round = {
@@ -120,7 +117,8 @@ export async function claimOrHold(
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
   if (round.isInOrder) round.claimed.sort((a, b) => byClaimOrder(a.task, b.task))
-  return { claimed: round.claimed, held: round.heldBack.waiting() }
+  const { waiting, nextStart } = round.heldBack
+  return { claimed: round.claimed, held: waiting(), nextStart: nextStart() }
 }
 
 function leftOf({ wanted, claimed, heldBack, countsHeld }: Round): number {

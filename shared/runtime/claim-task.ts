@@ -25,7 +25,9 @@ export type NotClaimed = {
    */
   readonly refused: ClaimRefusal | 'gone' | 'being-claimed' | 'paused' | 'rate-limit' | 'concurrency-limit'
   /** The limit that did not, by name, where it is known which of several it was. */
-  readonly limit?: string
+  readonly limit?: string | undefined
+  /** When that limit may allow a start, where the task has not been noted to wait for one. */
+  readonly notBefore?: number
   /** Whether somebody else was faster. */
   readonly lostToOthers: boolean
 }
@@ -61,8 +63,11 @@ export async function claimTask(
   return claimLimited(system, seen, claimer, terms, starting)
 }
 
-function refused(reason: NotClaimed['refused'], limit?: string): NotClaimed {
-  return { refused: reason, lostToOthers: reason === 'being-claimed', ...(limit !== undefined && { limit }) }
+function refused(
+  reason: NotClaimed['refused'],
+  why: Pick<NotClaimed, 'limit' | 'notBefore'> = {},
+): NotClaimed {
+  return { refused: reason, lostToOthers: reason === 'being-claimed', ...why }
 }
 
 /** A start or a permit spent on what cannot be claimed would be missing for others: as far as is known, it can be. */
@@ -75,12 +80,15 @@ async function claimLimited(
 ): Promise<Claimed | NotClaimed> {
   if (!claim(seen, claimer, system.clock.now()).ok) return claimAdmitted(system, seen, claimer, NONE)
   const near = await starting.comeNear?.(system, seen, terms)
-  if (near === 'far') return refused('rate-limit', onlyRateLimit(terms))
+  if (near === 'far') return refused('rate-limit', { limit: onlyRateLimit(terms) })
   // Its types may have changed while it waited.
   const present = near ? await termsOf(system, seen) : terms
   if (present.isPaused) return refused('paused')
   const admission = await admit(system, seen, present, { starting, near })
-  if (!admission.ok) return refused(admission.reason, admission.limit)
+  if (!admission.ok) {
+    const { ok: _ok, reason, ...why } = admission
+    return refused(reason, why)
+  }
   const claimed = await claimAdmitted(system, seen, claimer, admission).catch(async error => {
     await giveBack(system, admission.permits)
     throw error

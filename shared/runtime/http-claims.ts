@@ -2,7 +2,7 @@ import type { Claimer } from '../core/claim.ts'
 import { MAX_CLAIM_WAIT_MS } from '../core/limits.ts'
 import type { TaskType } from '../core/task-type.ts'
 import type { HttpWorkers } from './announce-http-workers.ts'
-import { claimReady } from './claim-ready.ts'
+import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
 import type { Claimed } from './claim-task.ts'
 import { type HeldTask, heldTasks } from './held-task.ts'
 import { claimOnceByName } from './named-claims.ts'
@@ -30,11 +30,16 @@ export type ClaimsAnswer =
     }
   | { readonly ok: false; readonly reason: 'not-http'; readonly type: TaskType }
 
-/** Waiting looks again after so long at first, then ever later, each time by chance a little sooner. */
+/**
+ * Waiting looks again when a rate limit may let somebody begin; else after so long at first, then ever later, each time by chance
+ * a little sooner.
+ */
 const FIRST_POLL_MS = 150
 const LAST_POLL_MS = 1_000
 const POLL_GROWTH = 1.5
 const POLL_JITTER = 0.5
+/** Many may wait for the same start. */
+const START_JITTER_MS = 50
 const MOST_READS_AT_ONCE = 25
 
 /** Claims tasks for a worker that speaks HTTP, with their inputs. Paused types yield nothing. */
@@ -87,27 +92,36 @@ async function claimOrWait(
       claimer,
       types.map(({ type }) => type),
     )
-    const claimed = serving.length > 0 ? await claimOnce(system, serving, claimer, limit) : []
-    const left = until - system.clock.now()
-    if (claimed.length > 0 || left <= 0) return claimed
-    await system.clock.sleep(Math.min(left, pause * (1 - POLL_JITTER * system.chance.fraction())))
+    const { claimed, nextStart } =
+      serving.length > 0 ? await claimOnce(system, serving, claimer, limit) : NONE
+    const now = system.clock.now()
+    if (claimed.length > 0 || until <= now) return claimed
+    const by = system.chance.fraction()
+    const isSoon = nextStart <= now + LAST_POLL_MS
+    const wait = isSoon ? nextStart - now + START_JITTER_MS * by : pause * (1 - POLL_JITTER * by)
+    await system.clock.sleep(Math.min(until - now, Math.max(1, wait)))
     const current = await sideBySide(types, MOST_READS_AT_ONCE, ({ type }) => system.types.get(type))
     serving = current.filter(type => type !== undefined && !type.paused) as TaskType[]
   }
+}
+
+const NONE: Pick<ClaimedOrHeld, 'claimed' | 'nextStart'> = {
+  claimed: [],
+  nextStart: Number.POSITIVE_INFINITY,
 }
 
 async function claimOnce(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  limit: number,
-): Promise<Claimed[]> {
+  wanted: number,
+): Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
   const names = types.map(({ type }) => type)
-  const targets = await findTargets(system, claimer, names)
-  const candidates = targets.map(({ task }) => task)
-  const claimed = await claimReady(system, types, claimer, limit, candidates)
-  await clearClaimed(system, targets, claimed)
-  return claimed
+  const found = await findTargets(system, claimer, names)
+  const targets = found.map(({ task }) => task)
+  const outcome = await claimReady(system, types, claimer, { wanted, targets })
+  await clearClaimed(system, found, outcome.claimed)
+  return outcome
 }
 
 function recordName({ workerId }: Claimer, requestId: string): string {

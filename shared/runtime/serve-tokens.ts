@@ -18,6 +18,8 @@ import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
 
+type Outcome = Pick<ClaimedOrHeld, 'claimed' | 'held'>
+
 /** Serves tokens of one type together; answers the ids of the messages that must come again. */
 export async function serveTokens(
   system: System,
@@ -27,7 +29,7 @@ export async function serveTokens(
 ): Promise<string[]> {
   const [first] = tokens
   if (!first) return []
-  let outcome: ClaimedOrHeld = { claimed: [], held: tokens.length }
+  let outcome: Outcome = { claimed: [], held: tokens.length }
   const unclaimed = await caughtAll(system, tokens, async () => {
     outcome = await claim(system, tokens, claimer, tools)
   })
@@ -46,7 +48,7 @@ async function claim(
   tokens: readonly Received[],
   claimer: Claimer,
   { typeOf }: DispatchTools,
-): Promise<ClaimedOrHeld> {
+): Promise<Outcome> {
   const named = tokens.map(({ seen }) => seen)
   const type = named[0] && (await typeOf(workOf(named[0]).type))
   await sleepUntil(system.clock, Math.max(...named.map(startsAt)))

@@ -45,7 +45,7 @@ describe('claiming steps', () => {
       await applied(system, changeOf(finish(task, { ...word, ...DONE, result }, NOW, 0)))
     }
 
-    const claims = await claimReady(system, [type], W1, 100)
+    const { claimed: claims } = await claimReady(system, [type], W1, { wanted: 100 })
 
     // Each is shown twice: among the params, and as the input they are for steps without one.
     expect(claims).toHaveLength(Math.floor((5 * 1_024 * 1_024) / (2 * 340_002)))

@@ -27,6 +27,8 @@ export type Admission =
       readonly reason: 'rate-limit' | 'concurrency-limit' | 'being-claimed'
       /** Its name, where it is known which of several it was. */
       readonly limit: string | undefined
+      /** When a start may be had under that limit, where the task is not noted to wait for one. */
+      readonly notBefore?: number
     }
 
 /**
@@ -51,9 +53,9 @@ export async function admit(
   const start = await starting
     .start(system, task, terms.rates, near)
     .catch(giveBackAnd(system, acquired.permits))
-  if (!start) {
+  if (!start || 'notBefore' in start) {
     await giveBack(system, acquired.permits)
-    return { ok: false, reason: 'rate-limit', limit: onlyRateLimit(terms) }
+    return { ok: false, reason: 'rate-limit', limit: onlyRateLimit(terms), ...start }
   }
   const { permits, since: heldSince } = acquired
   const startsAt = terms.rates.length > 0 ? start.at : undefined

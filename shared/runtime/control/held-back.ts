@@ -13,6 +13,8 @@ export type HeldBack = {
   isAll(): boolean
   /** How many tasks wait for a limit since this call: for a permit, or, of those that it was sent for, for a turn. */
   waiting(): number
+  /** When a limit that has held some back may allow a start; Infinity when that is not known of any. */
+  nextStart(): number
 }
 
 /**
@@ -28,7 +30,9 @@ export function heldBackBy(
   const usedUp = { rate: new Set<string>(), concurrency: new Set<string>() }
   const paused = new Set<string>()
   let waiting = 0
-  const noteOne = (task: Task, { refused, limit = '' }: NotClaimed) => {
+  let nextStart = Number.POSITIVE_INFINITY
+  const noteOne = (task: Task, { refused, limit = '', notBefore = Number.POSITIVE_INFINITY }: NotClaimed) => {
+    nextStart = Math.min(nextStart, notBefore)
     if (refused === 'paused') paused.add(pathOf(task))
     if (refused === 'rate-limit') {
       waiting += named.has(task.id) ? 1 : 0
@@ -58,6 +62,7 @@ export function heldBackBy(
       )
     },
     waiting: () => waiting,
+    nextStart: () => nextStart,
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   countedTurns,
   isSpokenFor,
+  nextStart,
   reserve,
   type StartLog,
   type StoredStarts,
@@ -19,9 +20,12 @@ const MAX_PAUSE_MS = 40
 const LOG_LIFE_PERIODS = 2
 const MIN_LOG_LIFE_MS = 60_000
 
+/** A start that cannot be had at once, and when one may be. */
+export type NotNow = { readonly notBefore: number }
+
 type Reservation = {
   readonly onlyNow: boolean
-  resolve(turn: Turn | undefined): void
+  resolve(outcome: Turn | NotNow): void
   reject(error: unknown): void
 }
 
@@ -59,23 +63,30 @@ export function noteMissed(system: System): void {
 }
 
 /**
- * Reserves one start under a rate limit, as early as it allows, some milliseconds ahead; with `onlyNow` only one that need
- * not wait longer, else undefined. Those who ask in one process while its log is written share the next write.
+ * Reserves one start under a rate limit, as early as it allows, some milliseconds ahead. Those who ask in one process while its
+ * log is written share the next write.
  *
  * @throws BatonError `contended` when other processes were quicker a hundred times in a row.
  */
-export function reserveStart(
-  system: System,
-  limited: Limited<RateLimit>,
-  onlyNow: boolean,
-): Promise<Turn | undefined> {
+export async function reserveStart(system: System, limited: Limited<RateLimit>): Promise<Turn> {
+  const outcome = await askFor(system, limited, false)
+  if ('at' in outcome) return outcome
+  throw new Error(`whoever waits for a start under ${limited.name} is given one`)
+}
+
+/** As `reserveStart`, but only a start that need not wait for others. */
+export function reserveStartNow(system: System, limited: Limited<RateLimit>): Promise<Turn | NotNow> {
+  return askFor(system, limited, true)
+}
+
+function askFor(system: System, limited: Limited<RateLimit>, onlyNow: boolean): Promise<Turn | NotNow> {
   const ofStore = lines.get(system.limits) ?? new Map<string, Line>()
   lines.set(system.limits, ofStore)
   const name = `${limited.name} ${limited.limit.limit}/${limited.limit.perMs}`
   const served = ofStore.get(name)
   const line = served ?? { waiting: [] }
   ofStore.set(name, line)
-  const reserved = new Promise<Turn | undefined>((resolve, reject) => {
+  const reserved = new Promise<Turn | NotNow>((resolve, reject) => {
     line.waiting.push({ onlyNow, resolve, reject })
   })
   if (!served) {
@@ -94,12 +105,12 @@ async function serveLine(
   while (line.waiting.length > 0) {
     let served: Reservation[] = []
     try {
-      const turns = await reserveFor(system, limited, () => {
+      const outcomes = await reserveFor(system, limited, () => {
         served = [...served, ...line.waiting]
         line.waiting = []
         return served
       })
-      for (const [nth, { resolve }] of served.entries()) resolve(turns[nth])
+      for (const [nth, outcome] of outcomes.entries()) served[nth]?.resolve(outcome)
     } catch (error) {
       for (const { reject } of [...served, ...line.waiting]) reject(error)
       line.waiting = []
@@ -113,7 +124,7 @@ async function reserveFor(
   system: System,
   limited: Limited<RateLimit>,
   takeAll: () => readonly Reservation[],
-): Promise<Array<Turn | undefined>> {
+): Promise<Array<Turn | NotNow>> {
   let stored: StoredStarts = await system.limits.starts(limited.name)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const served = takeAll()
@@ -134,23 +145,24 @@ async function tryOnce(
   { name, limit }: Limited<RateLimit>,
   stored: StoredStarts,
   served: readonly Reservation[],
-): Promise<Array<Turn | undefined> | StoredStarts> {
+): Promise<Array<Turn | NotNow> | StoredStarts> {
   const begunAt = system.clock.now()
   const now = begunAt + Math.ceil(Math.min(MAX_LEAD_MS, leadOf(system) + served.length * LEAD_EACH_MS))
   const impatient = served.filter(({ onlyNow }) => onlyNow).length
   const patient = served.length - impatient
   const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
   if (isSpokenFor(stored.log, limit, now)) {
-    if (patient === 0) return served.map(() => undefined)
+    if (patient === 0) return dealt(served, [], [], nextStart(stored.log, limit, now))
     return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
   }
   const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
   const rest = reserve(first.log, limit, now, { count: patient })
-  if (first.turns.length + rest.turns.length === 0) return served.map(() => undefined)
+  const next = nextStart(rest.log, limit, now)
+  if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
   const last = rest.turns.at(-1)?.at ?? now
   const present = await system.limits.putStarts(name, rest.log, stored, last + life)
   noteLatency(system, system.clock.now() - begunAt)
-  return present ?? dealt(served, [...first.turns], [...rest.turns])
+  return present ?? dealt(served, first.turns, rest.turns, next)
 }
 
 /** While all starts are spoken for, reserving is counting, and nobody is in anybody's way. */
@@ -160,20 +172,25 @@ async function countOn(
   { log, version }: { readonly log: StartLog; readonly version: number },
   served: readonly Reservation[],
   { patient, life }: { readonly patient: number; readonly life: number },
-): Promise<Array<Turn | undefined> | StoredStarts> {
+): Promise<Array<Turn | NotNow> | StoredStarts> {
   const now = system.clock.now()
   const last = countedTurns(log, limit, now, { from: log.more + patient, count: 1 })[0]
   const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
   if (more === undefined) return system.limits.starts(name)
-  const turns = countedTurns(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const counted = countedTurns(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const turns = counted.flatMap(turn => turn ?? [])
   // Of turns that have passed by now nobody can make use; the log is begun anew then.
-  return turns.includes(undefined) ? system.limits.starts(name) : dealt(served, [], turns)
+  if (turns.length < patient) return system.limits.starts(name)
+  return dealt(served, [], turns, nextStart({ ...log, more }, limit, now))
 }
 
+/** To each his turn, in order; to those of the impatient who get none, when to ask again. */
 function dealt(
   served: readonly Reservation[],
-  now: Array<Turn | undefined>,
-  later: Array<Turn | undefined>,
-): Array<Turn | undefined> {
-  return served.map(({ onlyNow }) => (onlyNow ? now : later).shift())
+  now: readonly Turn[],
+  later: readonly Turn[],
+  notBefore: number,
+): Array<Turn | NotNow> {
+  const left = { now: now.values(), later: later.values() }
+  return served.map(({ onlyNow }) => (onlyNow ? left.now : left.later).next().value ?? { notBefore })
 }

@@ -9,7 +9,7 @@ import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
 import type { Limited, Terms } from './limits-of.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { noteMissed, reserveStart } from './reserve-starts.ts'
+import { type NotNow, noteMissed, reserveStart, reserveStartNow } from './reserve-starts.ts'
 
 type Rates = ReadonlyArray<Limited<RateLimit>>
 
@@ -17,8 +17,8 @@ type Rates = ReadonlyArray<Limited<RateLimit>>
 export type Starting = {
   /** Answers shortly before the task may begin, with its turn if it has one by then; `far`: it is to be sent again then. */
   comeNear?(system: System, task: Task, terms: Terms): Promise<Reserved | 'far' | undefined>
-  /** With the turn that it came near to. Undefined when it cannot begin now. */
-  start(system: System, task: Task, rates: Rates, near?: Reserved): Promise<Start | undefined>
+  /** With the turn that it came near to. Undefined when it cannot begin now, and its turn is seen to. */
+  start(system: System, task: Task, rates: Rates, near?: Reserved): Promise<Start | NotNow | undefined>
 }
 
 /** Waits until `time` for a turn that would else be written down and sent for; at most until it closes, and not when it is full. */
@@ -70,9 +70,8 @@ async function reserveAndStay(
   task: Task,
   limited: Limited<RateLimit>,
   room: WaitingRoom,
-): Promise<Reserved | 'far' | undefined> {
-  const turn = await reserveStart(system, limited, false)
-  if (!turn) return undefined
+): Promise<Reserved | 'far'> {
+  const turn = await reserveStart(system, limited)
   const leftMs = () => turn.at - system.clock.now()
   const mayStay = leftMs() > NEAR_MS && leftMs() < MAX_STAY_MS
   if (mayStay) await room(turn.at - NEAR_MS)
@@ -92,7 +91,6 @@ async function startInTurn(
   if (own) await sleepUntil(system.clock, own.turn.at)
   for (let nth = 0; ; nth++) {
     const turns = await turnsFor(system, rates, own)
-    if (!turns) return undefined
     const last = turns.at(-1)
     if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
       return waitForTurn(system, task, last)
@@ -107,8 +105,8 @@ export const atOnce: Starting = {
   start: async (system, _task, rates) => {
     const turns: Reserved[] = []
     for (const limited of rates) {
-      const turn = await reserveStart(system, limited, true)
-      if (!turn) return undefined
+      const turn = await reserveStartNow(system, limited)
+      if ('notBefore' in turn) return turn
       turns.push({ limited, turn })
     }
     return startAt(system, turns.sort(byTime))
@@ -130,7 +128,7 @@ export function byTokens(named: readonly Task[]): Starting {
       if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
       const starting = named.some(({ id }) => id === task.id) ? inTurn() : atOnce
       const start = await starting.start(system, task, missing)
-      return start && areUsable(granted, start.at) ? start : undefined
+      return start && 'at' in start && areUsable(granted, start.at) ? start : undefined
     },
   }
 }
@@ -164,18 +162,13 @@ async function spend(system: System, task: Task): Promise<boolean> {
   return ended.ok && (await system.tasks.apply(ended.change)).applied
 }
 
-/** The task's own turn as long as it can be used, and a new one for each other limit, by time; undefined when one allows none. */
-async function turnsFor(
-  system: System,
-  rates: Rates,
-  own: Reserved | undefined,
-): Promise<Reserved[] | undefined> {
+/** The task's own turn as long as it can be used, and a new one for each other limit, by time. */
+async function turnsFor(system: System, rates: Rates, own: Reserved | undefined): Promise<Reserved[]> {
   const isOwnUsable = own !== undefined && areUsable([own], system.clock.now())
   const turns: Reserved[] = []
   for (const limited of rates) {
     const isCovered = isOwnUsable && isUnder(own.limited.name, own.turn, limited)
-    const turn = isCovered ? own.turn : await reserveStart(system, limited, false)
-    if (!turn) return undefined
+    const turn = isCovered ? own.turn : await reserveStart(system, limited)
     turns.push({ limited, turn })
   }
   return turns.sort(byTime)

@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import { throttle, unblock } from '../../../shared/core/control/wait.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { claimTask } from '../../../shared/runtime/claim-task.ts'
+import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
 import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
 
 const RATE = { limit: 1, perMs: 10 * SECOND }
 const TERMS = '1/10000'
@@ -41,4 +42,24 @@ it('a turn that was spent on another task starts no second one', async () => {
 
   expect(answer).toMatchObject({ refused: 'gone' })
   expect((await system.tasks.head(seen.id))?.live).toEqual({})
+})
+
+it('a claim over HTTP that waits is answered when the next start is free, and looks no more often', async () => {
+  const system = aMemorySystem()
+  const limits = { rate: { limit: 1, perMs: SECOND } }
+  await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1, limits } })
+  for (const key of ['a', 'b']) await stored(system, { key, kind: 'http' })
+  const request = { types: ['resize'], claimer: W1, limit: 1, waitMs: 5 * SECOND }
+  let looks = 0
+  const seen = async () => {
+    looks += 1
+  }
+
+  await timed(system, claimOverHttp(system, request, { seen }))
+  const second = await timed(system, claimOverHttp(system, request, { seen }))
+
+  expect(second).toMatchObject({ ok: true, claims: [{ task: { key: 'b' } }] })
+  expect(system.clock.now() - NOW).toBeGreaterThanOrEqual(SECOND)
+  expect(system.clock.now() - NOW).toBeLessThan(1_250)
+  expect(looks).toBeLessThanOrEqual(4)
 })
