@@ -43,13 +43,11 @@ export async function serveDispatches(
 ): Promise<string[]> {
   const suspect = received.find(({ seen }) => isSuspect(seen))
   const served = suspect ? [suspect] : received
+  const others = received.filter(one => !served.includes(one))
   const over = new AbortController()
   const tools = { ...rest, outOfTime: signalAt(system.clock, stopAt, over.signal) }
   try {
-    const unsent = await sendBackAll(
-      system,
-      received.filter(one => !served.includes(one)),
-    )
+    const unsent = await sendBackAll(system, withoutRepeated(others, served))
     const { early, tokens, named } = await sorted(system, served, tools)
     const failed = await Promise.all([
       ...early.map(one => caught(system, one, () => sendBackEarly(system, one))),
@@ -60,6 +58,20 @@ export async function serveDispatches(
   } finally {
     over.abort()
   }
+}
+
+/**
+ * A suspect is sent back once, however often it has come: each message that is sent back may be sent twice, and among ten of
+ * them, one of which is served at a time, that would make ever more.
+ */
+function withoutRepeated(received: readonly Received[], served: readonly Received[]): Received[] {
+  const all = [...served, ...received]
+  const isFirst = (one: Received) => all.find(other => isSameDispatch(one, other)) === one
+  return received.filter(one => !isSuspect(one.seen) || one.seen.options.concurrency > 1 || isFirst(one))
+}
+
+function isSameDispatch({ seen: a }: Received, { seen: b }: Received): boolean {
+  return a.id === b.id && a.born === b.born && a.revision === b.revision
 }
 
 /** Aborts at `time`, unless `over` comes first. */

@@ -117,6 +117,18 @@ describe('a batch of dispatches', () => {
     ])
   })
 
+  it('sends back one of each suspect, however often it came', async () => {
+    const system = aMemorySystem()
+    const [first, second, third] = await storedAll(system, {}, {}, { options: { concurrency: 2 } })
+    const [one, two] = [await afterLostRun(system, first!), await afterLostRun(system, second!)]
+    const twice = await afterLostRun(system, third!)
+
+    const again = await served(system, [one, two, one, two, twice, one, twice])
+
+    expect(again).toEqual([])
+    expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual(['k1', 'k2', 'k2'])
+  })
+
   it('with a flow that lost a run in an earlier step runs all of it', async () => {
     const system = aMemorySystem()
     const [first, second] = await storedAll(
