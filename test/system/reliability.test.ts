@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { scaled } from '../support/scale.ts'
 
 /** The probe's own; see test/system/tasks/probe.ts. */
 const LEASE_MS = 2_000
+const MANY = scaled(120, 300)
 
 let system: LocalSystem
 
@@ -18,16 +20,16 @@ afterAll(() => system?.stop())
 const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
 
 describe('publishing', () => {
-  it('runs 300 tasks once each, though every one is published twice by its key', async () => {
-    const tasks = Array.from({ length: 300 }, (_, i) => ({
+  it(`runs ${MANY} tasks once each, though every one is published twice by its key`, async () => {
+    const tasks = Array.from({ length: MANY }, (_, i) => ({
       type: 'probe',
       key: `twice-${i}`,
       input: { report: system.reportUrl },
-      // The probe's own lease is short; a machine that is busy with 300 tasks may miss it, and would run one twice.
+      // The probe's own lease is short; a machine that is busy with them may miss it, and would run one twice.
       leaseMs: 15_000,
       heartbeatMs: 5_000,
     }))
-    const batches = [0, 100, 200].map(start => tasks.slice(start, start + 100))
+    const batches = [0, 1, 2].map(nth => tasks.slice((nth * MANY) / 3, ((nth + 1) * MANY) / 3))
 
     const answers = await Promise.all(
       [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks', { tasks: batch })),
@@ -35,8 +37,8 @@ describe('publishing', () => {
     for (const { key } of tasks) await system.taskWhen(`probe:${key}`, ended, 30_000)
 
     const results = answers.flatMap(({ body }) => body.results)
-    expect(results.filter(({ created }) => created)).toHaveLength(300)
-    expect(results.filter(({ status }) => status === 200)).toHaveLength(300)
+    expect(results.filter(({ created }) => created)).toHaveLength(MANY)
+    expect(results.filter(({ status }) => status === 200)).toHaveLength(MANY)
     const starts = system.reports.filter(({ event, key }) => event === 'started' && key.startsWith('twice-'))
     expect(starts.map(({ key }) => key).sort()).toEqual(tasks.map(({ key }) => key).sort())
   })
