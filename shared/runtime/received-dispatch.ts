@@ -5,6 +5,11 @@ import { pieceOf, workOf } from '../core/work.ts'
 import type { RunTools } from './run-task.ts'
 import type { System } from './system.ts'
 
+/** A dispatch of a task that may be claimed as it stands, by others or later, is passed on after so long, */
+export const PASS_DELAY_S = 1
+/** and so often. */
+export const MAX_PASSES = 10
+
 /** A dispatch as its queue delivered it. */
 export type Received = {
   readonly messageId: string

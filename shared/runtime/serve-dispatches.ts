@@ -9,6 +9,8 @@ import {
   caught,
   type DispatchTools,
   isSuspect,
+  MAX_PASSES,
+  PASS_DELAY_S,
   type Received,
   sendBack,
   toolsFor,
@@ -18,10 +20,6 @@ import { serveTokens } from './serve-tokens.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import type { cachedTypes } from './type-cache.ts'
-
-/** What somebody else is about to claim is looked at again after so long, and so often: until he has, or never will. */
-const PASS_DELAY_S = 1
-const MAX_PASSES = 10
 
 type ServingTools = {
   readonly definition: TaskDefinition
@@ -134,6 +132,7 @@ async function runNamed(
 ): Promise<void> {
   await sleepUntil(system.clock, seen.dueAt)
   const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
+  // Somebody else is about to claim it, and may die: by the last pass he has, or never will.
   const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < MAX_PASSES
   if (isPassable) await sendBack(system, seen, PASS_DELAY_S, passedOn + 1)
 }

@@ -10,18 +10,17 @@ import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
 import type { Starting } from '../runtime/control/starting.ts'
 import { sendBackSeconds } from '../runtime/early-dispatch.ts'
 import { logFields } from '../runtime/log-fields.ts'
+import { MAX_PASSES, PASS_DELAY_S } from '../runtime/received-dispatch.ts'
 import { type Ran, runClaimed, runTask } from '../runtime/run-task.ts'
 import { sleepUntil } from '../runtime/sleep-until.ts'
 import type { System } from '../runtime/system.ts'
 import type { SafeHooks } from './hooks.ts'
 
 /**
- * A dispatch of a task that only others may take is passed on once a second: for a minute after the task has changed or
- * fallen due, so that a worker that comes then finds it at once, and ten times whenever the sweeper sends it later.
+ * A dispatch that is passed on is so for a minute after its task has changed or fallen due, so that a worker that comes then
+ * finds it at once; when the sweeper sends it later, `MAX_PASSES` times.
  */
-const PASS_DELAY_S = 1
 const FRESH_MS = 60_000
-const MAX_PASSES = 10
 /** The slot rests so long, so that an outage does not drain the queues. */
 const TROUBLE_PAUSE_MS = 1_000
 
@@ -153,8 +152,7 @@ const OTHERS_MAY: ReadonlySet<NotClaimed['refused']> = new Set([
 
 /**
  * A refused claim ends its dispatch, unless the task could be taken as it stands by another worker, or later: then it is
- * passed on. When
- * the task has changed since, the change brought a dispatch of its own.
+ * passed on. When the task has changed since, the change brought a dispatch of its own.
  */
 async function settleRefused(
   system: System,

@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
+import { DEFAULT_SHARDS } from '../../shared/core/limits.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
 import { isFullScale, scaled } from '../support/scale.ts'
 import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'
@@ -111,9 +112,8 @@ function messagesIn(...parts: readonly string[]) {
 
 describe('a backlog', () => {
   it(`of ${MANY} costs a round of the sweeper, and one more task, what one of ${FEW} does`, async () => {
-    // A new far minute comes into view in the fifth second of each; a late round may see two, and the next one none.
-    const pagesOfMinute = 8
-    const idle: Array<Awaited<ReturnType<typeof aRound>>> = []
+    // A new far minute comes into view in the fifth second of each.
+    const idle: Round[] = []
     for (let minute = 1; minute <= 3; minute++) {
       clock.moveTo(Math.ceil(clock.now() / MINUTE) * MINUTE + 10_000)
       idle.push(await aRound())
@@ -126,9 +126,13 @@ describe('a backlog', () => {
     const many = { ...(await aFairRound()), task: await oneMore('many') }
 
     if (process.env.MEASURE) console.log(JSON.stringify({ idle, few, many }))
-    const [, second, third] = idle.map(({ requests }) => requests)
-    expect(Math.abs(Number(third) - Number(second))).toBeLessThanOrEqual(pagesOfMinute)
-    expect(idle.map(({ looked, sends }) => [looked, sends])).toEqual(Array(3).fill([0, 0]))
+    // By chance a round also reads on among the schedules that it keeps alive: a cursor and a page of each shard.
+    const [less, more] = idle.slice(1).sort((a, b) => a.requests - b.requests)
+    const kept = {
+      requests: Number(less?.requests) + 2 * DEFAULT_SHARDS,
+      units: Number(less?.units) + DEFAULT_SHARDS,
+    }
+    expect([less, { ...less, ...kept }]).toContainEqual(more)
     expect(few.looked).toBeGreaterThan(100)
     expect(many.looked).toBeLessThanOrEqual(few.looked * 1.05)
     expect(many.requests).toBeLessThanOrEqual(few.requests * 1.05)

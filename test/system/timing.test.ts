@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { aWorkerFleet, hasEnded } from '../support/worker-fleet.ts'
+import { aWorkerFleet, hasEnded, measured } from '../support/worker-fleet.ts'
 
 /** What holds single waits to a few dozen milliseconds: these tests have the machine to themselves. */
 
@@ -8,7 +8,7 @@ import { aWorkerFleet, hasEnded } from '../support/worker-fleet.ts'
 const LEASE_MS = 2_000
 const HEARTBEAT_MS = 500
 
-const { system, aWorker } = aWorkerFleet()
+const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 
 beforeAll(() => system().cloud.functions.find('Probe').warm(2))
 
@@ -86,4 +86,25 @@ describe('a worker that dies', () => {
     expect(task).toMatchObject({ status: 'running', attempts: { used: 2, left: 2 } })
     expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'running'])
   })
+
+  it('at default settings: each of its 20 tasks runs again elsewhere within 17 s', async () => {
+    const doomed = await aWorker(['--concurrency', '20'])
+    const input = { report: system().reportUrl, sleepMs: 120_000 }
+    const ids = await publishAll(20, 'orphan-', { type: 'video', input })
+    await expect.poll(() => startsOf('orphan-').length, { timeout: 10_000 }).toBe(20)
+    const heir = await aWorker(['--concurrency', '20'])
+    await sleep(2_000)
+
+    doomed.signal('SIGKILL')
+    const killedAt = Date.now()
+    await expect.poll(() => startsOf('orphan-').length, { timeout: 25_000 }).toBe(40)
+    const again = startsOf('orphan-').filter(({ attempt }) => attempt === 2)
+    await Promise.all(ids.map(id => system().call('POST', `/v1/tasks/${id}/cancel`)))
+    const takeovers = again.map(({ at }) => at - killedAt).sort((a, b) => a - b)
+    measured('takeover of 20 tasks, first', takeovers[0] ?? 0)
+    measured('takeover of 20 tasks, last', takeovers.at(-1) ?? 0)
+
+    expect(again.map(({ pid }) => pid)).toEqual(ids.map(() => heir.pid))
+    expect(takeovers.at(-1)).toBeLessThanOrEqual(17_000)
+  }, 60_000)
 })

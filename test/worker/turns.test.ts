@@ -27,7 +27,7 @@ async function aLimitedWorker(concurrency: number, limits: TypeLimits = { rate: 
 const noted = (tasks: readonly Task[]) => tasks.filter(({ wait }) => wait?.kind === 'turn').length
 
 describe('a worker whose tasks wait for turns', () => {
-  it('keeps those that come within eight seconds, and has the others sent again', async () => {
+  it('keeps those that come within seven and a half seconds, and has the others sent again', async () => {
     const test = await aLimitedWorker(20)
     const tasks = await test.dispatched(6)
 

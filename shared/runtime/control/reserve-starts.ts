@@ -152,12 +152,12 @@ async function tryOnce(
   const patient = served.length - impatient
   const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
   if (isSpokenFor(stored.log, limit, now)) {
-    if (patient === 0) return dealt(served, [], [], nextStart(stored.log, limit, now))
+    if (patient === 0) return dealt(served, [], [], () => nextStart(stored.log, limit, now))
     return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
   }
   const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
   const rest = reserve(first.log, limit, now, { count: patient })
-  const next = nextStart(rest.log, limit, now)
+  const next = () => nextStart(rest.log, limit, now)
   if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
   const last = rest.turns.at(-1)?.at ?? now
   const present = await system.limits.putStarts(name, rest.log, stored, last + life)
@@ -181,7 +181,7 @@ async function countOn(
   const turns = counted.flatMap(turn => turn ?? [])
   // Of turns that have passed by now nobody can make use; the log is begun anew then.
   if (turns.length < patient) return system.limits.starts(name)
-  return dealt(served, [], turns, nextStart({ ...log, more }, limit, now))
+  return dealt(served, [], turns, () => nextStart({ ...log, more }, limit, now))
 }
 
 /** To each his turn, in order; to those of the impatient who get none, when to ask again. */
@@ -189,8 +189,14 @@ function dealt(
   served: readonly Reservation[],
   now: readonly Turn[],
   later: readonly Turn[],
-  notBefore: number,
+  next: () => number,
 ): Array<Turn | NotNow> {
   const left = { now: now.values(), later: later.values() }
-  return served.map(({ onlyNow }) => (onlyNow ? left.now : left.later).next().value ?? { notBefore })
+  let notNow: NotNow | undefined
+  return served.map(({ onlyNow }) => {
+    const turn = (onlyNow ? left.now : left.later).next().value
+    if (turn) return turn
+    notNow ??= { notBefore: next() }
+    return notNow
+  })
 }

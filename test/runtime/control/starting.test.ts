@@ -40,6 +40,16 @@ async function ran(system: MemorySystem, task: Task): Promise<void> {
   await transact(system, claimed.task, current => finish(current, word, system.clock.now(), 0))
 }
 
+/** The same system, which knows how often it has been asked for a permit. */
+function countingPermits(system: System) {
+  let asked = 0
+  const acquire: System['limits']['acquire'] = (...permit) => {
+    asked += 1
+    return system.limits.acquire(...permit)
+  }
+  return { system: { ...system, limits: { ...system.limits, acquire } }, asked: () => asked }
+}
+
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
 
 describe('a turn', () => {
@@ -88,21 +98,11 @@ describe('a turn', () => {
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await ran(system, first)
     await claim(system, second)
-    let asked = 0
-    const counting: System = {
-      ...system,
-      limits: {
-        ...system.limits,
-        acquire: (...asks) => {
-          asked += 1
-          return system.limits.acquire(...asks)
-        },
-      },
-    }
+    const counting = countingPermits(system)
 
-    const outcome = await claim(system, await headOf(system, second), 'w2', counting)
+    const outcome = await claim(system, await headOf(system, second), 'w2', counting.system)
 
-    expect([refusalOf(outcome), asked]).toEqual(['rate-limit', 0])
+    expect([refusalOf(outcome), counting.asked()]).toEqual(['rate-limit', 0])
   })
 
   it('is not put off by a dispatch that has not heard of it', async () => {
@@ -174,23 +174,12 @@ describe('what limits hold back', () => {
   it('is asked for once in a call, where one limit is for all', async () => {
     const { system, type } = await aLimited({ concurrency: { max: 1 } }, { kind: 'http' })
     for (let nth = 0; nth < 200; nth++) await stored(system, { key: `k${nth}`, kind: 'http' })
-    let asked = 0
-    const counting: System = {
-      ...system,
-      limits: {
-        ...system.limits,
-        acquire: (...given) => {
-          asked += 1
-          return system.limits.acquire(...given)
-        },
-      },
-    }
-    await claimReady(counting, [type], CLAIMER, { wanted: 1 })
-    asked = 0
+    await claimReady(system, [type], CLAIMER, { wanted: 1 })
+    const counting = countingPermits(system)
 
-    const { claimed } = await claimReady(counting, [type], CLAIMER, { wanted: 1 })
+    const { claimed } = await claimReady(counting.system, [type], CLAIMER, { wanted: 1 })
 
-    expect([claimed.length, asked]).toEqual([0, 1])
+    expect([claimed.length, counting.asked()]).toEqual([0, 1])
   })
 
   it('keeps no named task from its turn, however much stands before it', async () => {
