@@ -5,7 +5,7 @@ import { scaled } from '../support/scale.ts'
 import { measured } from '../support/worker-fleet.ts'
 
 /** So many flows of each of four kinds. */
-const EACH = scaled(25, 50)
+const EACH = scaled(15, 50)
 /** So often the planner's process is killed. */
 const MOST_KILLS = 12
 /** It is killed after this or up to twice as long: it starts in some 300 ms. */

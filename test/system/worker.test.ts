@@ -112,7 +112,7 @@ describe('several worker processes', () => {
     const args = ['--concurrency', '10', '--drain-ms', '500']
     let [oldest, youngest] = await Promise.all([aWorker(args), aWorker(args)])
     const begunAt = Date.now()
-    const short = await publishAll(scaled(240, 480), 'rolling-', { type: 'video', input: { sleepMs: 100 } })
+    const short = await publishAll(scaled(160, 480), 'rolling-', { type: 'video', input: { sleepMs: 100 } })
     const long = await publishAll(20, 'rolling-long-', { type: 'video', input: { sleepMs: 1_500 } })
 
     const stops: number[] = []
