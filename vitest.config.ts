@@ -3,8 +3,11 @@ import { defineConfig } from 'vitest/config'
 /** Tests that hold single waits to a few dozen milliseconds; they have the machine to themselves. */
 const TIMED = ['test/system/{timing,chord}.test.ts']
 
-/** Thousands of simulated runs on all cores. */
-const SIMULATION = 'test/simulation/seeds.test.ts'
+/** Thousands of simulated runs on all cores; those threads let everything else go first. */
+const SIMULATION = ['test/simulation/{seeds,planted}.test.ts']
+
+/** Waits for a lease to end, with the processors to itself but for the simulation. */
+const TAKEOVER = ['test/system/takeover.test.ts']
 
 const onTheSystem = { globalSetup: ['test/support/one-dynamodb.ts', 'test/system/synthesise.ts'] }
 
@@ -26,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', SIMULATION],
+          exclude: ['test/system/**', ...SIMULATION],
           sequence: { groupOrder: 0 },
         },
       },
@@ -35,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          exclude: TIMED,
+          exclude: [...TIMED, ...TAKEOVER],
           sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
@@ -55,9 +58,17 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'simulation',
-          include: [SIMULATION],
-          maxWorkers: 1,
+          include: SIMULATION,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'takeover',
+          include: TAKEOVER,
+          sequence: { groupOrder: 2 },
+          ...onTheSystem,
         },
       },
     ],

@@ -1,9 +1,12 @@
+import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { generate } from './generate.ts'
 import { simulate } from './simulate.ts'
 
 /** A thread of `playSeeds`. */
 
+// Whatever else runs here goes first. On Linux this is said of the thread alone, elsewhere of its process.
+setPriority(constants.priority.PRIORITY_LOW)
 // Simulated code throws all the time; nobody reads where.
 Error.stackTraceLimit = 0
 

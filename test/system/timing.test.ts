@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { aWorkerFleet, hasEnded, measured } from '../support/worker-fleet.ts'
+import { beforeAll, expect, it } from 'vitest'
+import { aWorkerFleet, hasEnded } from '../support/worker-fleet.ts'
 
 /** What holds single waits to a few dozen milliseconds: these tests have the machine to themselves. */
 
@@ -8,7 +8,7 @@ import { aWorkerFleet, hasEnded, measured } from '../support/worker-fleet.ts'
 const LEASE_MS = 2_000
 const HEARTBEAT_MS = 500
 
-const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
+const { system, aWorker } = aWorkerFleet()
 
 beforeAll(() => system().cloud.functions.find('Probe').warm(2))
 
@@ -59,52 +59,29 @@ it('is aborted within one heartbeat when its task is cancelled', async () => {
   expect(aborted.at - cancelledAt).toBeLessThanOrEqual(HEARTBEAT_MS + 300)
 })
 
-describe('a worker that dies', () => {
-  it('loses its task to another within lease + 2 s; the retry counts and its late finish is refused', async () => {
-    const id = await system().publish({
-      type: 'probe',
-      key: 'killed',
-      input: { report: system().reportUrl, sleepMs: 60_000 },
-    })
-    const first = await system().reportWhen(({ key, event }) => key === 'killed' && event === 'started')
-    await sleep(2 * HEARTBEAT_MS)
-
-    process.kill(first.pid, 'SIGKILL')
-    const killedAt = Date.now()
-    const second = await system().reportWhen(({ key, attempt }) => key === 'killed' && attempt === 2)
-    const late = await system().call('POST', `/v1/tasks/${id}/runs/${first.runId}/succeed`, {
-      fence: first.fence,
-      result: 'too late',
-    })
-    const task = (await system().call('GET', `/v1/tasks/${id}`)).body
-    await system().call('POST', `/v1/tasks/${id}/cancel`)
-
-    expect(second.at - killedAt).toBeLessThanOrEqual(LEASE_MS + 2_000)
-    expect(second.fence).toBeGreaterThan(first.fence)
-    expect(late.status).toBe(409)
-    expect(late.body).toMatchObject({ reason: 'lost', holder: expect.stringMatching(/^lambda-/) })
-    expect(task).toMatchObject({ status: 'running', attempts: { used: 2, left: 2 } })
-    expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'running'])
+it('a worker that dies loses its task to another within lease + 2 s; the retry counts and its late finish is refused', async () => {
+  const id = await system().publish({
+    type: 'probe',
+    key: 'killed',
+    input: { report: system().reportUrl, sleepMs: 60_000 },
   })
+  const first = await system().reportWhen(({ key, event }) => key === 'killed' && event === 'started')
+  await sleep(2 * HEARTBEAT_MS)
 
-  it('at default settings: each of its 20 tasks runs again elsewhere within 17 s', async () => {
-    const doomed = await aWorker(['--concurrency', '20'])
-    const input = { report: system().reportUrl, sleepMs: 120_000 }
-    const ids = await publishAll(20, 'orphan-', { type: 'video', input })
-    await expect.poll(() => startsOf('orphan-').length, { timeout: 10_000 }).toBe(20)
-    const heir = await aWorker(['--concurrency', '20'])
-    await sleep(2_000)
+  process.kill(first.pid, 'SIGKILL')
+  const killedAt = Date.now()
+  const second = await system().reportWhen(({ key, attempt }) => key === 'killed' && attempt === 2)
+  const late = await system().call('POST', `/v1/tasks/${id}/runs/${first.runId}/succeed`, {
+    fence: first.fence,
+    result: 'too late',
+  })
+  const task = (await system().call('GET', `/v1/tasks/${id}`)).body
+  await system().call('POST', `/v1/tasks/${id}/cancel`)
 
-    doomed.signal('SIGKILL')
-    const killedAt = Date.now()
-    await expect.poll(() => startsOf('orphan-').length, { timeout: 25_000 }).toBe(40)
-    const again = startsOf('orphan-').filter(({ attempt }) => attempt === 2)
-    await Promise.all(ids.map(id => system().call('POST', `/v1/tasks/${id}/cancel`)))
-    const takeovers = again.map(({ at }) => at - killedAt).sort((a, b) => a - b)
-    measured('takeover of 20 tasks, first', takeovers[0] ?? 0)
-    measured('takeover of 20 tasks, last', takeovers.at(-1) ?? 0)
-
-    expect(again.map(({ pid }) => pid)).toEqual(ids.map(() => heir.pid))
-    expect(takeovers.at(-1)).toBeLessThanOrEqual(17_000)
-  }, 60_000)
+  expect(second.at - killedAt).toBeLessThanOrEqual(LEASE_MS + 2_000)
+  expect(second.fence).toBeGreaterThan(first.fence)
+  expect(late.status).toBe(409)
+  expect(late.body).toMatchObject({ reason: 'lost', holder: expect.stringMatching(/^lambda-/) })
+  expect(task).toMatchObject({ status: 'running', attempts: { used: 2, left: 2 } })
+  expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'running'])
 })
