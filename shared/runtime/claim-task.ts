@@ -7,6 +7,7 @@ import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
 import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
+import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
 
@@ -126,6 +127,7 @@ async function claimAdmitted(
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
+  if (admitted !== NONE && admitted.startsAt !== undefined) await sleepUntil(system.clock, admitted.startsAt)
   if (admitted !== NONE && (await isPausedByNow(system, task, admitted))) {
     await release(system, task, decision.run)
     return refused('paused')

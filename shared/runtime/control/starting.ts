@@ -24,7 +24,10 @@ export type Starting = {
 /** Waits until `time` for a turn that would else be written down and sent for; at most until it closes, and not when it is full. */
 export type WaitingRoom = (time: number) => Promise<void>
 
-/** A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. */
+/**
+ * A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. It may
+ * be written a little before: the handler has to wait for that time.
+ */
 type Start = { readonly at: number }
 
 /** A turn that comes within this time is waited for; what comes later goes back to its queue until then, */
@@ -37,6 +40,8 @@ const MAX_MISSED = 5
 const MAX_EARLY_MS = 2_000
 /** Permits are taken so long before a turn: who waits for it keeps nobody else from running. */
 const NEAR_MS = 100
+/** A claim is written from so long before its turn on: processes get no processor for a tenth of a second now and then. */
+const AHEAD_MS = 250
 
 /** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
 export type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
@@ -57,7 +62,7 @@ async function comeNear(
   const own = kept && clock.now() > kept.turn.at && !areUsable([kept], clock.now()) ? undefined : kept
   // Whoever finds it before its turn must not put it off by reserving another one.
   if (own && own.turn.at - clock.now() >= MAX_EARLY_MS) return 'far'
-  if (own) await sleepUntil(clock, own.turn.at - NEAR_MS)
+  if (own) await sleepUntil(clock, own.turn.at - (concurrencies.length > 0 ? NEAR_MS : AHEAD_MS))
   if (own || !room) return own
   const [only, ...others] = rates
   // A turn that comes while another limit lets nothing begin would be lost.
@@ -73,8 +78,8 @@ async function reserveAndStay(
 ): Promise<Reserved | 'far'> {
   const turn = await reserveStart(system, limited)
   const leftMs = () => turn.at - system.clock.now()
-  const mayStay = leftMs() > NEAR_MS && leftMs() < MAX_STAY_MS
-  if (mayStay) await room(turn.at - NEAR_MS)
+  const mayStay = leftMs() > AHEAD_MS && leftMs() < MAX_STAY_MS
+  if (mayStay) await room(turn.at - AHEAD_MS)
   if (leftMs() < MAX_WAIT_MS) return { limited, turn }
   await waitForTurn(system, task, { limited, turn })
   return 'far'
@@ -87,8 +92,7 @@ async function startInTurn(
   near?: Reserved,
 ): Promise<Start | undefined> {
   const own = near ?? ownTurn(task, rates)
-  // Waited for here, where nothing is left to be read before the claim: a turn is missed by a few hundredths of its period.
-  if (own) await sleepUntil(system.clock, own.turn.at)
+  if (own) await sleepUntil(system.clock, own.turn.at - aheadMs(rates))
   for (let nth = 0; ; nth++) {
     const turns = await turnsFor(system, rates, own)
     const last = turns.at(-1)
@@ -164,7 +168,7 @@ async function spend(system: System, task: Task): Promise<boolean> {
 
 /** The task's own turn as long as it can be used, and a new one for each other limit, by time. */
 async function turnsFor(system: System, rates: Rates, own: Reserved | undefined): Promise<Reserved[]> {
-  const isOwnUsable = own !== undefined && areUsable([own], system.clock.now())
+  const isOwnUsable = own !== undefined && startingTime([own], system.clock.now()) !== undefined
   const turns: Reserved[] = []
   for (const limited of rates) {
     const isCovered = isOwnUsable && isUnder(own.limited.name, own.turn, limited)
@@ -174,18 +178,29 @@ async function turnsFor(system: System, rates: Rates, own: Reserved | undefined)
   return turns.sort(byTime)
 }
 
-/** Waits for the last of turns that are close; undefined when one was missed. */
+/** Waits until the last of turns is near; undefined when one was missed. */
 async function startAt(system: System, turns: readonly Reserved[]): Promise<Start | undefined> {
   const { clock } = system
   const last = turns.at(-1)
-  if (last) await sleepUntil(clock, last.turn.at)
-  const at = clock.now()
-  if (!areUsable(turns, at)) {
+  if (last) await sleepUntil(clock, last.turn.at - aheadMs(turns))
+  const at = startingTime(turns, clock.now())
+  if (at === undefined) {
     noteMissed(system)
     return undefined
   }
   await oneAtATime(system, 'starts')
   return { at }
+}
+
+/** How long before a turn a claim may be written: of several turns, those that are missed are had anew when the last one comes. */
+function aheadMs(limits: readonly unknown[]): number {
+  return limits.length > 1 ? 0 : AHEAD_MS
+}
+
+/** When a run with these turns may begin, as soon as it can; undefined when one has passed by then. */
+function startingTime(turns: readonly Reserved[], now: number): number | undefined {
+  const at = Math.max(now, ...turns.map(({ turn }) => turn.at))
+  return areUsable(turns, at) ? at : undefined
 }
 
 function areUsable(turns: readonly Reserved[], now: number): boolean {
