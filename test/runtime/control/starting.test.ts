@@ -121,13 +121,50 @@ describe('a turn', () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
-    const late = (ms: number) => system.clock.sleep(ms + 200)
+    const late = (ms: number) => system.clock.sleep(ms + 350)
     const slow: System = { ...system, clock: { now: system.clock.now, sleep: late } }
 
     const outcome = await claim(system, second, 'w1', slow)
 
     expect(refusalOf(outcome)).toBe('rate-limit')
     expect((await headOf(system, second)).wait).toMatchObject({ kind: 'turn', limit: 'resize' })
+  })
+
+  it('is claimed a little ahead, and answered when it has come', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await claim(system, first)
+    const begunAt = system.clock.now()
+    let answeredAt: number | undefined
+    const claiming = claimTask(system, second, CLAIMER).then(outcome => {
+      answeredAt = system.clock.now()
+      return outcome
+    })
+
+    await system.clock.advance(400)
+    const [ahead] = Object.values((await headOf(system, second)).live)
+    const wasAnswered = answeredAt !== undefined
+    await timed(system, claiming)
+
+    expect(wasAnswered).toBe(false)
+    expect(ahead?.startedAt).toBeGreaterThanOrEqual(begunAt + 500)
+    expect(answeredAt).toBeGreaterThanOrEqual(Number(ahead?.startedAt))
+  })
+
+  it('is not missed by a process that is kept from going on for a quarter of a second', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await claim(system, first)
+    const slow: System = {
+      ...system,
+      clock: { now: system.clock.now, sleep: ms => system.clock.sleep(ms + 240) },
+    }
+    const begunAt = system.clock.now()
+
+    const outcome = await claim(system, second, 'w1', slow)
+
+    expect(outcome).toMatchObject({ run: { startedAt: expect.any(Number) } })
+    expect('run' in outcome && outcome.run.startedAt - begunAt).toBeLessThan(600)
   })
 
   it('is waited for by a task that another worker runs already, if that may have more', async () => {

@@ -71,6 +71,22 @@ export const OF_LIMITS: readonly Invariant[] = [
       }
     },
   },
+  {
+    name: 'no handler begins before its run is said to have started',
+    watch: ({ weather }) => {
+      const startedAt = new Map<string, number>()
+      return {
+        on: happening => {
+          const run = claimIn(happening)
+          if (run) startedAt.set(nameOf((happening as Write).after.id, run.fence), run.startedAt)
+          if (happening.what !== 'began') return undefined
+          const name = nameOf(happening.id, happening.fence)
+          const earlyMs = Number(startedAt.get(name)) - happening.at - weather.skewMs
+          return earlyMs > 0 ? `${name} begins ${Math.round(earlyMs)} ms too early` : undefined
+        },
+      }
+    },
+  },
 ]
 
 /** Starts that are too close together; `times` ascend. */

@@ -1,3 +1,4 @@
+import type { Change } from '../../../shared/core/change.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { liveRuns } from '../../../shared/core/task.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/control/limits-of.ts'
@@ -56,6 +57,13 @@ const FAULTS: readonly Planted[] = [
     }),
   },
   {
+    name: 'a run begins before the start that was granted to it',
+    spoil: system => ({
+      ...system,
+      tasks: { ...system.tasks, apply: change => system.tasks.apply(startedLater(change)) },
+    }),
+  },
+  {
     name: 'a reserved start is not noted, and used by others, too',
     spoil: inLimits(() => ({ putStarts: async () => undefined })),
   },
@@ -76,6 +84,17 @@ type Limits = PlanningSystem['limits']
 
 function inLimits(spoilt: (limits: Limits) => Partial<Limits>): Planted['spoil'] {
   return system => ({ ...system, limits: { ...system.limits, ...spoilt(system.limits) } })
+}
+
+/** The run that is claimed counts as begun half a second later. */
+function startedLater(change: Change): Change {
+  const { before, after } = change
+  if (after.operation !== 'claim') return change
+  const live = Object.entries(after.live).map(
+    ([fence, run]) =>
+      [fence, before?.live[run.fence] ? run : { ...run, startedAt: run.startedAt + 500 }] as const,
+  )
+  return { ...change, after: { ...after, live: Object.fromEntries(live) } }
 }
 
 /** Right after a claim was answered no type is seen to be paused. */
