@@ -65,5 +65,5 @@ export const statesOf = (task: { runs: Array<{ state: string }> }) => task.runs.
 
 /** A figure for docs/measured.md, shown on request. */
 export function measured(what: string, ms: number): void {
-  if (process.env.MEASURE) console.log(`measured: ${what}: ${(ms / 1_000).toFixed(2)} s`)
+  if (process.env.MEASURE) console.log(`measured: ${what}: ${(ms / 1_000).toFixed(3)} s`)
 }

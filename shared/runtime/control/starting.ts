@@ -106,15 +106,18 @@ async function startInTurn(
 
 /** For those who take what may begin now, and ask again. */
 export const atOnce: Starting = {
-  start: async (system, _task, rates) => {
-    const turns: Reserved[] = []
-    for (const limited of rates) {
-      const turn = await reserveStartNow(system, limited)
-      if ('notBefore' in turn) return turn
-      turns.push({ limited, turn })
-    }
-    return startAt(system, turns.sort(byTime))
-  },
+  // The first one of a process is often missed, and the next is taken further ahead.
+  start: async (system, _task, rates) => (await startNow(system, rates)) ?? startNow(system, rates),
+}
+
+async function startNow(system: System, rates: Rates): Promise<Start | NotNow | undefined> {
+  const turns: Reserved[] = []
+  for (const limited of rates) {
+    const turn = await reserveStartNow(system, limited)
+    if ('notBefore' in turn) return turn
+    turns.push({ limited, turn })
+  }
+  return startAt(system, turns.sort(byTime))
 }
 
 /**

@@ -167,6 +167,22 @@ describe('a turn', () => {
     expect('run' in outcome && outcome.run.startedAt - begunAt).toBeLessThan(600)
   })
 
+  it('that was missed by a claim that does not wait is asked for once more', async () => {
+    const { system, type } = await aLimited({ rate: { limit: 2, perMs: SECOND } }, { kind: 'http' })
+    await stored(system, { kind: 'http' })
+    let writes = 0
+    const putStarts: System['limits']['putStarts'] = async (...log) => {
+      writes += 1
+      if (writes === 1) await system.clock.sleep(100)
+      return system.limits.putStarts(...log)
+    }
+    const slowAtFirst: System = { ...system, limits: { ...system.limits, putStarts } }
+
+    const { claimed } = await timed(system, claimReady(slowAtFirst, [type], CLAIMER, { wanted: 1 }))
+
+    expect([claimed.length, writes]).toEqual([1, 2])
+  })
+
   it('is waited for by a task that another worker runs already, if that may have more', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 10 * SECOND } })
     const task = await stored(system, { options: { concurrency: 2 } })
