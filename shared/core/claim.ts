@@ -18,6 +18,9 @@ import { versionSuffices } from './worker-version.ts'
 /** Who claims. */
 export type Claimer = { readonly workerId: string; readonly version?: string }
 
+/** What limits have granted to a run: permits that it holds, and a start of its own, which may be a little before or after now. */
+type Granted = { readonly permits?: readonly Permit[]; readonly startsAt?: number | undefined }
+
 export type ClaimRefusal =
   | 'finished'
   | 'not-due'
@@ -35,16 +38,17 @@ export type ClaimDecision =
 /**
  * A worker takes the task: a slot and the next fence are its own until its lease ends. Runs whose lease has ended are
  * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
- * `permits` are what the run holds of concurrency limits.
+ * All is judged by `now`, whenever the run is to start.
  */
 export function claim(
   task: Task,
   claimer: Claimer,
   now: number,
-  permits: readonly Permit[] = [],
+  { permits = [], startsAt = now }: Granted = {},
 ): ClaimDecision {
   if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
   if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
+  if (isPastDeadline(task, startsAt)) return refuse('finished')
   const expired = takeable(task, claimer, now)
   const judged = endLost(task, expired, now)
   const leases = expired.map(leaseOf)
@@ -56,12 +60,13 @@ export function claim(
   }
   const reason = refusal(judged.draft, claimer, now)
   if (reason) return refuse(reason)
+  const from = Math.max(now, startsAt)
   const run: LiveRun = {
     fence: task.fence + 1,
     workerId: claimer.workerId,
-    startedAt: now,
-    leaseUntil: now + task.options.leaseMs,
-    ...(task.options.timeoutMs !== undefined && { timeoutAt: now + task.options.timeoutMs }),
+    startedAt: startsAt,
+    leaseUntil: from + task.options.leaseMs,
+    ...(task.options.timeoutMs !== undefined && { timeoutAt: from + task.options.timeoutMs }),
     ...(permits.length > 0 && { permits }),
   }
   const draft: Task = {
@@ -69,10 +74,10 @@ export function claim(
     operation: 'claim',
     fence: run.fence,
     retrying: false,
-    startedAt: task.startedAt ?? now,
+    startedAt: task.startedAt ?? startsAt,
     live: { ...judged.draft.live, [run.fence]: run },
   }
-  return { ...revise(task, beginPiece(draft, now), now, { leases, bodies: judged.bodies }), run }
+  return { ...revise(task, beginPiece(draft, startsAt), now, { leases, bodies: judged.bodies }), run }
 }
 
 /** Runs past their lease whose slot this claim needs: all of them when none is free, else the claimer's own. */

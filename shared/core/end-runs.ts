@@ -31,7 +31,8 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
     ...rest
   } = run
   const piece = pieceOf(task)
-  return { ...rest, ...ending, endedAt: now, ...(piece !== undefined && { piece }) }
+  // What is cancelled before the start that was granted to it has not run at all.
+  return { ...rest, ...ending, endedAt: Math.max(now, run.startedAt), ...(piece !== undefined && { piece }) }
 }
 
 /**

@@ -117,7 +117,7 @@ async function claimAdmitted(
     const decided =
       admitted === NONE
         ? claim(current, claimer, system.clock.now())
-        : claim(current, claimer, admitted.startsAt ?? system.clock.now(), admitted.permits)
+        : claim(current, claimer, system.clock.now(), admitted)
     return decided.ok && admitted === NONE ? GONE : decided
   })
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Claimer, type ClaimRefusal, claim } from '../../shared/core/claim.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
+import { cancel } from '../../shared/core/operate.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { afterOf, anEndedRun, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../support/a-task.ts'
 
@@ -230,3 +231,42 @@ test('a claim past the deadline records that the task has failed', () => {
     error: { name: 'DeadlineExceeded' },
   })
 })
+
+describe('a claim ahead of the start that was granted', () => {
+  const startsAt = NOW + 200
+
+  test('is of a run that starts then, with its whole lease', () => {
+    const { run } = granted(claim(aTask({}), w1, NOW, { startsAt }))
+
+    expect(run).toMatchObject({ startedAt: startsAt, leaseUntil: startsAt + aTask({}).options.leaseMs })
+  })
+
+  test('takes no run whose lease ends in between', () => {
+    const ending = aRun({ workerId: 'w2', fence: 1, startedAt: NOW - MINUTE, leaseUntil: NOW + 100 })
+    const over = aRun({ workerId: 'w3', fence: 2, ...expired })
+    const task = aTask({ options: { concurrency: 2 }, live: [ending, over] })
+
+    const { change } = granted(claim(task, w1, NOW, { startsAt }))
+
+    expect(Object.values(change.after.live).map(({ workerId }) => workerId)).toEqual(['w2', 'w1'])
+  })
+
+  test('is refused, and writes nothing, where the deadline passes in between', () => {
+    const task = aTask({ deadlineAt: NOW + 100 })
+
+    expect(claim(task, w1, NOW, { startsAt })).toEqual({ ok: false, reason: 'finished' })
+  })
+
+  test('that is cancelled before that has run for no time', () => {
+    const claimed = granted(claim(aTask({}), w1, NOW, { startsAt })).change.after
+
+    const [ended] = Object.values(afterOf(cancel(claimed, NOW + 50)).ended)
+
+    expect(ended).toMatchObject({ startedAt: startsAt, endedAt: startsAt })
+  })
+})
+
+function granted(decision: ReturnType<typeof claim>) {
+  if (!decision.ok) throw new Error(`refused: ${decision.reason}`)
+  return decision
+}

@@ -8,7 +8,7 @@ import { knownType, TYPE_LIFETIME_MS } from '../type-cache.ts'
 
 /**
  * A pause is acknowledged so long after it was written: whoever claims has read the type within `TYPE_LIFETIME_MS`, and
- * asks again when the claim was not written by `MAX_CLAIM_MS` after that.
+ * asks again when the run had not begun by `MAX_CLAIM_MS` after that.
  */
 export const PAUSE_ACK_MS = 1_500
 const MAX_CLAIM_MS = 400
