@@ -114,10 +114,7 @@ async function claimAdmitted(
   const { decision, task, conflicts } = await transact(system, seen, current => {
     if (!current || !isSamePiece(seen, current)) return GONE
     if (isLimited && current.revision !== seen.revision) return GONE
-    const decided =
-      admitted === NONE
-        ? claim(current, claimer, system.clock.now())
-        : claim(current, claimer, system.clock.now(), admitted)
+    const decided = claim(current, claimer, system.clock.now(), admitted === NONE ? {} : admitted)
     return decided.ok && admitted === NONE ? GONE : decided
   })
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
@@ -127,22 +124,30 @@ async function claimAdmitted(
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
-  if (admitted !== NONE && admitted.startsAt !== undefined) await sleepUntil(system.clock, admitted.startsAt)
-  if (admitted !== NONE && (await isPausedByNow(system, task, admitted))) {
+  const obstacle = admitted === NONE ? undefined : await obstacleAtStart(system, task, admitted)
+  if (obstacle) {
     await release(system, task, decision.run)
-    return refused('paused')
-  }
-  if (admitted !== NONE && !(await stillHolds(system, admitted.permits, admitted.heldSince))) {
-    await release(system, task, decision.run)
-    return refused('concurrency-limit')
+    return refused(obstacle)
   }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
   return { task, run: decision.run }
 }
 
+/** Waits for the start that was granted, and says why the run may not begin then after all. */
+async function obstacleAtStart(
+  system: System,
+  task: Task,
+  admitted: Admitted,
+): Promise<'paused' | 'concurrency-limit' | undefined> {
+  const { startsAt, permits, heldSince } = admitted
+  if (startsAt !== undefined) await sleepUntil(system.clock, startsAt)
+  if (await isPausedByNow(system, task, admitted)) return 'paused'
+  return (await stillHolds(system, permits, heldSince)) ? undefined : 'concurrency-limit'
+}
+
 const GONE = { ok: false, reason: 'gone' } as const
 
-/** A pause was acknowledged while the claim was under way: nothing of it has begun. */
+/** Nothing of the run has begun. */
 async function release(system: System, task: Task, { fence }: LiveRun): Promise<void> {
   const word = { born: task.born, fence, outcome: 'release' as const }
   await transact(system, task, current => finish(current, word, system.clock.now(), system.chance.fraction()))

@@ -133,6 +133,7 @@ describe('a backlog', () => {
       units: Number(less?.units) + DEFAULT_SHARDS,
     }
     expect([less, { ...less, ...kept }]).toContainEqual(more)
+    expect(idle.map(({ looked, sends }) => [looked, sends])).toEqual(Array(3).fill([0, 0]))
     expect(few.looked).toBeGreaterThan(100)
     expect(many.looked).toBeLessThanOrEqual(few.looked * 1.05)
     expect(many.requests).toBeLessThanOrEqual(few.requests * 1.05)
