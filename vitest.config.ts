@@ -1,15 +1,18 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
-/** Tests that hold single waits to a few dozen milliseconds; they have the machine to themselves. */
-const TIMED = ['test/system/{timing,chord}.test.ts']
+/** Slow and large tests, run by `npm run test:slow`. */
+const SLOW = ['test/**/*.slow.test.ts']
+
+/** Of the slow ones, those that are about speed: each has the machine to itself. */
+const TIMED = ['test/system/{timing,chord,takeover}.slow.test.ts']
 
 /** Thousands of simulated runs on all cores; those threads let everything else go first. */
 const SIMULATION = ['test/simulation/{seeds,planted}.test.ts']
 
-/** Waits for a lease to end, with the processors to itself but for the simulation. */
-const TAKEOVER = ['test/system/takeover.test.ts']
-
+/** The whole system runs locally, from the template that is synthesised once for all of these tests. */
 const onTheSystem = { globalSetup: ['test/support/one-dynamodb.ts', 'test/system/synthesise.ts'] }
+
+const but = (...patterns: string[]) => [...configDefaults.exclude, ...patterns]
 
 export default defineConfig({
   test: {
@@ -29,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', ...SIMULATION],
+          exclude: but('test/system/**', ...SIMULATION, ...SLOW),
           sequence: { groupOrder: 0 },
         },
       },
@@ -38,7 +41,22 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          exclude: [...TIMED, ...TAKEOVER],
+          exclude: but(...SLOW),
+          sequence: { groupOrder: 0 },
+          ...onTheSystem,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'simulation', include: SIMULATION, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'slow',
+          include: SLOW,
+          exclude: but(...TIMED),
+          testTimeout: 120_000,
           sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
@@ -50,23 +68,6 @@ export default defineConfig({
           include: TIMED,
           fileParallelism: false,
           maxWorkers: 1,
-          sequence: { groupOrder: 1 },
-          ...onTheSystem,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'simulation',
-          include: SIMULATION,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'takeover',
-          include: TAKEOVER,
           sequence: { groupOrder: 2 },
           ...onTheSystem,
         },

@@ -8,6 +8,7 @@ import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { expect, test } from 'vitest'
 import { startLocalCloud } from '../../local/cloud.ts'
+import { expectWithin } from '../support/scale.ts'
 import { bootTiny, fixtureFunction, linesOf, synthesize } from './tiny-cloud.ts'
 
 const thing =
@@ -56,7 +57,7 @@ test('with a data folder items, messages and custom resources outlive a restart;
   const [pid] = first.functions.find('Registrar').pids()
   const begun = Date.now()
   await first.stop()
-  expect(Date.now() - begun).toBeLessThan(2000)
+  expectWithin(Date.now() - begun, 2000)
   expect(alive(pid!)).toBe(false)
 
   const second = await bootTiny(thing('two'), { dataDir })

@@ -17,6 +17,7 @@ import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../local/cloud.ts'
+import { expectWithin } from '../support/scale.ts'
 import { bootTiny, eventually, fixtureFunction, linesOf } from './tiny-cloud.ts'
 
 let cloud: LocalCloud
@@ -72,7 +73,7 @@ test('a one-time schedule fires to the second and is gone afterwards', async () 
 
   await eventually('the message', () => bodiesOf('Wake').includes('{"from":"soon"}'))
   expect(Date.now() - due).toBeGreaterThanOrEqual(0)
-  expect(Date.now() - due).toBeLessThan(200)
+  expectWithin(Date.now() - due, 200)
   await expect(get('soon')).rejects.toBeInstanceOf(ResourceNotFoundException)
 })
 

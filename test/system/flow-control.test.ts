@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { anHttpWorker, type Given } from '../support/http-workers.ts'
-import { isFullScale, scale, scaled } from '../support/scale.ts'
+import { expectWithin, isFullScale, scale, scaled } from '../support/scale.ts'
 import { aWorkerFleet } from '../support/worker-fleet.ts'
 
 const RATES: Readonly<Record<string, readonly [perSecond: number, tasks: number]>> = {
@@ -138,7 +138,7 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
     expect(Math.max(...most)).toBeLessThanOrEqual(limit)
     // What was published claims for 1 unit and ends for 3.
     if (dueAt && type === 'clip') expect(unitsEach).toBeLessThanOrEqual(4 + 2)
-    if (large) expect(tookMs).toBeLessThanOrEqual(idealMs * 1.05)
+    if (large) expectWithin(tookMs, idealMs * 1.05)
   }, 150_000)
 
   it('a concurrency limit by key never has one run more', async () => {
@@ -193,7 +193,7 @@ describe('workers that die', () => {
     expect(Math.max(...most)).toBeLessThanOrEqual(3)
     expect(lostRuns(done).length).toBeGreaterThan(0)
     // Given back as soon as the lease has ended: the next run begins within a second.
-    expect(Math.max(...gaps.filter(Number.isFinite))).toBeLessThan(1_000)
+    expectWithin(Math.max(...gaps.filter(Number.isFinite)), 1_000)
   }, 150_000)
 })
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { expectWithin } from '../support/scale.ts'
 import { startWorker, type WorkerProcess } from '../support/worker-process.ts'
 
 /** Which changes of a running task's options reach its run, and when. */
@@ -170,7 +171,7 @@ describe.each([
 
     const aborted = await hasReported('excluded', 'aborted')
 
-    expect(aborted.at - patchedAt).toBeLessThanOrEqual(heartbeatMs + 3_000)
+    expectWithin(aborted.at - patchedAt, heartbeatMs + 3_000)
     const task = await get(id)
     expect(task).toMatchObject({ status: 'ready', statusReason: 'no-worker', attempts: { used: 0 } })
     expect(task.runs).toMatchObject([{ state: 'cancelled' }])

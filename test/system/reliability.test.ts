@@ -126,7 +126,7 @@ describe('lost and doubled messages', () => {
     })
     expect((await system.call('DELETE', `/v1/tasks/${delayed}`)).status).toBe(204)
 
-    await system.publish({ ...publication, input: { report: system.reportUrl }, delayMs: 4_500 })
+    await system.publish({ ...publication, input: { report: system.reportUrl }, delayMs: 60_000 })
     const finish = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/succeed`, {
       fence: zombie.fence,
     })
@@ -135,6 +135,7 @@ describe('lost and doubled messages', () => {
     })
     await sleep(LEASE_MS + 1_800)
     const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
+    await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0 })
     const done = await system.taskWhen(id, ended)
 
     expect([finish.status, finish.body.reason]).toEqual([409, 'removed'])

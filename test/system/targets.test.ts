@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { expectWithin } from '../support/scale.ts'
 
 const TYPE = 'targeted'
 /** The planner's way from a write to its markers, generously. */
@@ -55,7 +56,7 @@ describe('a task for listed workers', () => {
     const { dueAt, runs } = claims[0].task
     const latenessMs = Date.parse(runs[0].startedAt) - Date.parse(dueAt)
     expect(latenessMs).toBeGreaterThanOrEqual(0)
-    expect(latenessMs).toBeLessThan(2_000)
+    expectWithin(latenessMs, 2_000)
   })
 
   it('is claimed again by its worker after a failure, with no message to anybody', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { expectWithin } from '../support/scale.ts'
 import { aWorkerFleet, hasEnded, statesOf } from '../support/worker-fleet.ts'
 
 /** What handlers do to their worker processes, what death does to their runs, and what isolation keeps apart. */
@@ -143,7 +144,7 @@ describe('an isolated run', () => {
     await expect.poll(() => isAlive(pid), { timeout: 6_000 }).toBe(false)
 
     expect(aliveAfter3s).toBe(true)
-    expect(Date.now() - cancelledAt).toBeLessThanOrEqual(7_000)
+    expectWithin(Date.now() - cancelledAt, 7_000)
   })
 })
 
