@@ -1,6 +1,7 @@
-import { CustomResource, Duration } from 'aws-cdk-lib'
+import { Annotations, CustomResource, Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, DependencyGroup } from 'constructs'
+import { scaleWarnings } from '../shared/core/control/scale-warnings.ts'
 import type { TaskType } from '../shared/core/task-type.ts'
 import type { TaskSpec } from './definition.ts'
 import { functionFile } from './function-file.ts'
@@ -46,6 +47,9 @@ export class TypeRegistrar extends Construct {
     { type, config }: TaskSpec,
     servedBy?: TaskType['servedBy'],
   ): CustomResource {
+    for (const warning of scaleWarnings(config)) {
+      Annotations.of(scope).addWarningV2(`baton:${type}:scale`, `${type}: ${warning}`)
+    }
     return new CustomResource(scope, id, {
       resourceType: 'Custom::BatonType',
       serviceToken: this.function.functionArn,

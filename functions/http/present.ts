@@ -8,6 +8,7 @@ import type {
 } from '../../shared/client/api-types.ts'
 import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
+import { scaleWarnings } from '../../shared/core/control/scale-warnings.ts'
 import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
 import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
 import type { Options } from '../../shared/core/options.ts'
@@ -110,6 +111,7 @@ function presentOptions(options: Options): ApiOptions {
 /** A task type as the API shows it, what it leaves to the system filled in. */
 export function presentType(type: TaskType): ApiType {
   const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
+  const warnings = scaleWarnings(type.configuration)
   return {
     type: type.type,
     kind,
@@ -125,6 +127,7 @@ export function presentType(type: TaskType): ApiType {
     ...(type.handlerSince !== undefined && { handlerSince: iso(type.handlerSince) }),
     createdAt: iso(type.createdAt),
     updatedAt: iso(type.updatedAt),
+    ...(warnings.length > 0 && { warnings }),
   }
 }
 

@@ -242,6 +242,8 @@ export type ApiType = {
   readonly handlerSince?: string
   readonly createdAt: string
   readonly updatedAt: string
+  /** What of its configuration is slow or expensive at scale; left out where nothing is. */
+  readonly warnings?: readonly string[]
 }
 
 /** Something that has happened. Told twice it has the same id. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Duration, NestedStack, Stack } from 'aws-cdk-lib'
+import { Annotations, Match } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
 import { TaskSystem } from '../../infra/index.ts'
@@ -230,5 +231,17 @@ test('Concurrency can be kept apart for the machinery', () => {
   expect(reserved).toEqual([
     ['Pla', 20],
     ['Api', 50],
+  ])
+})
+
+test('A definition whose limit is slow and dear at scale is warned of at synth', () => {
+  const { stack, tasks } = aSystem()
+  tasks.addHandler('Resize', { entry: RESIZE })
+  tasks.addHandler('Crowded', { entry: 'test/infra/fixtures/crowded.ts' })
+
+  const warnings = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('starts per second'))
+
+  expect(warnings.map(({ entry }) => entry.data)).toEqual([
+    expect.stringContaining('crowded: limits.concurrency.max 350 costs 44 write units a run'),
   ])
 })

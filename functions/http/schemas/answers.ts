@@ -237,6 +237,7 @@ export const typeAnswer = z
     handlerSince: optional(shownTime),
     createdAt: shownTime,
     updatedAt: shownTime,
+    warnings: optional(z.array(z.string())),
   })
   .meta({ id: 'Type' })
 
