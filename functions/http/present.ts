@@ -51,6 +51,7 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...(traceId !== undefined && { traceId }),
     ...presentTimes(task),
     options: presentOptions(options),
+    ...(description.isCut && { omitted: ['runs.result' as const] }),
   }
 }
 
@@ -130,7 +131,7 @@ export function presentType(type: TaskType): ApiType {
 
 /** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run. */
 export function presentClaim(
-  { task, run, input, params, previous, isPreviousPaged }: HeldTask,
+  { task, run, input, params, previous, isPreviousPaged, isInputParams }: HeldTask,
   description: TaskDescription,
 ): Claim {
   return {
@@ -142,6 +143,7 @@ export function presentClaim(
         ...(previous !== undefined && { previous }),
       }),
       ...(isPreviousPaged && { previousPaged: true as const }),
+      ...(isInputParams && { inputIsParams: true as const }),
     },
     run: {
       id: runId(task.born, run.fence),

@@ -1,5 +1,6 @@
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Functions } from './functions.ts'
+import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './payload-limits.ts'
 
 const invocation = /^\/2015-03-31\/functions\/([^/]+)\/invocations/
 
@@ -10,7 +11,13 @@ export function createLambdaApi(functions: Functions): Backend {
     if (wanted === undefined) return errorAnswer(501, 'NotImplemented', `${call.method} ${call.path}`)
     const target = functions.all().find(({ name, arn }) => [name, arn].includes(decodeURIComponent(wanted)))
     if (!target) return errorAnswer(404, 'ResourceNotFoundException', `Function not found: ${wanted}`)
-    if (call.headers['x-amz-invocation-type'] === 'Event') {
+    const isLater = call.headers['x-amz-invocation-type'] === 'Event'
+    const most = isLater ? LATER_EVENT_BYTES_MAX : EVENT_BYTES_MAX
+    if (call.body.length >= most) {
+      const message = `Request must be smaller than ${most} bytes for the InvokeFunction operation`
+      return errorAnswer(413, 'RequestTooLargeException', message)
+    }
+    if (isLater) {
       target.invokeLater(bodyOf(call))
       return jsonAnswer(202, {})
     }
