@@ -51,8 +51,12 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...(traceId !== undefined && { traceId }),
     ...presentTimes(task),
     options: presentOptions(options),
-    ...(description.isCut && { omitted: ['runs.result' as const] }),
+    ...presentOmitted(description),
   }
+}
+
+function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
+  return isCut ? { omitted: ['runs.result'] } : {}
 }
 
 function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }: Task) {
