@@ -136,7 +136,7 @@ export function presentType(type: TaskType): ApiType {
 /** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run. */
 export function presentClaim(
   { task, run, input, params, previous, isPreviousPaged, isInputParams }: HeldTask,
-  description: TaskDescription,
+  { input: _stored, ...description }: TaskDescription,
 ): Claim {
   return {
     task: {
