@@ -1,11 +1,13 @@
 import { type Context, Hono } from 'hono'
+import { SEGMENT_RULE } from '../../shared/core/api-paths.ts'
 import { httpWorkers } from '../../shared/runtime/announce-http-workers.ts'
 import { cachedAllowance } from '../../shared/runtime/control/allows-start.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/live-workers.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { cachedTypes } from '../../shared/runtime/type-cache.ts'
 import { check } from './check.ts'
-import { routeFinder } from './find-route.ts'
+import { type Found, routeFinder } from './find-route.ts'
+import { fittedAnswer } from './fit-answer.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
@@ -26,7 +28,10 @@ import { workerRoutes } from './routes/workers.ts'
 /** `requestContext` is Lambda's: its request id is the one in the function's own log lines. */
 type Environment = {
   Variables: { requestId: string }
-  Bindings: { requestContext?: { requestId?: string } }
+  Bindings: {
+    requestContext?: { requestId?: string }
+    event?: { rawPath: string; rawQueryString: string }
+  }
 }
 
 /** The HTTP API as a Hono application, served from a table of routes. */
@@ -42,7 +47,6 @@ export function createApi(system: System): Hono<Environment> {
     ...publishRoutes,
     ...runRoutes,
     ...runBatchRoutes,
-    // Before those whose id would take its last segment in.
     ...previousRoutes,
     ...taskRoutes,
     ...canvasRoutes,
@@ -61,39 +65,67 @@ export function createApi(system: System): Hono<Environment> {
     context.res.headers.set('x-request-id', requestId)
   })
   app.all('*', async context => {
-    const { pathname } = new URL(context.req.url)
-    const found = find(context.req.method, pathname)
-    if (found.ok) return respond(await serve(api, found.route, found.params, context))
-    return respond(answerUnserved(context.req.method, pathname, found.allowed))
+    const target = targetOf(context)
+    const found = find(context.req.method, target.path)
+    if (!found.ok) return respond(answerUnserved(context.req.method, target.path, found))
+    return respond(await serve(api, found, target.query, context))
   })
   app.onError((error, context) => {
     const requestId = context.get('requestId')
     const told = problemOfError(error, requestId)
     const log = told.status === 500 ? system.log.error : system.log.warn
-    log('a request failed', { error, requestId, path: context.req.path })
+    log('a request failed', { error, requestId, path: targetOf(context).path })
     return respond(answerProblem(told))
   })
   return app
 }
 
-function answerUnserved(method: string, path: string, allowed: readonly string[]): Answer {
-  if (allowed.length === 0) {
-    const detail = `there is no ${path}; GET /v1/openapi.json lists what there is`
-    return answerProblem(problem('not-found', detail))
+type Target = { readonly path: string; readonly query: URLSearchParams }
+
+/**
+ * What is asked for. The event has the path as API Gateway has decoded it; read as a part of a URL, a `#`, `..`, `\\` or
+ * `%41` in it would lead to another resource. Without an event the URL's path is decoded as API Gateway does it.
+ */
+function targetOf({ env, req }: Context<Environment>): Target {
+  const event = env?.event
+  if (event) return { path: event.rawPath, query: new URLSearchParams(event.rawQueryString) }
+  const { pathname, searchParams } = new URL(req.url)
+  return { path: decoded(pathname), query: searchParams }
+}
+
+/** What is not percent-encoded text stays as it is, and will name nothing. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
   }
-  const allow = [...new Set(allowed)].join(', ')
-  const detail = `${method} is not for this resource; it knows ${allow}`
-  return answerProblem(problem('method-not-allowed', detail), { allow })
+}
+
+function answerUnserved(method: string, path: string, found: Extract<Found, { ok: false }>): Answer {
+  switch (found.reason) {
+    case 'unknown-path': {
+      const detail = `there is no ${path}; GET /v1/openapi.json lists what there is`
+      return answerProblem(problem('not-found', detail))
+    }
+    case 'unknown-method': {
+      const allow = found.allowed.join(', ')
+      const detail = `${method} is not for this resource; it knows ${allow}`
+      return answerProblem(problem('method-not-allowed', detail), { allow })
+    }
+    case 'no-id':
+      return answerProblem(invalid([{ path: found.parameter, message: `in the path ${SEGMENT_RULE}` }]))
+  }
 }
 
 async function serve(
   api: Api,
-  route: Route,
-  params: Readonly<Record<string, string>>,
+  { route, params }: Extract<Found, { ok: true }>,
+  search: URLSearchParams,
   context: Context<Environment>,
 ): Promise<Answer> {
-  const { raw, url } = context.req
-  const query = checkedQuery(route, new URL(url).searchParams)
+  const { raw } = context.req
+  const query = checkedQuery(route, search)
   if (!query.ok) return answerProblem(invalid(query.problems))
   const body = await checkedBody(route, raw)
   if (!body.ok) return body.answer
@@ -105,7 +137,9 @@ async function serve(
     headers: raw.headers,
     requestId: context.get('requestId'),
   }
-  return route.handle(call)
+  return fittedAnswer(await route.handle(call), limit =>
+    route.handle({ ...call, query: { ...Object(query.value), limit } }),
+  )
 }
 
 function checkedQuery({ query }: Route, search: URLSearchParams) {

@@ -1,41 +1,59 @@
+import { idOf } from '../../shared/core/api-paths.ts'
 import type { Route } from './route.ts'
 
 export type Found =
   | { readonly ok: true; readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  /** The path is known, but not with this method: those it knows. None: the path is unknown. */
-  | { readonly ok: false; readonly allowed: readonly string[] }
+  | { readonly ok: false; readonly reason: 'unknown-path' }
+  | { readonly ok: false; readonly reason: 'unknown-method'; readonly allowed: readonly string[] }
+  /** What stands in the place of this parameter names no id. */
+  | { readonly ok: false; readonly reason: 'no-id'; readonly parameter: string }
+
+/** All routes of one path. */
+type Resource = { readonly path: string; readonly pattern: RegExp; readonly routes: readonly Route[] }
 
 /**
- * Finds routes by path and method. An id may hold slashes, for HTTP APIs decode `%2F` on the way: what follows it in a
- * route's path ends it. Routes are tried in their order.
+ * Finds routes by method and decoded path. Decoding has turned `%2F` into slashes, so a parameter may match several
+ * segments; the resource with the most fixed segments wins. What a parameter has matched must then name an id.
  */
 export function routeFinder(routes: readonly Route[]): (method: string, path: string) => Found {
-  const patterns = routes.map(route => ({ route, pattern: patternOf(route.path) }))
+  const resources = resourcesOf(routes)
   return (method, path) => {
-    const fitting = patterns.filter(({ pattern }) => pattern.test(path))
+    const resource = resources.find(({ pattern }) => pattern.test(path))
+    if (!resource) return { ok: false, reason: 'unknown-path' }
     const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
-    const found = fitting.find(({ route }) => route.method === wanted)
-    if (!found) return { ok: false, allowed: fitting.map(({ route }) => route.method.toUpperCase()) }
-    return { ok: true, route: found.route, params: decoded(found.pattern.exec(path)?.groups ?? {}) }
+    const route = resource.routes.find(one => one.method === wanted)
+    const named = paramsIn(resource.pattern.exec(path)?.groups ?? {})
+    if (route) return named.ok ? { ok: true, route, params: named.params } : named
+    const allowed = resource.routes.map(one => one.method.toUpperCase())
+    return named.ok ? { ok: false, reason: 'unknown-method', allowed } : { ok: false, reason: 'unknown-path' }
   }
+}
+
+function resourcesOf(routes: readonly Route[]): Resource[] {
+  const byPath = Map.groupBy(routes, ({ path }) => path)
+  const resources = [...byPath].map(([path, own]) => ({ path, pattern: patternOf(path), routes: own }))
+  return resources.sort((a, b) => fixedSegments(b.path) - fixedSegments(a.path))
+}
+
+function fixedSegments(path: string): number {
+  return path.split('/').filter(segment => !segment.startsWith('{')).length
 }
 
 function patternOf(path: string): RegExp {
-  const pattern = path
-    .replaceAll('.', '\\.')
-    .replace(/\{(\w+)\}/g, (_braces, name) => `(?<${name}>${name === 'id' ? '.+' : '[^/]+'})`)
+  const pattern = path.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>.+)')
   return new RegExp(`^${pattern}$`, 's')
 }
 
-function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, decode(text)]))
-}
+type Named =
+  | { readonly ok: true; readonly params: Readonly<Record<string, string>> }
+  | Extract<Found, { reason: 'no-id' }>
 
-/** What is not percent-encoded text stays as it is, and will name nothing. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
+function paramsIn(groups: Readonly<Record<string, string>>): Named {
+  const params: Record<string, string> = {}
+  for (const [parameter, segment] of Object.entries(groups)) {
+    const id = idOf(segment)
+    if (id === undefined) return { ok: false, reason: 'no-id', parameter }
+    params[parameter] = id
   }
+  return { ok: true, params }
 }

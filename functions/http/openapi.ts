@@ -64,12 +64,17 @@ function operationOf(route: Route, schemaOf: SchemaOf): Schema {
   }
 }
 
+const IN_PATH =
+  'Percent-encoded if it consists of letters, digits and . _ : @ , = + - (after the first colon also spaces and other letters). ' +
+  'Any id may, and every other id must, be given as ~ and the base64url of its UTF-8: else an id with ? is cut there, ' +
+  'and one that ends in / and the name of an operation reads as that operation. Location has the right form'
+
 function pathParameters({ path }: Route): Schema[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    description: 'Percent-encoded',
+    description: IN_PATH,
     schema: { type: 'string' },
   }))
 }

@@ -52,7 +52,12 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...(traceId !== undefined && { traceId }),
     ...presentTimes(task),
     options: presentOptions(options),
+    ...presentOmitted(description),
   }
+}
+
+function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
+  return isCut ? { omitted: ['runs.result'] } : {}
 }
 
 function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }: Task) {
@@ -133,8 +138,8 @@ export function presentType(type: TaskType): ApiType {
 
 /** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run. */
 export function presentClaim(
-  { task, run, input, params, previous, isPreviousPaged }: HeldTask,
-  description: TaskDescription,
+  { task, run, input, params, previous, isPreviousPaged, isInputParams }: HeldTask,
+  { input: _stored, ...description }: TaskDescription,
 ): Claim {
   return {
     task: {
@@ -145,6 +150,7 @@ export function presentClaim(
         ...(previous !== undefined && { previous }),
       }),
       ...(isPreviousPaged && { previousPaged: true as const }),
+      ...(isInputParams && { inputIsParams: true as const }),
     },
     run: {
       id: runId(task.born, run.fence),

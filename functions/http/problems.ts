@@ -1,4 +1,5 @@
 import type { Problem } from '../../shared/client/api-types.ts'
+import { cut } from '../../shared/core/body.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
 
 /** Kinds of problems by their name in `type`, each with its status and title. */
@@ -20,9 +21,25 @@ export type ProblemKind = keyof typeof KINDS
 
 type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId'>
 
-export function problem(kind: ProblemKind, detail: string, more: More = {}): Problem {
+/** What a request says is repeated in problems, so these are cut: an answer to nonsense must be deliverable, too. */
+const MOST_ERRORS = 100
+const MOST_DETAIL_CHARACTERS = 4_000
+const MOST_PATH_CHARACTERS = 500
+
+export function problem(kind: ProblemKind, detail: string, { errors, ...more }: More = {}): Problem {
   const [status, title] = KINDS[kind]
-  return { type: `urn:baton:problem:${kind}`, title, status, detail, ...more }
+  return {
+    type: `urn:baton:problem:${kind}`,
+    title,
+    status,
+    detail: cut(detail, MOST_DETAIL_CHARACTERS),
+    ...(errors && { errors: errors.slice(0, MOST_ERRORS).map(shortProblem) }),
+    ...more,
+  }
+}
+
+function shortProblem({ path, message }: FieldProblem): FieldProblem {
+  return { path: cut(path, MOST_PATH_CHARACTERS), message: cut(message, MOST_DETAIL_CHARACTERS) }
 }
 
 /** Invalid input: the detail names the first field, `errors` all of them. */

@@ -1,5 +1,5 @@
 import type { Problem } from '../../shared/client/api-types.ts'
-import { MAX_BATCH_BYTES } from '../../shared/core/limits.ts'
+import { MAX_REQUEST_BYTES } from '../../shared/core/limits.ts'
 import { invalid, problem } from './problems.ts'
 
 type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: Problem }
@@ -21,7 +21,10 @@ export async function readBody(request: Request): Promise<Body> {
     return refuse(problem('unsupported-media-type', `send it as it is, not encoded as ${encoding}`))
   }
   const bytes = await readLimited(request)
-  if (!bytes) return refuse(problem('too-large', `the body has more than ${MAX_BATCH_BYTES} bytes`))
+  if (!bytes)
+    return refuse(
+      problem('too-large', `the body has more than ${MAX_REQUEST_BYTES} bytes; send less at a time`),
+    )
   return bytes.length === 0 ? { ok: true, value: undefined } : parse(bytes)
 }
 
@@ -31,12 +34,12 @@ function refuse(reason: Problem): Body {
 
 /** Undefined when the body is longer than the limit; the rest of it is not kept. */
 async function readLimited(request: Request): Promise<Uint8Array | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BATCH_BYTES) return undefined
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_REQUEST_BYTES) return undefined
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
     size += chunk.length
-    if (size > MAX_BATCH_BYTES) return undefined
+    if (size > MAX_REQUEST_BYTES) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,4 +1,5 @@
 import type { Problem } from '../../shared/client/api-types.ts'
+import { canvasPath, schedulePath } from '../../shared/core/api-paths.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import type { ResumeRefusal } from '../../shared/core/flow/resume.ts'
 import { reservedFor } from '../../shared/core/reserved-types.ts'
@@ -22,11 +23,11 @@ export function noSuchTask(id: string): Problem {
 
 function whatElse(id: string): string {
   if (id.startsWith(CANVAS_IDS)) {
-    return `; it is a canvas's id: use /v1/canvases/${encodeURIComponent(id)}`
+    return `; it is a canvas's id: use ${canvasPath(id)}`
   }
   if (!id.startsWith(SCHEDULE_IDS)) return ''
   const name = id.slice(SCHEDULE_IDS.length)
-  return `; it is a schedule's id: use /v1/schedules/${encodeURIComponent(name)}`
+  return `; it is a schedule's id: use ${schedulePath(name)}`
 }
 
 export function unknownType(type: string, existing: readonly string[], path: string): Problem {

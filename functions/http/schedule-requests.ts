@@ -8,7 +8,7 @@ import { cronProblem } from '../../shared/runtime/schedules/cron-ticks.ts'
 import type { ScheduleRequest } from '../../shared/runtime/schedules/put-schedule.ts'
 import { isTimezone } from '../../shared/runtime/schedules/wall-clock.ts'
 import { callbacksSizeProblem, fieldProblems, sizeProblem } from './publish-requests.ts'
-import { name as nameSchema } from './schemas/scalars.ts'
+import { pathName } from './schemas/scalars.ts'
 import type { scheduleBody } from './schemas/schedules.ts'
 
 type Fields = z.infer<typeof scheduleBody>
@@ -33,7 +33,7 @@ export function scheduleRequestOf(name: string, body: Fields, now: number): Read
 }
 
 function nameProblems(name: string): FieldProblem[] {
-  const checked = nameSchema(MAX_KEY_LENGTH).safeParse(name)
+  const checked = pathName(MAX_KEY_LENGTH).safeParse(name)
   return checked.success
     ? []
     : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no name of a schedule' }]

@@ -1,6 +1,7 @@
 import type { Meter } from '../gateway/meter.ts'
 import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { InvocationResult } from './sandbox.ts'
 import { functionSpecOf, memoryMbOf, mostSandboxesOf, timeoutMsOf } from './spec.ts'
@@ -73,7 +74,7 @@ function createFunction(
   }
 
   async function invoke(event: unknown, traceId?: string) {
-    const result = await open().invoke(event, traceId)
+    const result = deliverable(await open().invoke(event, traceId))
     const place = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     setting.meter.add(place, {
       calls: 1,
@@ -110,6 +111,19 @@ function createFunction(
       for (const timer of timers) clearTimeout(timer)
       await pool?.stop()
     },
+  }
+}
+
+/** An answer that is too large to be delivered counts as the function's failure. */
+function deliverable(result: InvocationResult): InvocationResult {
+  if (!result.ok || payloadBytes(result.payload) <= ANSWER_BYTES_MAX) return result
+  const { requestId, durationMs } = result
+  const errorMessage = `Response payload size exceeded maximum allowed payload size (${ANSWER_BYTES_MAX} bytes).`
+  return {
+    requestId,
+    durationMs,
+    ok: false,
+    error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
   }
 }
 

@@ -1,5 +1,6 @@
-import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
-import type { Functions } from './functions.ts'
+import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from '../gateway/call.ts'
+import type { Functions, LocalFunction } from './functions.ts'
+import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './payload-limits.ts'
 
 const invocation = /^\/2015-03-31\/functions\/([^/]+)\/invocations/
 
@@ -10,12 +11,26 @@ export function createLambdaApi(functions: Functions): Backend {
     if (wanted === undefined) return errorAnswer(501, 'NotImplemented', `${call.method} ${call.path}`)
     const target = functions.all().find(({ name, arn }) => [name, arn].includes(decodeURIComponent(wanted)))
     if (!target) return errorAnswer(404, 'ResourceNotFoundException', `Function not found: ${wanted}`)
-    if (call.headers['x-amz-invocation-type'] === 'Event') {
-      target.invokeLater(bodyOf(call))
-      return jsonAnswer(202, {})
-    }
-    const result = await target.invoke(bodyOf(call))
-    if (result.ok) return jsonAnswer(200, result.payload)
-    return jsonAnswer(200, result.error, { 'x-amz-function-error': 'Unhandled' })
+    const isLater = call.headers['x-amz-invocation-type'] === 'Event'
+    const tooLarge = sizeRefusal(call, isLater ? LATER_EVENT_BYTES_MAX : EVENT_BYTES_MAX)
+    if (tooLarge) return tooLarge
+    return isLater ? invokeLater(target, call) : invoke(target, call)
   }
+}
+
+function invokeLater(target: LocalFunction, call: Call): Answer {
+  target.invokeLater(bodyOf(call))
+  return jsonAnswer(202, {})
+}
+
+async function invoke(target: LocalFunction, call: Call): Promise<Answer> {
+  const result = await target.invoke(bodyOf(call))
+  if (result.ok) return jsonAnswer(200, result.payload)
+  return jsonAnswer(200, result.error, { 'x-amz-function-error': 'Unhandled' })
+}
+
+function sizeRefusal({ body }: Call, most: number): Answer | undefined {
+  if (body.length < most) return undefined
+  const message = `Request must be smaller than ${most} bytes for the InvokeFunction operation`
+  return errorAnswer(413, 'RequestTooLargeException', message)
 }

@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { StreamHandler } from '../events/event-stream.ts'
 import type { Functions } from '../functions/functions.ts'
+import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import type { Meter } from '../gateway/meter.ts'
 import { close, listen } from '../gateway/server.ts'
 import type { Stack } from '../template/stack.ts'
@@ -27,6 +28,8 @@ export type ApiServer = {
   stop(): Promise<void>
 }
 
+const tooLarge = messageAnswer(413, 'Request Entity Too Large')
+
 type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 
 /** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
@@ -36,7 +39,7 @@ export async function startApiServer(port: number): Promise<ApiServer> {
   const server: Server = createServer((request, response) => {
     if (stream?.(request, response)) return
     readLimited(request)
-      .then(body => (body ? serve(request, body) : messageAnswer(413, 'Request Entity Too Large')))
+      .then(body => (body ? serve(request, body) : tooLarge))
       .catch(() => messageAnswer(500, 'Internal Server Error'))
       .then(answer => send(response, answer))
   })
@@ -75,6 +78,8 @@ function createServe(stack: Stack, functions: Functions, meter: Meter): Serve {
     }
     meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
     const event = httpEventOf(request, body, match, apiId)
+    // Lambda refuses it with 413, which the API passes on.
+    if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
     const trace = request.headers['x-amzn-trace-id']
     const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
     const result = await within(TIMEOUT_MS, invocation)

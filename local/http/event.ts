@@ -5,10 +5,15 @@ import type { RouteMatch } from './routes.ts'
 
 const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded)|[^;]+\+(json|xml))/
 
-/** The event of payload format 2.0. `rawPath` keeps its percent signs, as the service sends it. */
+/**
+ * The event of payload format 2.0. An HTTP API decodes the path once, and what a decoded `?` leaves behind it is lost; the
+ * query stays encoded. Seen in events of the service: https://github.com/honojs/hono/issues/2156,
+ * https://github.com/middleapi/standard-server/pull/93
+ */
 export function httpEventOf(request: IncomingMessage, body: Buffer, match: RouteMatch, apiId: string) {
   const { method = 'GET', url = '/' } = request
-  const [rawPath = '/', rawQueryString = ''] = splitQuery(url)
+  const [path = '/', rawQueryString = ''] = splitQuery(url)
+  const [rawPath = '/'] = splitQuery(decoded(path))
   const { cookie, ...headers } = joinedHeaders(request)
   const now = new Date()
   const domainName = headers.host ?? 'localhost'
@@ -53,6 +58,14 @@ function bodyPart(body: Buffer, headers: Record<string, string>) {
 function splitQuery(url: string) {
   const at = url.indexOf('?')
   return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
+}
+
+function decoded(path: string) {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }
 
 // Repeated headers and parameters are joined by commas.

@@ -198,6 +198,8 @@ export type ApiTask = {
   readonly previous?: Json
   /** Of a claim: the list handed on is too long to be shown, and `…/previous` gives it in pages. `input` is without it. */
   readonly previousPaged?: true
+  /** Of a claim: the input is the same as `params`, and both are too long for one answer. */
+  readonly inputIsParams?: true
   readonly canvasId?: string
   /** The task that published it, by its end or from its handler, or that ran when it was published, debounced. */
   readonly parentId?: string
@@ -210,7 +212,11 @@ export type ApiTask = {
   readonly finishedAt?: string
   readonly expiresAt?: string
   readonly options: ApiOptions
+  /** What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on. */
+  readonly omitted?: readonly OmittedPart[]
 }
+
+export type OmittedPart = 'runs.result' | 'params' | 'steps.result' | 'previous'
 
 export type PublishAnswer = { readonly id: string; readonly created: boolean; readonly task: ApiTask }
 

@@ -17,7 +17,7 @@ export type CanvasAnswer = {
 export type ApiCanvas = {
   readonly id: string
   readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled'
-  /** On the first page, unless it has more than 4 MB. */
+  /** On the first page, unless it is too long for an answer: above some 4 MB, counting each quote and backslash twice. */
   readonly result?: Json
   readonly error?: TaskError
   /** Above 1,000 tasks all that may have been published and have not ended count as running. */

@@ -1,3 +1,5 @@
+import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
+import { MAX_BATCH_TASKS, MAX_REQUEST_BYTES } from '../core/limits.ts'
 import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type {
@@ -54,8 +56,8 @@ export type Client = Operations & {
   result<D extends AnyDefinition>(definition: D, id: string, options?: ResultOptions): Promise<OutputOf<D>>
   result(type: string, id: string, options?: ResultOptions): Promise<unknown>
   /**
-   * Waits for a canvas's end and returns its result, typed by the canvas where one is given; undefined when it has more
-   * than 4 MB, which `canvas` pages through. @throws ProblemError otherwise.
+   * Waits for a canvas's end and returns its result, typed by the canvas where one is given; undefined when it is
+   * too long for an answer (see `ApiCanvas`); `canvas` pages through the results of its tasks. @throws ProblemError otherwise.
    */
   canvasResult<C extends Canvas>(
     canvas: C | undefined,
@@ -64,9 +66,12 @@ export type Client = Operations & {
   ): Promise<ResultOf<C>>
 }
 
-/** Tasks per request; a body holds 5 MB, so large inputs go in smaller ones. */
-const BATCH_TASKS = 100
-const BATCH_CHARACTERS = 1_500_000
+/**
+ * What a batch must stay below: 4 MB, and as escaped text, as which it is in the event, what Lambda takes. The frame of
+ * the event and its headers get the rest.
+ */
+const BATCH_BYTES = MAX_REQUEST_BYTES - 1_024
+const BATCH_ESCAPED_BYTES = 6_000_000
 
 /**
  * A client of the HTTP API. It works wherever `fetch` does. Every method throws `ProblemError` and nothing else when
@@ -111,20 +116,23 @@ async function publishMany(send: Send, bodies: readonly PublishBody[]): Promise<
   return results
 }
 
-/** In runs that one request can carry, whatever the text's share of multi-byte characters. */
+/** In runs that one request can carry. */
 function* batchesOf(bodies: readonly PublishBody[]): Generator<PublishBody[], void, undefined> {
   let batch: PublishBody[] = []
-  let characters = 0
+  let bytes = 0
+  let escaped = 0
   for (const body of bodies) {
-    const length = JSON.stringify(body).length
-    const isFull = batch.length === BATCH_TASKS || characters + length > BATCH_CHARACTERS
+    const json = body as unknown as Json
+    bytes += jsonBytes(json) + 1
+    escaped += escapedBytes(json) + 1
+    const isFull = batch.length === MAX_BATCH_TASKS || bytes > BATCH_BYTES || escaped > BATCH_ESCAPED_BYTES
     if (isFull && batch.length > 0) {
       yield batch
       batch = []
-      characters = 0
+      bytes = jsonBytes(json)
+      escaped = escapedBytes(json)
     }
     batch.push(body)
-    characters += length
   }
   if (batch.length > 0) yield batch
 }

@@ -1,3 +1,4 @@
+import { canvasPath, runPath, schedulePath, taskPath, typePath } from '../core/api-paths.ts'
 import type { Json } from '../core/json.ts'
 import type {
   ApiTask,
@@ -112,24 +113,4 @@ export function createOperations(send: Send): Operations {
     finishMany: async runs =>
       (await post<{ results: Array<RunResult & Partial<TaskAnswer>> }>('/v1/runs/finish', { runs })).results,
   }
-}
-
-function taskPath(id: string): string {
-  return `/v1/tasks/${encodeURIComponent(id)}`
-}
-
-function canvasPath(id: string): string {
-  return `/v1/canvases/${encodeURIComponent(id)}`
-}
-
-function schedulePath(name: string): string {
-  return `/v1/schedules/${encodeURIComponent(name)}`
-}
-
-function runPath(id: string, runId: string, word: string): string {
-  return `${taskPath(id)}/runs/${encodeURIComponent(runId)}/${word}`
-}
-
-function typePath(type: string): string {
-  return `/v1/types/${encodeURIComponent(type)}`
 }

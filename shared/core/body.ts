@@ -41,6 +41,12 @@ export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Bod
   return { body: { ref, bytes, expiresAt }, writes: [{ ref, value, expiresAt }] }
 }
 
+/** Bytes of its value as JSON; none when there is no body. */
+export function bodyBytes(body: Body | undefined): number {
+  if (!body) return 0
+  return 'ref' in body ? body.bytes : jsonBytes(body.inline)
+}
+
 /** When a body of a task due at `dueAt` may expire: late enough that renewing it is the exception. */
 export function bodyExpiry(dueAt: number, now: number, retentionMs: number): number {
   return Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS
@@ -112,7 +118,7 @@ export function cutError(error: TaskError, limit: number): TaskError {
   }
 }
 
-/** Never half a surrogate pair: that is no UTF-8 and would not be stored. */
-function cut(text: string, limit: number): string {
+/** The text, at most so long. Never half a surrogate pair: that is no UTF-8 and would not be stored. */
+export function cut(text: string, limit: number): string {
   return (text.length <= limit ? text : `${text.slice(0, limit - 1)}…`).toWellFormed()
 }

@@ -14,7 +14,13 @@ export const EVERY_TYPE = '*'
 export const WORKER_VISIBILITY_S = 15
 
 export const MAX_BODY_BYTES = 350 * KB
-export const MAX_BATCH_BYTES = 5 * KB * KB
+/** Of a request's body. Its event holds the body as escaped text, and Lambda takes events below 6,291,456 bytes. */
+export const MAX_REQUEST_BYTES = 4 * KB * KB
+/**
+ * Of an answer's body as escaped JSON. Lambda delivers 6,291,556 bytes in all, of which status and headers take less
+ * than 16 KB. Source: Lambda quotas, and the error `Function.ResponseSizeTooLarge`.
+ */
+export const MAX_ANSWER_BYTES = 6_291_556 - 16 * KB
 export const MAX_BATCH_TASKS = 100
 export const MAX_ERROR_CHARACTERS = 4 * KB
 export const MAX_TYPE_LENGTH = 100
@@ -30,7 +36,10 @@ export const MAX_STEPS = 100
 export const MAX_STEPS_BYTES = 100 * KB
 /** Of the steps of a flow, resolved, in each dispatch: a queue takes 256 KB and bills by 64 KB. */
 export const MAX_DEFINITION_BYTES = 180 * KB
-/** Of a flow's input and its steps' results: a claim shows them as `params` and as input, and answers end at 6 MB. */
+/**
+ * Of a flow's input and its steps' results. A claim shows them as `params` and as `input`; when both do not fit an
+ * answer, as `params` alone.
+ */
 export const MAX_PARAMS_BYTES = 2 * KB * KB
 /** Callbacks of each kind; they are published one by one at the task's end. */
 export const MAX_CALLBACKS = 100
@@ -62,8 +71,8 @@ export const MAX_RATE_PERIOD_MS = 31 * DAY_MS
  * 30 bytes beside its task's id, and that up to 1,061: a type of 100, a key of 240 characters of 4 bytes.
  */
 export const MAX_PERMITS = 350
-/** Inputs handed out with one answer to a claim; Lambda answers end at 6 MB. */
-export const MAX_CLAIM_BYTES = 5 * KB * KB
+/** Lists handed on to the tasks of one answer to a claim, which shows them twice: in `previous` and in `input`. */
+export const MAX_CLAIMED_LISTS_BYTES = 400 * KB
 /** Far from where `aged` order, which takes seconds of priority off a due time, would leave its 16 digits. */
 export const MAX_PRIORITY = 1_000_000_000
 /** Progress stands in the head, beside its run. */

@@ -1,8 +1,8 @@
 import type { Claimer } from '../core/claim.ts'
-import { jsonBytes } from '../core/json.ts'
-import { MAX_CLAIM_BYTES } from '../core/limits.ts'
+import { mostClaimBytes } from '../core/claim-size.ts'
+import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../core/limits.ts'
 import { byClaimOrder, orderOf } from '../core/place.ts'
-import { type Body, isTargeted, type Task } from '../core/task.ts'
+import { isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
 import { type HeldBack, heldBackBy } from './control/held-back.ts'
@@ -73,8 +73,8 @@ export type ClaimedOrHeld = {
 }
 
 /**
- * Claims up to `wanted` ready tasks and `targets` in their type's order, until their inputs together would exceed 5 MB; what
- * limits keep from running is passed over.
+ * Claims up to `wanted` ready tasks and `targets` in their type's order, until an answer might not hold more; what limits
+ * keep from running is passed over.
  * When much of an attempt is lost to others, the next ones choose by chance among the first tasks, so that many who
  * claim at once do not all write to the same ones: among 500 at most, so a later answer may bring tasks that belong
  * before those of an earlier one, but no answer passes over more. The answer itself is in order in any case.
@@ -133,17 +133,21 @@ async function scatter(round: Round, window: number): Promise<number> {
   return round.ready.scatter(window)
 }
 
-/** The next tasks that can be claimed as far as their heads tell, and whose inputs still fit. */
+/** The next tasks that can be claimed as far as their heads tell, and whose claims still fit the answer. */
 async function choose(system: System, round: Round, size: number): Promise<Task[]> {
   const most = Math.min(size, leftOf(round))
   const chosen: Task[] = []
-  let bytes = sum(round.claimed.map(({ task }) => inputBytes(task)))
+  const claimed = round.claimed.map(({ task }) => task)
+  let bytes = claimed.reduce((sum, task) => sum + mostClaimBytes(task), 0)
   while (chosen.length < most && !round.isOver) {
     const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
     if (!task) break
     if (!isCandidate(system, round, task)) continue
-    bytes += inputBytes(task)
-    round.isOver = bytes > MAX_CLAIM_BYTES && round.claimed.length + chosen.length > 0
+    bytes += mostClaimBytes(task)
+    const others = [...claimed, ...chosen]
+    const isFull = bytes + listBytes([...others, task]) > MAX_ANSWER_BYTES
+    // An answer can always deliver one claim.
+    round.isOver = isFull && others.length > 0
     if (!round.isOver) chosen.push(task)
   }
   return chosen
@@ -172,23 +176,9 @@ function withTargets(round: Round, found: readonly Task[]): Task[] {
   return last ? [...next, ...ready].sort(byClaimOrder) : [...next, ...ready]
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
-}
-
-/** Of all that a claim shows: the steps of a flow are given the results of those before. */
-function inputBytes({ input, previous, flow }: Task): number {
-  const results = Object.values(flow?.steps ?? {}).map(({ result }) => result)
-  const handedOn = previous?.kind === 'body' ? previous.body : undefined
-  const apart = previous?.kind === 'result' ? previous.bytes : 0
-  // Beside the input, these are part of it, too.
-  const twice = apart + sum([handedOn, ...results].map(bodyBytes))
-  return bodyBytes(input) + 2 * twice
-}
-
-function bodyBytes(body: Body | undefined): number {
-  if (!body) return 0
-  return 'ref' in body ? body.bytes : jsonBytes(body.inline)
+/** Lists that a canvas hands on share one room in an answer, which shows them twice, escaped. */
+function listBytes(tasks: readonly Task[]): number {
+  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * MAX_CLAIMED_LISTS_BYTES : 0
 }
 
 /**

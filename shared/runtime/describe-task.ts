@@ -44,6 +44,8 @@ export type TaskDescription = {
   readonly stepResults?: Readonly<Record<string, Json>>
   readonly params?: Readonly<Record<string, Json>>
   readonly previous?: Json
+  /** Not all results were read: there are too many for an answer. */
+  readonly isCut?: true
 }
 
 /** What a description is made from beside the head. */

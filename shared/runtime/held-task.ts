@@ -1,4 +1,7 @@
+import { claimFrameBytes } from '../core/claim-size.ts'
 import { finish, type Outcome } from '../core/finish.ts'
+import { escapedBytes, type Json } from '../core/json.ts'
+import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../core/limits.ts'
 import type { Claimed } from './claim-task.ts'
 import { BodyGone, type Content, contentOf } from './content-of.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -6,23 +9,61 @@ import type { System } from './system.ts'
 import { transact } from './transact.ts'
 
 /** A task with a run that its worker holds, and what it is to work on. */
-export type HeldTask = Claimed & Content
+export type HeldTask = Claimed &
+  Content & {
+    /** Its parameters are its input, too, and only one of them fits the answer: the input is left out. */
+    readonly isInputParams?: true
+  }
 
 const MOST_READS_AT_ONCE = 25
-/** Lists handed on to the tasks of one answer, which shows them twice, in `previous` and in the input. */
-const MOST_LIST_BYTES = 400 * 1024
 
-/** Adds the contents. A run whose input cannot be had is ended for its worker, who could do nothing with it. */
+/**
+ * Adds the contents. The run of a task that cannot be delivered is ended for its worker, which could do nothing with it:
+ * its input cannot be read, or it has grown since it was seen, so that the answer has no room for it.
+ */
 export async function heldTasks(system: System, claimed: readonly Claimed[]): Promise<HeldTask[]> {
   const held = await sideBySide(claimed, MOST_READS_AT_ONCE, async one => {
     try {
-      return [{ ...one, ...(await contentOf(system, one.task, MOST_LIST_BYTES / claimed.length)) }]
+      return [{ ...one, ...(await contentOf(system, one.task, MAX_CLAIMED_LISTS_BYTES / claimed.length)) }]
     } catch (error) {
       await endUnread(system, one, error)
       return []
     }
   })
-  return held.flat()
+  const { fitting, excess } = withinAnswer(held.flat())
+  await sideBySide(excess, MOST_READS_AT_ONCE, async one => {
+    system.log.warn('gave a claim back: the answer has no room for it', { taskId: one.task.id })
+    await end(system, one, { outcome: 'release' })
+  })
+  return fitting
+}
+
+/** The first tasks that one answer delivers, at least one, and the others. */
+function withinAnswer(held: readonly HeldTask[]): { fitting: HeldTask[]; excess: HeldTask[] } {
+  const [first, ...others] = held
+  if (!first) return { fitting: [], excess: [] }
+  const fitting = [withoutDouble(first)]
+  let room = MAX_ANSWER_BYTES - bytesOf(first)
+  const excess = others.filter(one => {
+    room -= bytesOf(one)
+    if (room >= 0) fitting.push(one)
+    return room < 0
+  })
+  return { fitting, excess }
+}
+
+function withoutDouble(held: HeldTask): HeldTask {
+  const { input, ...rest } = held
+  if (input === undefined || input !== held.params || bytesOf(held) <= MAX_ANSWER_BYTES) return held
+  return { ...rest, isInputParams: true }
+}
+
+function bytesOf({ task, input, params, previous }: HeldTask): number {
+  const contents: Array<Json | undefined> = [input, params, previous]
+  return contents.reduce<number>(
+    (bytes, value) => bytes + (value === undefined ? 0 : escapedBytes(value)),
+    claimFrameBytes(task),
+  )
 }
 
 async function endUnread(system: System, one: Claimed, error: unknown): Promise<void> {

@@ -7,7 +7,7 @@ import { describeTask, type Surroundings, servedBy, type TaskDescription } from 
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 
-/** Values of one answer, input and results together: Lambda answers end at 6 MB. */
+/** Values that are read for one answer, each once. They need not fit it: it leaves out what it has no room for. */
 const MAX_VALUE_BYTES = 4 * 1024 * 1024
 const MOST_READS_AT_ONCE = 10
 
@@ -24,7 +24,9 @@ export async function readTask(
     readRecords(system, task),
     servedBy(surroundings, task),
   ])
-  return describeTask(task, { now: system.clock.now(), served, values, records })
+  const { read, isCut } = values
+  const described = describeTask(task, { now: system.clock.now(), served, values: read, records })
+  return isCut ? { ...described, isCut: true } : described
 }
 
 /**
@@ -45,7 +47,10 @@ export async function describeHead(
 }
 
 /** Input and the task's result first; results of further workers as far as there is room. */
-async function readValues({ tasks }: System, task: Task): Promise<Map<string, Json>> {
+async function readValues(
+  { tasks }: System,
+  task: Task,
+): Promise<{ read: ReadonlyMap<string, Json>; isCut: boolean }> {
   const steps = Object.values(task.flow?.steps ?? {}).map(({ result }) => result)
   const results = [
     resultOf(task),
@@ -54,19 +59,19 @@ async function readValues({ tasks }: System, task: Task): Promise<Map<string, Js
       .reverse()
       .map(run => run.result),
   ]
-  const refs = new Map<string, number>()
+  const refs = new Set<string>()
   let bytes = 0
   const previous = task.previous?.kind === 'body' ? task.previous.body : undefined
   for (const body of [task.input, previous, ...results]) {
     if (!isApart(body) || refs.has(body.ref)) continue
     bytes += body.bytes
-    if (bytes <= MAX_VALUE_BYTES) refs.set(body.ref, body.bytes)
+    if (bytes <= MAX_VALUE_BYTES) refs.add(body.ref)
   }
-  const values = await sideBySide([...refs.keys()], MOST_READS_AT_ONCE, async ref => {
+  const values = await sideBySide([...refs], MOST_READS_AT_ONCE, async ref => {
     const value = await tasks.body(task.id, ref)
     return value === undefined ? [] : [[ref, value] as const]
   })
-  return new Map(values.flat())
+  return { read: new Map(values.flat()), isCut: bytes > MAX_VALUE_BYTES }
 }
 
 function isApart(body: Body | undefined): body is Extract<Body, { ref: string }> {

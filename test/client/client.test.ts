@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
+import { jsonBytes, textBytes } from '../../shared/core/json.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { anApi, type TestApi } from '../support/an-api.ts'
 
@@ -48,16 +49,23 @@ describe('the client', () => {
   })
 
   test('publishes many in as many requests as they need', async () => {
-    const small = Array.from({ length: 150 }, (_, n) => ({ type: 'jobs', key: `${n}` }))
-    const large = Array.from({ length: 8 }, (_, n) => ({
-      type: 'jobs',
-      key: `l${n}`,
-      input: 'x'.repeat(300_000),
-    }))
-    const results = await client.publishMany([...small, ...large])
+    const bodies = (count: number, name: string, input: string) =>
+      Array.from({ length: count }, (_, n) => ({ type: 'jobs', key: `${name}${n}`, input }))
+    const all = [
+      ...bodies(150, 'small', 'x'),
+      // 300 KB each: three bytes a character, and one that is two as JSON and four as escaped JSON.
+      ...bodies(20, 'wide', '界'.repeat(100_000)),
+      ...bodies(20, 'quoted', '"'.repeat(150_000)),
+    ]
+    const results = await client.publishMany(all)
 
-    expect(results.map(({ id }) => id)).toEqual([...small, ...large].map(({ key }) => `jobs:${key}`))
-    expect(requests.length).toBe(3)
+    expect(results.map(({ id }) => id)).toEqual(all.map(({ key }) => `jobs:${key}`))
+    const texts = await Promise.all(requests.map(request => request.text()))
+    expect(texts.every(text => textBytes(text) <= 4 * 1024 * 1024)).toBe(true)
+    // As it stands in the event.
+    expect(texts.every(text => jsonBytes(text) <= 6_200_000)).toBe(true)
+    // 100, 50 with 13 wide ones, 7 wide ones with 6 quoted ones, 10 quoted ones, 4.
+    expect(requests.length).toBe(5)
   })
 
   test('lists over pages', async () => {

@@ -93,7 +93,7 @@ describe('a canvas', () => {
 
     expectTypeOf(result).toEqualTypeOf<[string, { bytes: number }]>()
     expect(result).toEqual([1, 2])
-    expect(requests[1]?.call).toBe('GET /v1/canvases/c%2F1?limit=1')
+    expect(requests[1]?.call).toBe('GET /v1/canvases/~Yy8x?limit=1')
   })
 
   test('that nobody has at hand has one, too', async () => {

@@ -125,7 +125,7 @@ describe('a published task', () => {
     })
 
     expect(status).toBe(201)
-    expect(headers.get('location')).toBe('/v1/tasks/jobs%3Aa%2Fb')
+    expect(headers.get('location')).toBe(`/v1/tasks/~${Buffer.from('jobs:a/b').toString('base64url')}`)
     expect(body.task).toMatchObject({
       id: 'jobs:a/b',
       status: 'delayed',

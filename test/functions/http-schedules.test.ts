@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { schedulePath, taskPath } from '../../shared/core/api-paths.ts'
 import { anApi, published, type TestApi } from '../support/an-api.ts'
 import { BAD_OPTIONS, type Bad } from '../support/bad-fields.ts'
 
@@ -49,12 +50,14 @@ describe('PUT /v1/schedules/{name}', () => {
 
   test('takes a name of any 200 characters, and its task can be read under the key of its tick', async () => {
     const name = `${'ü'.repeat(100)}/:@${'x'.repeat(97)}`
-    const path = `/v1/schedules/${encodeURIComponent(name)}`
-    await api.call('PUT', path, { everyMs: 1_000, task: TASK })
+    const path = schedulePath(name)
+    const put = await api.call('PUT', path, { everyMs: 1_000, task: TASK })
 
-    const { body } = await api.call('POST', `${path}/trigger`)
+    const { body, headers } = await api.call('POST', `${path}/trigger`)
 
-    expect(await api.call('GET', `/v1/tasks/${encodeURIComponent(body.taskId)}`)).toMatchObject({
+    expect(put.headers.get('location')).toBe(path)
+    expect(headers.get('location')).toBe(taskPath(body.taskId))
+    expect(await api.call('GET', taskPath(body.taskId))).toMatchObject({
       status: 200,
       body: { input: { n: 1 }, parentId: `schedule:${name}` },
     })
@@ -129,7 +132,7 @@ describe('PUT /v1/schedules/{name}', () => {
   })
 
   test.each(['x'.repeat(201), 'a\nb'])('refuses a name that cannot be stored: %j', async name => {
-    const answer = await api.call('PUT', `/v1/schedules/${encodeURIComponent(name)}`, DAILY)
+    const answer = await api.call('PUT', schedulePath(name), DAILY)
 
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'name' }] } })
   })

@@ -44,6 +44,9 @@ beforeAll(async () => {
 
 afterAll(() => cloud?.stop())
 
+const LAMBDA_CALL =
+  'AWS4-HMAC-SHA256 Credential=tester/20261122/us-east-1/lambda/aws4_request, SignedHeaders=host, Signature=0'
+
 const ask = (path: string, init: RequestInit = {}) => fetch(cloud.apiUrl + path, init)
 
 test('a request becomes an event of payload format 2.0', async () => {
@@ -55,7 +58,7 @@ test('a request becomes an event of payload format 2.0', async () => {
   expect(event).toMatchObject({
     version: '2.0',
     routeKey: 'GET /items/{id}',
-    rawPath: '/items/a%2Fb%20c',
+    rawPath: '/items/a/b c',
     rawQueryString: 'x=1&x=2&y=%C3%A9',
     queryStringParameters: { x: '1,2', y: 'é' },
     pathParameters: { id: 'a/b c' },
@@ -63,7 +66,7 @@ test('a request becomes an event of payload format 2.0', async () => {
     headers: { 'x-custom': 'yes' },
     isBase64Encoded: false,
     requestContext: {
-      http: { method: 'GET', path: '/items/a%2Fb%20c', protocol: 'HTTP/1.1', sourceIp: '127.0.0.1' },
+      http: { method: 'GET', path: '/items/a/b c', protocol: 'HTTP/1.1', sourceIp: '127.0.0.1' },
       stage: '$default',
       routeKey: 'GET /items/{id}',
       timeEpoch: expect.any(Number),
@@ -116,7 +119,71 @@ test('unknown routes are 404, failing and overdue functions 500, too long bodies
   expect([failed.status, await failed.json()]).toEqual([500, { message: 'Internal Server Error' }])
   expect((await ask('/items/x?ms=5000')).status).toBe(500)
   const long = await ask('/items', { method: 'POST', body: 'x'.repeat(10 * 1024 * 1024 + 1) })
-  expect(long.status).toBe(413)
+  expect([long.status, await long.json()]).toEqual([413, { message: 'Request Entity Too Large' }])
+})
+
+test('a body that makes its event too large for Lambda is 413, as escaped text: quotes take twice their bytes', async () => {
+  const post = async (body: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await ask('/items?mode=length', { method: 'POST', headers, body })
+    return answer.status
+  }
+
+  expect(await post('x'.repeat(6_280_000))).toBe(200)
+  expect(await post('x'.repeat(6_291_456))).toBe(413)
+  expect(await post('"'.repeat(3_140_000))).toBe(200)
+  expect(await post('"'.repeat(3_145_728))).toBe(413)
+})
+
+test('an answer that is too large as escaped text is the failure of its function, and 500', async () => {
+  const { find } = cloud.functions
+  const fits = await ask('/items/x?mode=large&bytes=3145000')
+  const exceeds = await ask('/items/x?mode=large&bytes=3146000')
+  const invoked = await find('Echo').invoke({ queryStringParameters: { mode: 'large', bytes: '3146000' } })
+
+  expect(fits.status).toBe(200)
+  expect((await fits.text()).length).toBe(3_145_000)
+  expect([exceeds.status, await exceeds.json()]).toEqual([500, { message: 'Internal Server Error' }])
+  expect(invoked).toMatchObject({ ok: false, error: { errorType: 'Function.ResponseSizeTooLarge' } })
+  expect(find('Echo').logs.at(-1)).toBe(
+    'Function.ResponseSizeTooLarge: Response payload size exceeded maximum allowed payload size (6291556 bytes).',
+  )
+})
+
+test("Lambda's Invoke takes events below 6 MB, and below 1 MB when nobody waits for the answer", async () => {
+  const invoke = async (bytes: number, type: string) => {
+    const { name } = cloud.functions.find('Echo')
+    const answer = await fetch(`${cloud.endpoint}/2015-03-31/functions/${name}/invocations`, {
+      method: 'POST',
+      headers: { authorization: LAMBDA_CALL, 'x-amz-invocation-type': type },
+      body: JSON.stringify({ queryStringParameters: { mode: 'plain' }, text: 'x'.repeat(bytes) }),
+    })
+    return answer.status
+  }
+
+  expect(await invoke(6_200_000, 'RequestResponse')).toBe(200)
+  expect(await invoke(6_291_456, 'RequestResponse')).toBe(413)
+  expect(await invoke(900_000, 'Event')).toBe(202)
+  expect(await invoke(1_048_576, 'Event')).toBe(413)
+})
+
+test.each([
+  ['/files/a%23b', '/files/a#b'],
+  ['/files/c%5Cd', '/files/c\\d'],
+  ['/files/x%2541', '/files/x%41'],
+  ['/files/e%2F..%2Ff', '/files/e/../f'],
+  ['/files/g%3Fh%3D1', '/files/g'],
+  ['/files/%E6%97%A5%E6%9C%AC%20x', '/files/日本 x'],
+  ['/files/a+b', '/files/a+b'],
+  ['/files/%FF', '/files/%FF'],
+])('the path %s arrives as %j, decoded once and cut at a decoded question mark', async (path, rawPath) => {
+  const event = await (await ask(`${path}?q=%20`)).json()
+
+  expect(event).toMatchObject({
+    rawPath,
+    rawQueryString: 'q=%20',
+    requestContext: { http: { path: rawPath } },
+  })
 })
 
 test('a custom resource is created before the cloud is up, with its properties as strings', () => {

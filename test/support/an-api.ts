@@ -1,4 +1,7 @@
+import { expect } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
+import { taskPath } from '../../shared/core/api-paths.ts'
+import { jsonBytes } from '../../shared/core/json.ts'
 import type { LogFields } from '../../shared/ports/machine.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { aMemorySystem, type MemorySystem } from './memory-system.ts'
@@ -30,12 +33,14 @@ export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   const system = { ...aMemorySystem(), log, ...parts } as MemorySystem
   const app = createApi(system)
   const call: TestApi['call'] = async (method, path, body, headers = {}) => {
-    const response = await app.request(path, {
+    const request = {
       method,
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: isRaw(body) ? (body as string) : JSON.stringify(body) }),
-    })
+    }
+    const response = await app.request('/', request, { event: asDelivered(path) })
     const text = await response.text()
+    expect(jsonBytes(text), 'bytes that Lambda delivers').toBeLessThan(6_291_556 - 1_000)
     return {
       status: response.status,
       body: text === '' ? undefined : JSON.parse(text),
@@ -47,12 +52,22 @@ export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   return { system, complaints, app, call }
 }
 
+/** The path as API Gateway delivers it: decoded once, and cut at a decoded `?`; the query stays as it is. */
+function asDelivered(target: string) {
+  const [path = '/', rawQueryString = ''] = target.split(/\?(.*)/s)
+  try {
+    return { rawPath: decodeURIComponent(path).split('?')[0] ?? '', rawQueryString }
+  } catch {
+    return { rawPath: path, rawQueryString }
+  }
+}
+
 function isRaw(body: unknown): boolean {
   return typeof body === 'string' || body instanceof Uint8Array
 }
 
 export function pathOf(id: string): string {
-  return `/v1/tasks/${encodeURIComponent(id)}`
+  return taskPath(id)
 }
 
 /** Publishes one task of type `jobs` and returns its id. */
@@ -71,6 +86,6 @@ export async function claimed({ call }: TestApi, more: object = {}) {
     id: claim.task.id as string,
     runId: claim.run.id as string,
     fence: claim.run.fence as number,
-    path: `${pathOf(claim.task.id)}/runs/${claim.run.id}`,
+    path: `${taskPath(claim.task.id)}/runs/${claim.run.id}`,
   }
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
+import { taskPath } from '../../shared/core/api-paths.ts'
 import { testAssembly } from '../system/synthesise.ts'
 import { sharedDynamoDb } from './one-dynamodb.ts'
 
@@ -73,7 +74,7 @@ export async function startLocalSystem(
     },
     taskWhen: (id, until, limitMs = 10_000) =>
       eventually(async () => {
-        const { body } = await call('GET', `/v1/tasks/${encodeURIComponent(id)}`)
+        const { body } = await call('GET', taskPath(id))
         return { done: until(body), value: body }
       }, limitMs),
     reportUrl: receiver.url,

@@ -1,3 +1,4 @@
+import { canvasPath } from '../../../shared/core/api-paths.ts'
 import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { splitTaskId } from '../../../shared/core/task.ts'
@@ -66,7 +67,7 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   const taskIds = memberIds(canvas)
   const body = { id: canvas.id, created, ...(taskIds && { taskIds }) }
   if (!created) return { status: 200, body }
-  const headers = { location: `/v1/canvases/${encodeURIComponent(canvas.id)}` }
+  const headers = { location: canvasPath(canvas.id) }
   return { status: taskIds ? 201 : 202, body, headers }
 }
 

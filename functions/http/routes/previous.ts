@@ -1,3 +1,4 @@
+import { MAX_ANSWER_BYTES } from '../../../shared/core/limits.ts'
 import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'
@@ -7,7 +8,8 @@ import { previousQuery } from '../schemas/requests.ts'
 import { isTaskId } from '../task-ids.ts'
 
 const DEFAULT_LIMIT = 20
-const MAX_PAGE_BYTES = 4 * 1024 * 1024
+/** The frame of a page takes less than 1 KB of its answer. */
+const PAGE_BYTES = MAX_ANSWER_BYTES - 1_024
 
 export const previousRoutes = [
   route({
@@ -33,7 +35,7 @@ async function handlePrevious(
   const page = await previousPage(system, task, {
     from,
     limit: query.limit ?? DEFAULT_LIMIT,
-    maxBytes: MAX_PAGE_BYTES,
+    maxBytes: PAGE_BYTES,
   })
   if (page.ok) {
     const { items, next } = page
@@ -44,5 +46,7 @@ async function handlePrevious(
 
 const WHY_NOT = {
   'not-a-list': 'was handed no list of a canvas; what it was handed is shown with it',
+  'too-long':
+    'was handed a member that is itself too long a list for an answer; read the results of its tasks',
   gone: 'was handed a list of which a result is no longer stored',
 } as const

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Problem, PublishResult } from '../../../shared/client/api-types.ts'
+import { taskPath } from '../../../shared/core/api-paths.ts'
 import type { PublishRequest } from '../../../shared/runtime/publication-of.ts'
 import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
@@ -47,9 +48,7 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   const { input } = request.value
   // The input just stored is at hand; of a task that was there before, it may be another.
   const body = { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
-  return created
-    ? { status: 201, body, headers: { location: `/v1/tasks/${encodeURIComponent(task.id)}` } }
-    : { status: 200, body }
+  return created ? { status: 201, body, headers: { location: taskPath(task.id) } } : { status: 200, body }
 }
 
 async function handleMany(call: PublishCall): Promise<Answer> {

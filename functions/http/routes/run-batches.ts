@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import type { Problem } from '../../../shared/client/api-types.ts'
 import type { RunName, RunResult } from '../../../shared/client/run-types.ts'
+import { cut } from '../../../shared/core/body.ts'
+import { MAX_DERIVED_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/limits.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { sideBySideByName } from '../../../shared/runtime/side-by-side.ts'
 import { type Checked, fits } from '../check.ts'
@@ -84,11 +86,17 @@ async function answerEach<What>(
   return { status: 200, body: { results } }
 }
 
-/** What of a member names its run, as far as it is text: shown again even when the rest is nonsense. */
+/** What of a member names its run, as far as it is text and no longer than a name: shown again even when the rest is nonsense. */
 function nameOf(value: unknown): RunName {
   const members = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   const { taskId, runId } = members
-  return { taskId: typeof taskId === 'string' ? taskId : '', runId: typeof runId === 'string' ? runId : '' }
+  return { taskId: nameIn(taskId), runId: nameIn(runId) }
+}
+
+const MOST_NAME_CHARACTERS = 2 * (MAX_TYPE_LENGTH + MAX_DERIVED_KEY_LENGTH)
+
+function nameIn(value: unknown): string {
+  return typeof value === 'string' ? cut(value, MOST_NAME_CHARACTERS) : ''
 }
 
 function refusalOf(problem: Problem) {

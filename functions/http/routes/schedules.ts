@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { schedulePath, taskPath } from '../../../shared/core/api-paths.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/schedule/schedule.ts'
 import { taskId } from '../../../shared/core/task.ts'
@@ -143,7 +144,7 @@ async function handlePut(call: OneCall<z.infer<typeof scheduleBody>>): Promise<A
   if (!outcome.ok) return answerProblem(invalid(outcome.problems))
   const { id } = outcome.task
   if (!outcome.created) return answerSchedule(call, id)
-  const headers = { location: `/v1/schedules/${encodeURIComponent(name)}` }
+  const headers = { location: schedulePath(name) }
   return answerSchedule(call, id, { status: 201, headers })
 }
 
@@ -170,7 +171,10 @@ const UNKNOWN = { ok: false, reason: 'unknown' } as const
 async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
   const id = idIn(call)
   const outcome = id === undefined ? UNKNOWN : await triggerSchedule(call.system, id)
-  if (outcome.ok) return { status: 202, body: { taskId: outcome.task.id } }
+  if (outcome.ok) {
+    const { id: publishedId } = outcome.task
+    return { status: 202, body: { taskId: publishedId }, headers: { location: taskPath(publishedId) } }
+  }
   if (outcome.reason === 'unknown') return answerUnknown(call)
   return answerProblem(publishProblem(outcome.type, outcome.outcome, call.requestId, 'task'))
 }

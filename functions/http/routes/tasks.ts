@@ -1,3 +1,4 @@
+import { taskPath } from '../../../shared/core/api-paths.ts'
 import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { Status } from '../../../shared/core/status.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
@@ -177,9 +178,13 @@ async function handleRetry(
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
   const { action = 'restart', clean } = body
-  if (action === 'restart') return answerOperated(call, id, await restartTask(system, id, clean))
-  if (clean) return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
-  return answerOperated(call, id, await resumeTask(system, id, action))
+  if (action !== 'restart' && clean) {
+    return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
+  }
+  const outcome =
+    action === 'restart' ? await restartTask(system, id, clean) : await resumeTask(system, id, action)
+  const answer = await answerOperated(call, id, outcome)
+  return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

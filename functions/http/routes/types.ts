@@ -1,10 +1,12 @@
 import type * as z from 'zod'
+import { typePath } from '../../../shared/core/api-paths.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../../shared/core/json.ts'
 import { MAX_STEPS_BYTES } from '../../../shared/core/limits.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/options.ts'
 import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
 import { reservedFor } from '../../../shared/core/reserved-types.ts'
+import type { TaskType } from '../../../shared/core/task-type.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
 import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
@@ -167,12 +169,17 @@ async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answe
   if (!name.success || problems.length > 0) return answerProblem(invalid(problems))
   const { defaults = {}, ...rest } = body
   const outcome = await putType(system, name.data, { ...rest, defaults })
-  if (outcome.ok) return { status: outcome.created ? 201 : 200, body: presentType(outcome.type) }
+  if (outcome.ok) return answerPut(outcome.type, outcome.created)
   return answerProblem(
     problem('conflict', `${name.data} has ${outcome.shards} shards; they may only grow`, {
       errors: [{ path: 'shards', message: `must be at least ${outcome.shards}` }],
     }),
   )
+}
+
+function answerPut(type: TaskType, isCreated: boolean): Answer {
+  const body = presentType(type)
+  return isCreated ? { status: 201, body, headers: { location: typePath(type.type) } } : { status: 200, body }
 }
 
 function reservedProblems(type: string): FieldProblem[] {

@@ -142,6 +142,7 @@ export const task = z
     direction: optional(z.enum(['do', 'undo'])),
     previous: optional(json),
     previousPaged: optional(z.literal(true)),
+    inputIsParams: optional(z.literal(true)),
     canvasId: optional(z.string()),
     parentId: optional(z.string()),
     attempts: z.object({ used: whole, left: whole }),
@@ -153,6 +154,7 @@ export const task = z
     finishedAt: optional(shownTime),
     expiresAt: optional(shownTime),
     options,
+    omitted: optional(z.array(z.enum(['runs.result', 'params', 'steps.result', 'previous']))),
   })
   .meta({ id: 'Task' })
 

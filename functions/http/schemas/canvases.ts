@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { error, shownTime, whole } from './answers.ts'
 import { publishBody } from './requests.ts'
-import { json, key, optional, strict, userId } from './scalars.ts'
+import { json, optional, pathName, strict, userId } from './scalars.ts'
 
 /** Bodies and answers of canvases. */
 
@@ -20,7 +21,7 @@ export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 
 /** Of a canvas beside what it is composed of. */
 export const canvasFields = strict({
-  key: optional(key),
+  key: optional(pathName(MAX_KEY_LENGTH).meta({ description: 'Idempotency key' })),
   userId: optional(userId).meta({ description: 'For tasks that name none' }),
   sendConcurrency: optional(z.int().min(1).max(100)),
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { looksEncoded } from '../../../shared/core/api-paths.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { MAX_DELAY_MS, MAX_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/limits.ts'
 
@@ -37,6 +38,11 @@ export function isName(text: string, maxCharacters: number): boolean {
   // A character is a code point here, at most two code units.
   const isLong = text.length > 2 * maxCharacters || [...text].length > maxCharacters
   return text.length > 0 && !isLong && text.isWellFormed() && !/\p{Cc}/u.test(text)
+}
+
+/** A name that stands in a path by itself: with a `~` in front it would read as the encoded form of another one. */
+export function pathName(maxCharacters: number) {
+  return name(maxCharacters).refine(text => !looksEncoded(text), 'must not begin with ~')
 }
 
 export const key = name(MAX_KEY_LENGTH).meta({ description: 'Idempotency key, unique within the type' })

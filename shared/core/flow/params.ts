@@ -1,15 +1,10 @@
-import { jsonBytes } from '../json.ts'
+import { bodyBytes } from '../body.ts'
 import { MAX_PARAMS_BYTES } from '../limits.ts'
-import type { Body, Task } from '../task.ts'
+import type { Task } from '../task.ts'
 
 /** How many bytes of a flow's parameters are left for the result of its present step; undefined: it is no flow. */
 export function roomForResult({ flow, input }: Task): number | undefined {
   if (!flow) return undefined
   const results = Object.values(flow.steps).map(({ result }) => bodyBytes(result))
   return MAX_PARAMS_BYTES - results.reduce((sum, bytes) => sum + bytes, bodyBytes(input))
-}
-
-function bodyBytes(body: Body | undefined): number {
-  if (!body) return 0
-  return 'ref' in body ? body.bytes : jsonBytes(body.inline)
 }

@@ -1,7 +1,8 @@
 import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
 import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, pathOf } from '../../core/canvas/tree.ts'
-import { type Json, jsonBytes } from '../../core/json.ts'
+import { escapedBytes, type Json } from '../../core/json.ts'
+import { MAX_ANSWER_BYTES } from '../../core/limits.ts'
 import { isGone } from '../../core/publish.ts'
 import { resultOf } from '../../core/result.ts'
 import { type Status, statusOf } from '../../core/status.ts'
@@ -51,9 +52,11 @@ export type CanvasRead =
   | { readonly ok: true; readonly canvas: CanvasDescription }
   | { readonly ok: false; readonly reason: 'unknown' | 'strange-cursor' }
 
-/** One answer holds at most 6 MB: so much of the canvas's result, and so much of its members'. */
-const MAX_RESULT_BYTES = 4 * 1024 * 1024
-const MAX_ITEM_BYTES = 1.25 * 1024 * 1024
+/** Status, counts, error and times of a canvas take less than 64 KB of an answer, as escaped JSON. */
+const FRAME_BYTES = 64 * 1024
+/** A page of members takes so much of the rest: one result of 350 KB takes at most twice as much, escaped. */
+const MAX_ITEM_BYTES = 1.75 * 1024 * 1024
+const MAX_RESULT_BYTES = MAX_ANSWER_BYTES - FRAME_BYTES - MAX_ITEM_BYTES
 /** The result of a canvas is put together from so many members at most; beyond, they are read page by page. */
 const MOST_RESULTS = 10_000
 /** Of so many members each head is read to count them; of more, their ends, and the rest of those that may have started counts as running. */
@@ -156,7 +159,7 @@ async function itemsOf(seen: Seen, from: number, limit: number): Promise<CanvasI
   let room = MAX_ITEM_BYTES
   for (const leaf of leaves) {
     const item = await itemOf(seen, leaf, heads.get(memberId(canvas, leaf)))
-    room -= jsonBytes(item as unknown as Json)
+    room -= escapedBytes(item as unknown as Json) + 1
     if (room < 0 && items.length > 0) break
     items.push(item)
   }
@@ -187,5 +190,7 @@ async function canvasResult(system: System, canvas: Canvas, head: Task): Promise
   if (leaves.length > MOST_RESULTS) return undefined
   const results = await memberResults(system, canvas, leaves, MAX_RESULT_BYTES)
   if (results === 'too-long') return undefined
-  return results && nodeValue(canvas.tree, root, leaf => results.get(leaf) ?? null)
+  if (!results) return undefined
+  const value = nodeValue(canvas.tree, root, leaf => results.get(leaf) ?? null)
+  return escapedBytes(value) <= MAX_RESULT_BYTES ? value : undefined
 }

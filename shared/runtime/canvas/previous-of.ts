@@ -1,10 +1,10 @@
 import { groupAt, nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
-import { nodeAt } from '../../core/canvas/tree.ts'
-import { type Json, jsonBytes } from '../../core/json.ts'
+import { nodeAt, type TreeNode } from '../../core/canvas/tree.ts'
+import { escapedBytes, type Json, jsonBytes } from '../../core/json.ts'
 import type { Task } from '../../core/task.ts'
 import { bodyValue } from '../body-value.ts'
 import type { System } from '../system.ts'
-import { loadCanvas } from './load-canvas.ts'
+import { type Canvas, loadCanvas } from './load-canvas.ts'
 import { memberResults } from './member-results.ts'
 
 /** In place of a value that is longer than its reader can take. */
@@ -27,15 +27,22 @@ export async function previousOf(
   const node = nodeAt(canvas.tree, previous.node)
   const results = await memberResults(system, canvas, valueLeaves(canvas.tree, node), maxBytes)
   if (results === 'too-long') return TOO_LONG
-  return results && nodeValue(canvas.tree, node, leaf => results.get(leaf) ?? null)
+  if (!results) return undefined
+  const value = nodeValue(canvas.tree, node, leaf => results.get(leaf) ?? null)
+  // Brackets and commas count, too.
+  const isBounded = maxBytes !== Number.POSITIVE_INFINITY
+  return isBounded && jsonBytes(value) > maxBytes ? TOO_LONG : value
 }
 
 export type PreviousPage =
   | { readonly ok: true; readonly items: readonly Json[]; readonly next?: number }
-  /** `not-a-list`: nothing was handed on, or it is no list; `gone`: a member's result is no longer stored. */
-  | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' }
+  /**
+   * `not-a-list`: nothing was handed on, or it is no list; `gone`: a member's result is no longer stored; `too-long`: the
+   * member is itself a list, and longer than a page.
+   */
+  | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' | 'too-long' }
 
-/** A page of a list that was handed on, from the member `from` on: at most `limit`, and `maxBytes`, but one at least. */
+/** A page of a list that was handed on, from the member `from` on: at most `limit`, and `maxBytes` as escaped JSON, but one at least. */
 export async function previousPage(
   system: Pick<System, 'tasks'>,
   { previous }: Pick<Task, 'previous'>,
@@ -46,21 +53,37 @@ export async function previousPage(
   if (!canvas) return { ok: false, reason: 'gone' }
   const { kind, children } = groupAt(canvas.tree, previous.node)
   if (kind !== 'group') return { ok: false, reason: 'not-a-list' }
-  const parts = children.slice(from, from + limit).map(child => nodeAt(canvas.tree, child))
-  const leaves = parts.flatMap(part => valueLeaves(canvas.tree, part))
-  const results = await memberResults(system, canvas, leaves)
-  if (!results || results === 'too-long') return { ok: false, reason: 'gone' }
-  const values = parts.map(part => nodeValue(canvas.tree, part, leaf => results.get(leaf) ?? null))
-  const items = within(values, maxBytes)
-  const next = from + items.length
-  return { ok: true, items, ...(next < children.length && { next }) }
+  for (let count = limit; ; count = Math.floor(count / 2)) {
+    const parts = children.slice(from, from + count).map(child => nodeAt(canvas.tree, child))
+    const values = await valuesOf(system, canvas, parts, maxBytes)
+    if (values === 'too-long' && count > 1) continue
+    if (!Array.isArray(values)) return { ok: false, reason: values }
+    const items = within(values, maxBytes)
+    const next = from + items.length
+    return { ok: true, items, ...(next < children.length && { next }) }
+  }
 }
 
-/** The first of the values that together are no longer than that, but one at least. */
+async function valuesOf(
+  system: Pick<System, 'tasks'>,
+  canvas: Canvas,
+  parts: readonly TreeNode[],
+  maxBytes: number,
+): Promise<Json[] | 'gone' | 'too-long'> {
+  const leaves = parts.flatMap(part => valueLeaves(canvas.tree, part))
+  const results = await memberResults(system, canvas, leaves, maxBytes)
+  if (!results) return 'gone'
+  if (results === 'too-long') return results
+  const values = parts.map(part => nodeValue(canvas.tree, part, leaf => results.get(leaf) ?? null))
+  const [first] = values
+  return first !== undefined && escapedBytes(first) > maxBytes ? 'too-long' : values
+}
+
+/** The first of the values that together are no longer than that, escaped, but one at least. */
 function within(values: readonly Json[], maxBytes: number): Json[] {
   let bytes = 0
   const end = values.findIndex((value, index) => {
-    bytes += jsonBytes(value)
+    bytes += escapedBytes(value) + 1
     return bytes > maxBytes && index > 0
   })
   return end < 0 ? [...values] : values.slice(0, end)

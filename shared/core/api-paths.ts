@@ -1,0 +1,79 @@
+/**
+ * Ids in the paths of the HTTP API.
+ *
+ * API Gateway decodes a path before the function sees it, so a function cannot tell an encoded `/` from a plain one, and
+ * never sees what follows an encoded `?`. Therefore only safe ids stand in a path percent-encoded. Any id may stand there
+ * as `~` and the base64url of its UTF-8, and every unsafe id must.
+ */
+
+/** ASCII throughout; after the first colon, which ends a type's name, also spaces and the letters of other scripts. */
+const SAFE = /^[A-Za-z0-9._@,=+-]*(:[A-Za-z0-9._:@,=+\- \p{L}]*)?$/u
+/** Clients and proxies take these segments out of a path, whether they are percent-encoded or not. */
+const DOT_SEGMENTS: readonly string[] = ['.', '..']
+const ENCODED_MARK = '~'
+
+/** What the API answers to a path that names no id. */
+export const SEGMENT_RULE =
+  'must be letters, digits and . _ : @ , = + - (after the first colon also spaces and other letters), or ~ and the base64url of its UTF-8'
+
+/** Whether percent-encoding brings the id through API Gateway and every client unchanged. */
+function isSafe(id: string): boolean {
+  return id !== '' && SAFE.test(id) && !DOT_SEGMENTS.includes(id)
+}
+
+/** Whether an id can be mistaken for the encoded form of another one. */
+export function looksEncoded(id: string): boolean {
+  return id.startsWith(ENCODED_MARK)
+}
+
+/** The id as a segment of a path: percent-encoded when it is safe, else in base64url. */
+function segmentOf(id: string): string {
+  if (isSafe(id)) return encodeURIComponent(id)
+  // Half a surrogate pair has no UTF-8: the bare mark names nothing, so that no other id is reached in its place.
+  return id.isWellFormed() ? `${ENCODED_MARK}${toBase64Url(id)}` : ENCODED_MARK
+}
+
+/** The id that a decoded segment names; undefined when it names none. */
+export function idOf(segment: string): string | undefined {
+  if (!looksEncoded(segment)) return isSafe(segment) ? segment : undefined
+  const id = fromBase64Url(segment.slice(ENCODED_MARK.length))
+  return id === '' ? undefined : id
+}
+
+export function taskPath(id: string): string {
+  return `/v1/tasks/${segmentOf(id)}`
+}
+
+export function runPath(taskId: string, runId: string, word: string): string {
+  return `${taskPath(taskId)}/runs/${segmentOf(runId)}/${word}`
+}
+
+export function canvasPath(id: string): string {
+  return `/v1/canvases/${segmentOf(id)}`
+}
+
+export function schedulePath(name: string): string {
+  return `/v1/schedules/${segmentOf(name)}`
+}
+
+export function typePath(type: string): string {
+  return `/v1/types/${segmentOf(type)}`
+}
+
+function toBase64Url(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte))
+  return btoa(bytes.join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** Undefined for what is no base64url, or no UTF-8: each id has exactly one encoded form, padded or not. */
+function fromBase64Url(text: string): string | undefined {
+  const unpadded = text.replace(/={1,2}$/, '')
+  try {
+    const binary = atob(unpadded.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, character => character.charCodeAt(0))
+    const id = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return toBase64Url(id) === unpadded ? id : undefined
+  } catch {
+    return undefined
+  }
+}
