@@ -29,6 +29,7 @@ export type Scenario = {
   /** The trial that it was drawn as; most are none. */
   readonly trial?: TrialName
   readonly outages?: readonly Outage[]
+  readonly lost?: Lost
   readonly conditions?: Conditions
 }
 
@@ -45,12 +46,19 @@ export type TrialName =
   | 'restarts'
   | 'stages'
   | 'signals'
+  | 'nightly'
 
 /** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */
 export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
 
 /** One service answers no call from `from` on for so long. All outages are over by `calmAt`. */
 export type Outage = { readonly service: Service; readonly from: number; readonly ms: number }
+
+/**
+ * One thing of a kind is lost, the nth one of the run: a message of any queue, a batch of the stream, the schedule of a
+ * far minute, or a round of the sweeper.
+ */
+export type Lost = { readonly what: 'message' | 'batch' | 'minute' | 'round'; readonly nth: number }
 
 /** How the world is, whether or not anything goes wrong. */
 export type Conditions = {
@@ -227,6 +235,7 @@ export type Step = { readonly at: number } & (
       readonly schedule: string
       readonly timing: Timing
       readonly missed: Missed
+      readonly graceMs: number
       readonly job: Job
     }
   | {

@@ -5,6 +5,7 @@ import type {
   Conditions,
   FlowSetup,
   Job,
+  Lost,
   Outage,
   Scenario,
   Script,
@@ -19,11 +20,12 @@ import type {
 /** A scenario as text: what goes wrong, who is there, and what is done when. */
 export function sentencesOf(scenario: Scenario): string {
   const { seed, weather, calmAt, afterwardsMs, types, flows, workers, steps } = scenario
-  const { trial, outages = [], conditions = {} } = scenario
+  const { trial, outages = [], lost, conditions = {} } = scenario
   return [
     `seed ${seed}${trial === undefined ? '' : `, a trial of ${trial}`}; ${weatherOf(weather)}`,
     `${timeOf(calmAt)}  from here on nothing goes wrong by chance`,
     ...outages.map(sentenceOfOutage),
+    ...(lost ? [`the ${LOST[lost.what]} with number ${lost.nth} is lost`] : []),
     ...conditionsOf(conditions),
     ...types.map(sentenceOfType),
     ...flows.map(sentenceOfFlow),
@@ -71,6 +73,13 @@ const SERVICES: Readonly<Record<Service, string>> = {
   queues: 'the queues answer',
   scheduler: 'the scheduler answers',
   functions: 'functions are invoked',
+}
+
+const LOST: Readonly<Record<Lost['what'], string>> = {
+  message: 'message',
+  batch: 'batch of the stream',
+  minute: 'schedule of a far minute',
+  round: 'round of the sweeper',
 }
 
 function sentenceOfOutage({ service, from, ms }: Outage): string {
@@ -125,7 +134,7 @@ function sentenceOfStep(step: Step): string {
     case 'operate-member':
       return `${step.operation} member ${step.leaf} of canvas ${step.canvas}`
     case 'put-schedule':
-      return `put schedule ${step.schedule}: ${JSON.stringify(step.timing)}, missed ${JSON.stringify(step.missed)}, ${textOfJob(step.job)}`
+      return `put schedule ${step.schedule}: ${JSON.stringify(step.timing)}, missed ${JSON.stringify(step.missed)}, grace ${step.graceMs} ms, ${textOfJob(step.job)}`
     case 'pause-schedule':
     case 'resume-schedule':
     case 'remove-schedule':

@@ -6,6 +6,7 @@ import { OF_FLOWS } from './flows.ts'
 import { OF_INPUTS } from './handed-on.ts'
 import type { Invariant } from './invariant.ts'
 import { OF_LIMITS } from './limits.ts'
+import { OF_LOST_TICKS } from './lost-ticks.ts'
 import { OF_PAUSES } from './pauses.ts'
 import { OF_PERMITS } from './permits.ts'
 import { OF_TIME } from './promptness.ts'
@@ -27,6 +28,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_CALLBACKS,
   ...OF_CANVASES,
   ...OF_SCHEDULES,
+  ...OF_LOST_TICKS,
   ...OF_INPUTS,
   ...OF_PURGES,
   ...OF_LIMITS,

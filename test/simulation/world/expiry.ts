@@ -1,3 +1,4 @@
+import { deletableAt } from '../../../shared/core/deletable-at.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { createSeededChance } from '../../../shared/memory/chance.ts'
 import type { MemoryHeads } from '../../../shared/memory/heads.ts'
@@ -16,9 +17,11 @@ export function createExpiry(
   const lagMs = world.scenario.conditions?.ttlLagMs
   if (lagMs === undefined) return () => undefined
   const chance = createSeededChance(world.seedOf('expiry'))
-  return ({ id, born, revision, expiresAt, owes }) => {
-    if (expiresAt === undefined || owes) return
-    timeline.at(expiresAt + chance.fraction() * lagMs, () => {
+  return task => {
+    const { id, born, revision } = task
+    const deletedAt = deletableAt(task)
+    if (deletedAt === undefined) return
+    timeline.at(deletedAt + chance.fraction() * lagMs, () => {
       const head = heads.get(id)
       // Any later write has come with a time of its own.
       if (head?.born !== born || head.revision !== revision) return

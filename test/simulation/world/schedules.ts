@@ -30,7 +30,8 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
   }
   /** What falls due while the service is out fires when it is back. */
   const onceBack = (fire: () => void) => () => {
-    if (world.isOut('scheduler')) timeline.at(world.backAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
+    if (world.isOut('scheduler'))
+      timeline.at(world.backAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
     else fire()
   }
 
@@ -40,14 +41,14 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
       minutes.add(minute)
       const fire = onceBack(() => {
         minutes.delete(minute)
-        fireMinute(minute)
+        if (!world.loses('minute')) fireMinute(minute)
       })
       fireAbout(minute * MINUTE_MS - MINUTE_LEAD_MS, fire)
     },
     everyMinute: fire => {
       const tick = (time: number) => {
         // The sweeper's invocation is not repeated: the next minute has another.
-        fireAbout(time, () => !world.isOut('scheduler') && fire())
+        fireAbout(time, () => !world.isOut('scheduler') && !world.loses('round') && fire())
         timeline.at(time + MINUTE_MS, () => tick(time + MINUTE_MS))
       }
       tick(timeline.now() + chance.fraction() * MINUTE_MS)

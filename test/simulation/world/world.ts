@@ -1,5 +1,5 @@
 import { hash32 } from '../../../shared/core/hash.ts'
-import { CALM, type Scenario, type Service, type Weather } from '../scenario.ts'
+import { CALM, type Lost, type Scenario, type Service, type Weather } from '../scenario.ts'
 import type { History } from './history.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
@@ -14,6 +14,8 @@ export type World = {
   isOut(service: Service): boolean
   /** When the outage of a service that is out will be over; now, if it is not. */
   backAt(service: Service): number
+  /** Whether the thing of this kind that is under way now is the one that is lost. Each thing asks once. */
+  loses(what: Lost['what']): boolean
   /** Whether nothing that went wrong by chance can still be on its way. */
   isLongCalm(): boolean
   /** A seed of its own for each part, so that taking one part out leaves the luck of the others as it is. */
@@ -28,6 +30,7 @@ const AFTERMATH_MS = 90_000
 
 export function createWorld(scenario: Scenario, history: History): World {
   const timeline = createTimeline(START)
+  const counts: Record<Lost['what'], number> = { message: 0, batch: 0, minute: 0, round: 0 }
   const backAt = (service: Service) => {
     const now = timeline.now()
     const ends = (scenario.outages ?? [])
@@ -41,6 +44,10 @@ export function createWorld(scenario: Scenario, history: History): World {
     history,
     isOut: service => scenario.outages !== undefined && backAt(service) > timeline.now(),
     backAt,
+    loses: what => {
+      counts[what] += 1
+      return scenario.lost?.what === what && scenario.lost.nth === counts[what]
+    },
     weather: () => (timeline.now() < START + scenario.calmAt ? scenario.weather : CALM),
     isLongCalm: () => scenario.weather === CALM || timeline.now() > START + scenario.calmAt + AFTERMATH_MS,
     seedOf: part => hash32(`${scenario.seed} ${part}`),

@@ -1,5 +1,5 @@
-import { createSeededChance } from '../../../../shared/memory/chance.ts'
 import { hash32 } from '../../../../shared/core/hash.ts'
+import { createSeededChance } from '../../../../shared/memory/chance.ts'
 import { isPending } from '../../pending.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
@@ -9,6 +9,7 @@ import { crowd } from './crowd.ts'
 import { expiry } from './expiry.ts'
 import { restarts, stages } from './kept.ts'
 import { looks } from './looks.ts'
+import { nightly } from './nightly.ts'
 import { outage, schedulerOutage } from './outages.ts'
 import { signals } from './signals.ts'
 import { tenants } from './tenants.ts'
@@ -27,6 +28,7 @@ const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw
   restarts: { share: 0.01, draw: restarts },
   stages: { share: 0.01, draw: stages },
   signals: { share: 0.01, draw: signals },
+  nightly: { share: 0.02, draw: nightly },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
