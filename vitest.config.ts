@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 const TIMED = ['test/system/{timing,chord}.test.ts']
 
 /** Thousands of simulated runs on all cores; those threads let everything else go first. */
-const SIMULATION = ['test/simulation/{seeds,planted}.test.ts']
+const SIMULATION = ['test/simulation/{seeds,nightly,planted}.test.ts']
 
 /** Waits for a lease to end, with the processors to itself but for the simulation. */
 const TAKEOVER = ['test/system/takeover.test.ts']

@@ -59,7 +59,10 @@ const FAULTS: readonly Planted[] = [
     ...asIfSet('a tick that is more than a minute late counts as missed', { graceMs: 60_000 }),
     needs: 'nightly',
   },
-  asIfSet('a schedule that fell behind runs every late tick', { missed: { catchUp: 12 } }),
+  {
+    ...asIfSet('a schedule that fell behind runs every late tick', { missed: { catchUp: 12 } }),
+    needs: 'outage',
+  },
   {
     name: 'the sweeper forgets schedules',
     spoil: system => ({

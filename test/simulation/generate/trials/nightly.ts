@@ -30,7 +30,7 @@ export const nightly: Trial = (dice, seed) => {
   const timing: Timing = isDaily ? dailyAt(tickAt) : { kind: 'every', everyMs: waitMs }
   const most = Math.min(graceMs, isDaily ? DAY_MS - 1_000 : waitMs - 1_000) - REPAIR_MS
   const fault: Fault = dice.odds(0.4)
-    ? { lost: somethingLost(dice, tickAt) }
+    ? { lost: somethingLost(dice, tickAt, waitMs >= FAR_MS) }
     : anOutage(dice, tickAt, putAt, most)
   const type = aType('lambda')
   return aScenario(seed, {
@@ -68,10 +68,11 @@ function dailyAt(tickAt: number): Timing {
   return { kind: 'cron', cron, timezone: 'UTC' }
 }
 
-function somethingLost(dice: Dice, tickAt: number): Lost {
+/** A near tick takes a look and a dispatch; a far one the message of its minute and of its parts before. */
+function somethingLost(dice: Dice, tickAt: number, isFar: boolean): Lost {
   const round = Math.floor(tickAt / MINUTE_MS) + dice.between(-2, 3)
   return dice.pick<() => Lost>([
-    () => ({ what: 'message', nth: dice.between(1, 10) }),
+    () => ({ what: 'message', nth: dice.between(1, isFar ? 11 : 2) }),
     () => ({ what: 'batch', nth: dice.between(1, 4) }),
     () => ({ what: 'minute', nth: 1 }),
     () => ({ what: 'round', nth: Math.max(1, round) }),
