@@ -13,6 +13,12 @@ export const OF_THE_END: readonly Invariant[] = [
     }),
   },
   {
+    name: 'the store is asked for nothing that it refuses for what it is',
+    watch: () => ({
+      on: happening => (happening.what === 'refused' ? `it refuses ${happening.why}` : undefined),
+    }),
+  },
+  {
     name: 'every accepted task reaches a final status, or waits for a worker that is not there',
     watch: scenario => ({
       atEnd: heads => {
