@@ -64,6 +64,10 @@ export function createTable(
     const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
     return chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
   }
+  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
+    for (const body of written) strict.ofBody(id, body)
+    keep(id, written)
+  }
   const expire = createExpiry(world, heads, id => {
     for (const view of Object.values<Map<string, Task>>(shown)) view.delete(id)
     dropped.set(id, written)
@@ -80,11 +84,6 @@ export function createTable(
       onWrite(before, after, by)
     }
     return applied
-  }
-
-  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
-    for (const body of written) strict.ofBody(id, body)
-    keep(id, written)
   }
 
   /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats have none of. */
