@@ -42,11 +42,19 @@ export function createTable(
   /** Names the last write of each head that was no heartbeat. */
   const tokens = new Map<string, number>()
 
+  /** How many heads have been written, and how many had been when each was deleted that has expired. */
+  let written = 0
+  const dropped = new Map<string, number>()
+
   const showLater = (task: Task) => {
+    written += 1
+    const order = written
     for (const view of Object.values<Map<string, Task>>(shown)) {
       const isStale = chance.fraction() < world.weather().staleIndex
       timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
         const current = view.get(task.id)
+        // What was written before a deletion shows no more after it.
+        if (order <= (dropped.get(task.id) ?? 0)) return
         if (!current || isNewer(task, current)) view.set(task.id, task)
       })
     }
@@ -56,9 +64,13 @@ export function createTable(
     const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
     return chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
   }
+  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
+    for (const body of written) strict.ofBody(id, body)
+    keep(id, written)
+  }
   const expire = createExpiry(world, heads, id => {
     for (const view of Object.values<Map<string, Task>>(shown)) view.delete(id)
-    tokens.delete(id)
+    dropped.set(id, written)
   })
   const write = (change: Change, by: Process) => {
     const before = heads.get(change.after.id)
@@ -72,11 +84,6 @@ export function createTable(
       onWrite(before, after, by)
     }
     return applied
-  }
-
-  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
-    for (const body of written) strict.ofBody(id, body)
-    keep(id, written)
   }
 
   /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats have none of. */

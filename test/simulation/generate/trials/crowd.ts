@@ -10,7 +10,8 @@ const CLAIM_MS = 130
 /** Many workers on one task, who end their runs at about one moment. */
 export const crowd: Trial = (dice, seed) => {
   const servedBy = dice.pick(SERVED_BY)
-  const count = dice.between(Math.floor(MOST[servedBy] / 3), MOST[servedBy])
+  const most = MOST[servedBy]
+  const count = dice.odds(0.15) ? most : dice.between(Math.floor(most / 4), Math.floor(most / 2))
   const type = aType(servedBy)
   const at = dice.between(1_000, 3_000)
   const until = at + count * CLAIM_MS + dice.between(2_000, 6_000)
