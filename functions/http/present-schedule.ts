@@ -10,6 +10,7 @@ export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription):
     name: head.key,
     ...presentTiming(schedule.timing),
     missed: schedule.missed,
+    graceMs: schedule.graceMs,
     task,
     paused: schedule.paused,
     ...(schedule.lastRunAt !== undefined && { lastRunAt: iso(schedule.lastRunAt) }),

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { ScheduleBody } from '../../shared/client/schedule-types.ts'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import type { Json } from '../../shared/core/json.ts'
-import { MAX_DELAY_MS, MAX_KEY_LENGTH } from '../../shared/core/limits.ts'
+import { MAX_DELAY_MS, MAX_KEY_LENGTH, SCHEDULE_GRACE_MS } from '../../shared/core/limits.ts'
 import type { Missed, Timing } from '../../shared/core/schedule/schedule.ts'
 import { cronProblem } from '../../shared/runtime/schedules/cron-ticks.ts'
 import type { ScheduleRequest } from '../../shared/runtime/schedules/put-schedule.ts'
@@ -29,7 +29,8 @@ export function scheduleRequestOf(name: string, body: Fields, now: number): Read
   const tooLarge =
     sizeProblem(body.task as unknown as Json, 'task') ?? callbacksSizeProblem(body.task, 'task')
   if (tooLarge) return { ok: false, kind: 'too-large', problems: [tooLarge] }
-  return { ok: true, request: { timing, missed: missedOf(body), task: body.task } }
+  const { graceMs = SCHEDULE_GRACE_MS, task } = body
+  return { ok: true, request: { timing, missed: missedOf(body), graceMs, task } }
 }
 
 function nameProblems(name: string): FieldProblem[] {
@@ -65,7 +66,7 @@ function timingOf({ cron, everyMs, at, timezone = 'UTC' }: Fields): Timing | und
   return at === undefined ? undefined : { kind: 'at', at: Date.parse(at) }
 }
 
-/** What is to run once runs, however late, unless somebody says otherwise. */
+/** A schedule that runs once runs however late, unless its body says otherwise: nothing runs in its place. */
 function missedOf({ missed, at }: ScheduleBody): Missed {
   return missed ?? (at === undefined ? 'skip' : { catchUp: 1 })
 }

@@ -6,8 +6,8 @@ import type { DerivedBody } from './api-types.ts'
 export type ScheduledTask = Omit<DerivedBody, 'key' | 'dueAt' | 'delayMs'>
 
 /**
- * What becomes of ticks that are not published within a minute, or fall into a pause: left out, or the last n are
- * published late.
+ * Which of the due ticks run. `skip` runs the latest only, and not when it fell into a pause or is later than `graceMs`.
+ * `catchUp` runs the latest n, however late.
  */
 type MissedBody = 'skip' | { readonly catchUp: number }
 
@@ -23,6 +23,8 @@ export type ScheduleBody = {
   readonly timezone?: string
   /** @default 'skip'; with `at` `{catchUp: 1}`, so that it runs, however late. */
   readonly missed?: MissedBody
+  /** How late a tick still runs with `skip`: 180,000 to 86,400,000. @default 300000 */
+  readonly graceMs?: number
   readonly task: ScheduledTask
 }
 
@@ -33,6 +35,7 @@ export type ApiSchedule = {
   readonly at?: string
   readonly timezone?: string
   readonly missed: MissedBody
+  readonly graceMs: number
   /** In lists its type alone. */
   readonly task: ScheduledTask
   readonly paused: boolean

@@ -91,8 +91,20 @@ export const SHOWN_RUNS = 20
 /** An ended run's error in the head is cut here; the full text is an item of its own. */
 export const SHORT_ERROR_CHARACTERS = 120
 
-/** A tick that is not published this long after its time counts as missed. */
-export const MISSED_TICK_MS = 60 * SECOND_MS
+/**
+ * How late the latest due tick of a schedule still runs, unless the schedule says otherwise. The sweeper ticks a late
+ * schedule within 122 s, so the least grace outlasts any one lost message.
+ */
+export const SCHEDULE_GRACE_MS = 300 * SECOND_MS
+export const SCHEDULE_GRACE_MS_MIN = 180 * SECOND_MS
+export const SCHEDULE_GRACE_MS_MAX = DAY_MS
+/** Pauses that a schedule remembers while a tick is due: each takes some 30 bytes of its head. */
+export const SCHEDULE_PAUSES_MAX = 10
+/**
+ * The task of a tick stays in the table at least so long, however short its retention is: a tick that is published
+ * again, because its schedule was not moved on, must find it. Readers do not see it beyond its retention.
+ */
+export const TICK_REMAINS_MS = 4 * DAY_MS
 
 /** SQS delays a message by at most 15 minutes. Source: SQS quotas. */
 export const MAX_QUEUE_DELAY_MS = 900 * SECOND_MS

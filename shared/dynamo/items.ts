@@ -1,3 +1,4 @@
+import { deletableAt } from '../core/deletable-at.ts'
 import { BatonError } from '../core/errors.ts'
 import { failureOf } from '../core/flow/end-piece.ts'
 import type { FlowDefinition, FlowState } from '../core/flow/flow.ts'
@@ -127,9 +128,13 @@ function timesOf(task: Task) {
     started: task.startedAt,
     finished: task.finishedAt,
     expires: task.expiresAt,
-    // What owes callbacks is not deleted before they are published, however short it is kept.
-    ttl: task.expiresAt === undefined || task.owes ? undefined : ttlSeconds(task.expiresAt),
+    ttl: ttlOf(task),
   }
+}
+
+function ttlOf(task: Task): number | undefined {
+  const deletedAt = deletableAt(task)
+  return deletedAt === undefined ? undefined : ttlSeconds(deletedAt)
 }
 
 function runsOf(task: Task) {

@@ -10,6 +10,8 @@ export type MemoryHeads = {
   all(): Iterable<Task>
   /** Writes the head of a change, its bodies apart, if its guard holds. */
   write(change: Change): Applied
+  /** Deletes the head under an id, as DynamoDB deletes an expired item. */
+  drop(id: string): void
 }
 
 export function createMemoryHeads(): MemoryHeads {
@@ -17,6 +19,7 @@ export function createMemoryHeads(): MemoryHeads {
   return {
     get: id => heads.get(id),
     all: () => heads.values(),
+    drop: id => void heads.delete(id),
     write: change => {
       const { after, guard } = change
       const current = heads.get(after.id)

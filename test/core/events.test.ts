@@ -49,6 +49,7 @@ const daily = createSchedule(
     definition: {
       timing: { kind: 'every', everyMs: 86_400_000 },
       missed: 'skip',
+      graceMs: 300_000,
       taskType: 'resize',
       task: { type: 'resize' },
     },

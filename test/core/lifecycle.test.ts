@@ -115,6 +115,7 @@ const SCHEDULE_TICKS_TWICE: Step[] = [
       schedule: {
         timing: { kind: 'every', everyMs: 1_000 },
         missed: 'skip',
+        graceMs: 300_000,
         taskType: 'resize',
         paused: false,
       },

@@ -50,6 +50,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
     schedule: {
       timing: { kind: 'every', everyMs: 1_000 },
       missed: 'skip',
+      graceMs: 180_000,
       taskType: 'resize',
       paused: true,
     },

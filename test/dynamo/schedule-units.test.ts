@@ -19,6 +19,7 @@ function aSchedule(next: number): Change {
   const definition = {
     timing: { kind: 'cron', cron: LONG_CRON, timezone: 'America/Argentina/ComodRivadavia' } as const,
     missed: { catchUp: 1_000 },
+    graceMs: 86_400_000,
     taskType: 'a-task-type-with-a-rather-long-name',
     task: { type: 'a-task-type-with-a-rather-long-name', input: { text: 'x'.repeat(120) } },
   }

@@ -23,6 +23,7 @@ describe('PUT /v1/schedules/{name}', () => {
       cron: '30 2 * * *',
       timezone: 'Europe/Berlin',
       missed: 'skip',
+      graceMs: 300_000,
       task: TASK,
       paused: false,
       nextRunAt: '2026-01-02T01:30:00.000Z',
@@ -47,6 +48,33 @@ describe('PUT /v1/schedules/{name}', () => {
     })
     expect(other.body.cron).toBeUndefined()
   })
+
+  test.each([180_000, 86_400_000])(
+    'sets a grace of %d ms, and changes it without moving the next run',
+    async graceMs => {
+      const { body: before } = await api.call('PUT', PATH, { everyMs: 60_000, task: TASK })
+      await api.system.clock.advance(1_000)
+
+      const changed = await api.call('PUT', PATH, { everyMs: 60_000, graceMs, task: TASK })
+      const again = await api.call('PUT', PATH, { everyMs: 60_000, graceMs, task: TASK })
+
+      expect([before.graceMs, changed.status, changed.body.graceMs]).toEqual([300_000, 200, graceMs])
+      expect(changed.body.nextRunAt).toBe(before.nextRunAt)
+      expect(again.body).toEqual(changed.body)
+      expect((await api.call('GET', '/v1/schedules')).body.items).toMatchObject([{ graceMs }])
+    },
+  )
+
+  test.each([179_999, 86_400_001, 200_000.5, '300000', null])(
+    'refuses a grace of %j, and says what is legal',
+    async graceMs => {
+      const answer = await api.call('PUT', PATH, { ...DAILY, graceMs })
+
+      const message = 'must be a whole number of milliseconds from 180000 to 86400000'
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'graceMs', message }] } })
+      expect((await api.call('GET', PATH)).status).toBe(404)
+    },
+  )
 
   test('takes a name of any 200 characters, and its task can be read under the key of its tick', async () => {
     const name = `${'ü'.repeat(100)}/:@${'x'.repeat(97)}`

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util'
+import { RARITIES, type Rarity } from './generate.ts'
 
 /** What `npm run simulate` is asked for. */
 export type Request =
-  | { readonly seed: number; readonly isTraced: boolean }
-  | { readonly from: number; readonly count: number }
+  | { readonly seed: number; readonly isTraced: boolean; readonly only?: Rarity }
+  | { readonly from: number; readonly count: number; readonly only?: Rarity }
   | { readonly mistake: string }
 
-const USAGE = 'legal are --seeds <count> and --from <seed>, or --seed <seed> and --trace'
+const USAGE = 'legal are --seeds <count> and --from <seed>, or --seed <seed> and --trace, and --only <kind>'
 /** The least that each may be. */
 const NUMBERS: Readonly<Record<string, number>> = { seeds: 1, from: 0, seed: 0 }
 /** A seed has 32 bits. */
@@ -19,6 +20,7 @@ export function parseArguments(args: readonly string[]): Request {
       seeds: { type: 'string', default: '1000' },
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      only: { type: 'string' },
       trace: { type: 'boolean', default: false },
     },
     strict: false,
@@ -27,21 +29,25 @@ export function parseArguments(args: readonly string[]): Request {
   const given = new Set(args.filter(arg => arg.startsWith('--')).map(arg => arg.split('=')[0]))
   const mistake = unknownIn(values, positionals) ?? illegalIn(values) ?? contradictionIn(given)
   if (mistake) return { mistake }
+  const only = RARITIES.find(rarity => rarity === values.only)
   return values.seed === undefined
-    ? { from: Number(values.from), count: Number(values.seeds) }
-    : { seed: Number(values.seed), isTraced: values.trace === true }
+    ? { from: Number(values.from), count: Number(values.seeds), ...(only && { only }) }
+    : { seed: Number(values.seed), isTraced: values.trace === true, ...(only && { only }) }
 }
 
 type Values = Readonly<Record<string, string | boolean | undefined>>
 
 function unknownIn(values: Values, positionals: readonly string[]): string | undefined {
-  const flag = Object.keys(values).find(name => name !== 'trace' && !Object.hasOwn(NUMBERS, name))
+  const flag = Object.keys(values).find(name => name !== 'trace' && name !== 'only' && !Object.hasOwn(NUMBERS, name))
   if (flag !== undefined) return `--${flag} is unknown: ${USAGE}`
   return positionals[0] === undefined ? undefined : `'${positionals[0]}' is no flag: ${USAGE}`
 }
 
 function illegalIn(values: Values): string | undefined {
   if (typeof values.trace === 'string') return `--trace takes no value: ${USAGE}`
+  if (values.only !== undefined && !RARITIES.some(rarity => rarity === values.only)) {
+    return `--only is '${values.only}': give one of ${RARITIES.join(', ')}`
+  }
   for (const [name, least] of Object.entries(NUMBERS)) {
     const value = values[name]
     if (value === undefined) continue

@@ -6,18 +6,22 @@ import { createDice, type Dice } from './generate/dice.ts'
 import { flowSetups } from './generate/flows.ts'
 import { scheduleSteps } from './generate/schedules.ts'
 import { generateSteps } from './generate/steps.ts'
+import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './generate/trials/trials.ts'
 import {
   CALM,
   type Scenario,
   type ServedBy,
   type Step,
+  type TrialName,
   type TypeSetup,
   type Weather,
   type WorkerSetup,
 } from './scenario.ts'
 
-/** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. */
-export type Rarity = 'control' | 'far' | 'schedules'
+/** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. Or a trial. */
+export type Rarity = 'control' | 'far' | 'schedules' | TrialName
+
+export const RARITIES: readonly Rarity[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
 
 /**
  * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
@@ -25,6 +29,11 @@ export type Rarity = 'control' | 'far' | 'schedules'
  * number of workers allows it.
  */
 export function generate(seed: number, rare?: Rarity): Scenario {
+  const trial = rare === undefined ? trialOf(seed) : rare
+  return isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
+}
+
+function generateUsual(seed: number, rare: Rarity | undefined): Scenario {
   const dice = createDice(createSeededChance(seed))
   const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
@@ -170,5 +179,6 @@ function badWeather(dice: Dice): Weather {
     staleIndex: share(0.2, 0.8),
     scheduleOff: share(0.2, 0.8),
     skewMs: share(500, 2_000),
+    stepMs: 0,
   }
 }

@@ -1,5 +1,5 @@
 import type { Composition } from '../../shared/core/canvas/shape.ts'
-import type { Callbacks, Job, Step } from './scenario.ts'
+import type { Callbacks, Job, Script, Step } from './scenario.ts'
 
 /** Every job that steps bring with them, callbacks of callbacks included. */
 export function allJobs(steps: readonly Step[]): Job[] {
@@ -8,6 +8,11 @@ export function allJobs(steps: readonly Step[]): Job[] {
     if (step.do === 'put-schedule') return withCallbacks(step.job)
     return step.do === 'publish-canvas' ? jobsIn(step.composition).flatMap(withCallbacks) : []
   })
+}
+
+/** What every task does that steps bring with them. */
+export function allScripts(steps: readonly Step[]): Script[] {
+  return [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
 }
 
 function withCallbacks(job: Job): Job[] {

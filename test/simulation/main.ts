@@ -1,5 +1,5 @@
 import { parseArguments } from './arguments.ts'
-import { generate } from './generate.ts'
+import { generate, type Rarity } from './generate.ts'
 import { type BrokenSeed, playSeeds, type Tally } from './play-seeds.ts'
 import { reportOf } from './report.ts'
 import { simulate } from './simulate.ts'
@@ -20,7 +20,7 @@ if ('mistake' in request) {
 } else {
   const broken = 'seed' in request ? await playOne(request) : await playRange(request)
   if (broken) {
-    console.log(`\n${await reportOf(broken)}`)
+    console.log(`\n${await reportOf(broken, { only: request.only })}`)
     process.exitCode = BROKEN
   }
 }
@@ -28,20 +28,22 @@ if ('mistake' in request) {
 async function playOne({
   seed,
   isTraced,
+  only,
 }: {
   seed: number
   isTraced: boolean
+  only?: Rarity
 }): Promise<BrokenSeed | undefined> {
   // Where things were thrown is worth its time to whoever reads a trace.
   if (!isTraced) Error.stackTraceLimit = 0
-  const { broken, events, virtualMs } = await simulate(generate(seed), {
+  const { broken, events, virtualMs } = await simulate(generate(seed, only), {
     trace: isTraced ? console.log : undefined,
   })
   console.log(textOf({ seeds: 1, events, virtualMs, broken: broken ? [{ seed, verdict: broken }] : [] }))
   return broken && { seed, verdict: broken }
 }
 
-async function playRange(range: { from: number; count: number }): Promise<BrokenSeed | undefined> {
+async function playRange(range: { from: number; count: number; only?: Rarity }): Promise<BrokenSeed | undefined> {
   Error.stackTraceLimit = 0
   const begunAt = performance.now()
   const seconds = () => (performance.now() - begunAt) / 1_000

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { Rarity } from './generate.ts'
 import type { Verdict } from './judge.ts'
 import { startPlayer } from './player.ts'
 import type { Played } from './simulate.ts'
@@ -20,6 +21,8 @@ export type Seeds = {
   /** As soon as so many are broken, no further seed is begun. */
   readonly mostBroken?: number
   readonly onProgress?: (tally: Tally) => void
+  /** Plays scenarios of this kind alone. */
+  readonly only?: Rarity | undefined
   /** What each thread runs. */
   readonly program?: URL
 }
@@ -35,6 +38,7 @@ export async function playSeeds({
   count,
   mostBroken = 1,
   onProgress,
+  only,
   program = PROGRAM,
 }: Seeds): Promise<Tally> {
   let begun = 0
@@ -46,7 +50,7 @@ export async function playSeeds({
     return from + begun - 1
   }
   const playOn = async () => {
-    const player = startPlayer(program)
+    const player = startPlayer(program, only)
     for (let seed = next(); seed !== undefined; seed = next()) {
       const played = await player.play(seed)
       tally = plus(tally, seed, played)

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { Rarity } from './generate.ts'
 import type { Played } from './simulate.ts'
 
 /** A thread that plays seeds, one at a time; a new one takes its place when it dies. */
@@ -14,12 +15,12 @@ export const COMES_TO_AN_END = 'a seed plays to its end'
 /** Most seeds take some dozens of milliseconds; one that takes so long runs in circles. */
 const ENDLESS_MS = 300_000
 
-/** `program` answers each seed that it is sent with what was played. */
-export function startPlayer(program: URL): Player {
+/** `program` answers each seed that it is sent with what was played; of one kind alone, if `only` says so. */
+export function startPlayer(program: URL, only?: Rarity): Player {
   let thread: Worker | undefined
   return {
     play: async seed => {
-      thread ??= new Worker(program, { execArgv: [] })
+      thread ??= new Worker(program, { execArgv: [], workerData: { only } })
       const answer = await answerOf(thread, seed)
       if (typeof answer !== 'string') return answer
       await thread.terminate()

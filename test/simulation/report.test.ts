@@ -32,7 +32,7 @@ describe('the report of a broken seed', () => {
   it('tells the promise, the smallest scenario, its history, and how to repeat it', async () => {
     const broken = await firstBroken(UNKIND)
 
-    const report = await reportOf(broken, UNKIND)
+    const report = await reportOf(broken, { planted: UNKIND })
 
     const lines = report.split('\n')
     expect(lines[0]).toMatch(
@@ -47,7 +47,7 @@ describe('the report of a broken seed', () => {
   it('is the same every time', async () => {
     const broken = await firstBroken(UNKIND)
 
-    expect(await reportOf(broken, UNKIND)).toBe(await reportOf(broken, UNKIND))
+    expect(await reportOf(broken, { planted: UNKIND })).toBe(await reportOf(broken, { planted: UNKIND }))
   })
 
   it('does not play again what was the end of its thread', async () => {

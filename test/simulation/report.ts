@@ -1,4 +1,4 @@
-import { generate } from './generate.ts'
+import { generate, type Rarity } from './generate.ts'
 import type { Verdict } from './judge.ts'
 import type { Planted } from './planted/planted.ts'
 import type { BrokenSeed } from './play-seeds.ts'
@@ -10,9 +10,12 @@ import { simulate } from './simulate.ts'
 import { START } from './world/world.ts'
 
 /** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
-export async function reportOf({ seed, verdict }: BrokenSeed, planted?: Planted): Promise<string> {
+export async function reportOf(
+  { seed, verdict }: BrokenSeed,
+  { planted, only }: { readonly planted?: Planted | undefined; readonly only?: Rarity | undefined } = {},
+): Promise<string> {
   if (verdict.invariant === COMES_TO_AN_END) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
-  const scenario = await shrink(generate(seed), verdict, smaller => simulate(smaller, { planted }))
+  const scenario = await shrink(generate(seed, only), verdict, smaller => simulate(smaller, { planted }))
   const { broken, lines } = await traced(scenario, planted)
   return [
     `Seed ${seed} is broken: ${sentenceOf(verdict)}`,
@@ -24,7 +27,7 @@ export async function reportOf({ seed, verdict }: BrokenSeed, planted?: Planted)
     ...lines,
     broken ? `It breaks the promise: ${sentenceOf(broken)}` : 'Played by itself it breaks no promise.',
     '',
-    `To repeat this: npm run simulate -- --seed ${seed} --trace`,
+    `To repeat this: npm run simulate -- --seed ${seed}${only ? ` --only ${only}` : ''} --trace`,
   ].join('\n')
 }
 

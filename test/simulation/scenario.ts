@@ -26,6 +26,50 @@ export type Scenario = {
   readonly steps: readonly Step[]
   /** How long to go on after everything has settled, to see that nothing goes round in circles. */
   readonly afterwardsMs: number
+  /** The trial that it was drawn as; most are none. */
+  readonly trial?: TrialName
+  readonly outages?: readonly Outage[]
+  readonly lost?: Lost
+  readonly conditions?: Conditions
+}
+
+/** What a few scenarios are about, each drawn on its own; `generate/trials` has them. */
+export type TrialName =
+  | 'crowd'
+  | 'outage'
+  | 'scheduler-outage'
+  | 'looks'
+  | 'clock-steps'
+  | 'backlog'
+  | 'tenants'
+  | 'expiry'
+  | 'restarts'
+  | 'stages'
+  | 'signals'
+  | 'nightly'
+
+/** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */
+export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
+
+/** One service answers no call from `from` on for so long. All outages are over by `calmAt`. */
+export type Outage = { readonly service: Service; readonly from: number; readonly ms: number }
+
+/**
+ * One thing of a kind is lost, the nth one of the run: a message of any queue, a batch of the stream, the schedule of a
+ * far minute, or a round of the sweeper.
+ */
+export type Lost = { readonly what: 'message' | 'batch' | 'minute' | 'round'; readonly nth: number }
+
+/** How the world is, whether or not anything goes wrong. */
+export type Conditions = {
+  /** Invocations of the waker that its queue makes at once. @default 2 */
+  readonly wakers?: number
+  /** Invocations that the queue of each Lambda makes at once. @default 20 */
+  readonly executors?: number
+  /** Index pages end after so many entries. A round of the sweeper reads a number of pages, so that it reads fewer tasks. */
+  readonly pageMax?: number
+  /** Expired heads are deleted, at the latest so long after their expiry. @default never */
+  readonly ttlLagMs?: number
 }
 
 /** Shares, 0 to 1, of the events that go wrong, and how far clocks may be off. */
@@ -55,6 +99,8 @@ export type Weather = {
   readonly scheduleOff: number
   /** Clocks are wrong by up to this, either way, in milliseconds. */
   readonly skewMs: number
+  /** Each clock jumps every few seconds, and is wrong by up to this, either way, until its next jump. */
+  readonly stepMs: number
 }
 
 export const CALM: Weather = {
@@ -72,6 +118,7 @@ export const CALM: Weather = {
   staleIndex: 0,
   scheduleOff: 0,
   skewMs: 0,
+  stepMs: 0,
 }
 
 /** Who serves a type. */
@@ -122,7 +169,16 @@ export type Act = {
     | 'deaf'
     | 'child'
     | 'next'
+  /** The run goes on until this time of the scenario, if that is later than `ms` after its beginning. */
+  readonly until?: number
+  /** What a handler that ends by `later`, `release` or `next` gives as the delay. */
+  readonly delay?: OddNumber
+  /** The next stage is given an input of this shop. */
+  readonly shop?: string
 }
+
+/** Numbers that handlers come up with by mistake, by name, since JSON has no words for some of them. */
+export type OddNumber = 'NaN' | 'Infinity' | '-Infinity' | '-5' | '1e300' | '9007199254740991'
 
 /** What the runs of a task do. */
 export type Script = {
@@ -134,6 +190,8 @@ export type Script = {
   readonly pieces?: Readonly<Record<string, readonly Act[]>>
   /** Characters that make input and result large enough to be kept apart from the head. */
   readonly padding: number
+  /** A field of the input by which limits can count it. */
+  readonly shop?: string
 }
 
 /** A task that another's end, or a canvas, publishes. */
@@ -177,6 +235,7 @@ export type Step = { readonly at: number } & (
       readonly schedule: string
       readonly timing: Timing
       readonly missed: Missed
+      readonly graceMs: number
       readonly job: Job
     }
   | {

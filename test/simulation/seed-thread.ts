@@ -1,13 +1,15 @@
 import { constants, setPriority } from 'node:os'
-import { parentPort } from 'node:worker_threads'
-import { generate } from './generate.ts'
+import { parentPort, workerData } from 'node:worker_threads'
+import { generate, type Rarity } from './generate.ts'
 import { simulate } from './simulate.ts'
 
 /** A thread of `playSeeds`. */
 
 // Whatever else runs here goes first. On Linux this is said of the thread alone, elsewhere of its process.
 setPriority(constants.priority.PRIORITY_LOW)
+const { only } = workerData as { readonly only: Rarity | undefined }
+
 // Simulated code throws all the time; nobody reads where.
 Error.stackTraceLimit = 0
 
-parentPort?.on('message', async (seed: number) => parentPort?.postMessage(await simulate(generate(seed))))
+parentPort?.on('message', async (seed: number) => parentPort?.postMessage(await simulate(generate(seed, only))))

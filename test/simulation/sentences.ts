@@ -2,10 +2,14 @@ import type { Composition } from '../../shared/core/canvas/shape.ts'
 import type {
   Act,
   Callbacks,
+  Conditions,
   FlowSetup,
   Job,
+  Lost,
+  Outage,
   Scenario,
   Script,
+  Service,
   Step,
   TypeContent,
   TypeSetup,
@@ -16,9 +20,13 @@ import type {
 /** A scenario as text: what goes wrong, who is there, and what is done when. */
 export function sentencesOf(scenario: Scenario): string {
   const { seed, weather, calmAt, afterwardsMs, types, flows, workers, steps } = scenario
+  const { trial, outages = [], lost, conditions = {} } = scenario
   return [
-    `seed ${seed}; ${weatherOf(weather)}`,
+    `seed ${seed}${trial === undefined ? '' : `, a trial of ${trial}`}; ${weatherOf(weather)}`,
     `${timeOf(calmAt)}  from here on nothing goes wrong by chance`,
+    ...outages.map(sentenceOfOutage),
+    ...(lost ? [`the ${LOST[lost.what]} with number ${lost.nth} is lost`] : []),
+    ...conditionsOf(conditions),
     ...types.map(sentenceOfType),
     ...flows.map(sentenceOfFlow),
     ...workers.map(sentenceOfWorker),
@@ -27,7 +35,7 @@ export function sentencesOf(scenario: Scenario): string {
   ].join('\n')
 }
 
-const MISFORTUNES: Readonly<Record<Exclude<keyof Weather, 'skewMs'>, string>> = {
+const MISFORTUNES: Readonly<Record<Exclude<keyof Weather, 'skewMs' | 'stepMs'>, string>> = {
   refused: 'calls are refused',
   answerLost: 'answers are lost',
   slow: 'calls are slow',
@@ -43,17 +51,48 @@ const MISFORTUNES: Readonly<Record<Exclude<keyof Weather, 'skewMs'>, string>> = 
   scheduleOff: 'schedules fire late, twice or never',
 }
 
-function weatherOf({ skewMs, ...shares }: Weather): string {
+function weatherOf({ skewMs, stepMs, ...shares }: Weather): string {
   const kinds = Object.entries(MISFORTUNES).flatMap(([kind, text]) => {
     const share = shares[kind as keyof typeof MISFORTUNES]
     return share > 0 ? [`${percent(share)} of ${text}`] : []
   })
-  const all = skewMs > 0 ? [...kinds, `clocks are wrong by up to ${skewMs} ms`] : kinds
+  const all = [
+    ...kinds,
+    ...(skewMs > 0 ? [`clocks are wrong by up to ${skewMs} ms`] : []),
+    ...(stepMs > 0 ? [`clocks jump every few seconds, by up to ${stepMs} ms`] : []),
+  ]
   return all.length > 0 ? all.join(', ') : 'the weather is calm'
 }
 
 function percent(share: number): string {
   return `${Number((share * 100).toFixed(2))} %`
+}
+
+const SERVICES: Readonly<Record<Service, string>> = {
+  table: 'the table answers',
+  queues: 'the queues answer',
+  scheduler: 'the scheduler answers',
+  functions: 'functions are invoked',
+}
+
+const LOST: Readonly<Record<Lost['what'], string>> = {
+  message: 'message',
+  batch: 'batch of the stream',
+  minute: 'schedule of a far minute',
+  round: 'round of the sweeper',
+}
+
+function sentenceOfOutage({ service, from, ms }: Outage): string {
+  return `${timeOf(from)}  ${SERVICES[service]} not at all for ${ms} ms`
+}
+
+function conditionsOf({ wakers, executors, pageMax, ttlLagMs }: Conditions): string[] {
+  return [
+    ...(wakers === undefined ? [] : [`the waker is invoked ${wakers} times at once at most`]),
+    ...(executors === undefined ? [] : [`each Lambda is invoked ${executors} times at once at most`]),
+    ...(pageMax === undefined ? [] : [`index pages end after ${pageMax} entries`]),
+    ...(ttlLagMs === undefined ? [] : [`what has expired is deleted within ${ttlLagMs} ms`]),
+  ]
 }
 
 const SERVERS: Readonly<Record<TypeSetup['servedBy'], string>> = {
@@ -95,7 +134,7 @@ function sentenceOfStep(step: Step): string {
     case 'operate-member':
       return `${step.operation} member ${step.leaf} of canvas ${step.canvas}`
     case 'put-schedule':
-      return `put schedule ${step.schedule}: ${JSON.stringify(step.timing)}, missed ${JSON.stringify(step.missed)}, ${textOfJob(step.job)}`
+      return `put schedule ${step.schedule}: ${JSON.stringify(step.timing)}, missed ${JSON.stringify(step.missed)}, grace ${step.graceMs} ms, ${textOfJob(step.job)}`
     case 'pause-schedule':
     case 'resume-schedule':
     case 'remove-schedule':
@@ -140,7 +179,7 @@ function sentenceOfStep(step: Step): string {
 /** What the runs of each piece do. */
 function runsOf({ nonce, acts, pieces = {} }: Script): string {
   const runs = [['', acts] as const, ...Object.entries(pieces)].filter(([, of]) => of.length > 0)
-  const texts = runs.map(([piece, of]) => `${piece && `${piece}: `}${of.map(textOfAct).join(', then ')}`)
+  const texts = runs.map(([piece, of]) => `${piece && `${piece}: `}${textOfActs(of)}`)
   return `${texts.length > 0 ? texts.join('; ') : 'succeed'} (${nonce})`
 }
 
@@ -167,8 +206,22 @@ function textOfPart(part: Composition<Job>): string {
   return `chord(${group.map(textOfPart).join(', ')}; then ${textOfPart(then)}${otherwise})`
 }
 
-function textOfAct({ ms, end }: Act): string {
-  return `${end} after ${ms} ms`
+/** Runs that do the same are counted. */
+function textOfActs(acts: readonly Act[]): string {
+  const texts = acts.map(textOfAct)
+  const isFirst = (text: string, index: number) => text !== texts[index - 1]
+  const starts = [...texts.keys()].filter(index => isFirst(texts[index] ?? '', index))
+  const counted = starts.map((from, nth) => {
+    const count = (starts[nth + 1] ?? texts.length) - from
+    return count > 1 ? `${count} times ${texts[from]}` : texts[from]
+  })
+  return counted.join(', then ')
+}
+
+function textOfAct({ ms, end, until, delay, shop }: Act): string {
+  const later = until === undefined ? '' : `, but not before ${timeOf(until).trim()} s`
+  const given = [delay && `a delay of ${delay}`, shop && `an input of shop ${shop}`].filter(Boolean)
+  return `${end}${given.length > 0 ? ` with ${given.join(' and ')}` : ''} after ${ms} ms${later}`
 }
 
 /** Seconds, as in traces. */

@@ -97,7 +97,7 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
   const writes = (before: Task | undefined, after: Task, by: Process) => {
-    happened({ at: timeline.now(), by: by.name, what: 'write', before, after, clock: by.clock.now() })
+    happened({ at: timeline.now(), by: by.name, what: 'write', before, after, clock: by.latestShown() })
     if (after.operation !== 'beat') stream.push(after)
   }
   const table = createTable(world, writes)

@@ -28,6 +28,14 @@ function textOf(happening: Happening): string {
       const { limit, holder, isHeld } = happening
       return `${isHeld ? 'RECORDS' : 'TAKES OFF'} holder ${holder} of ${limit}`
     }
+    case 'reported':
+      return `HAS RUN ${happening.id} (fence ${happening.fence}): ${happening.end}`
+    case 'dispatched':
+      return `SENDS a dispatch of ${happening.id} r${happening.revision}`
+    case 'looked':
+      return `TAKES a look at ${happening.id}`
+    case 'refused':
+      return `IS REFUSED: ${happening.why}`
     case 'sent':
       return 'takes a message'
     case 'write': {

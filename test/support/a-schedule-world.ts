@@ -35,7 +35,13 @@ export async function put(
   timing: Timing,
   more: Partial<ScheduleRequest> = {},
 ): Promise<Extract<PutScheduleOutcome, { ok: true }>> {
-  const outcome = await putSchedule(world, 's', { timing, missed: 'skip', task: { type: 'resize' }, ...more })
+  const outcome = await putSchedule(world, 's', {
+    timing,
+    missed: 'skip',
+    graceMs: 300_000,
+    task: { type: 'resize' },
+    ...more,
+  })
   if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`)
   return outcome
 }

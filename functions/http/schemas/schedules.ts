@@ -1,5 +1,12 @@
 import * as z from 'zod'
-import { MAX_CATCH_UP, MAX_CRON_LENGTH, MIN_EVERY_MS } from '../../../shared/core/limits.ts'
+import {
+  MAX_CATCH_UP,
+  MAX_CRON_LENGTH,
+  MIN_EVERY_MS,
+  SCHEDULE_GRACE_MS,
+  SCHEDULE_GRACE_MS_MAX,
+  SCHEDULE_GRACE_MS_MIN,
+} from '../../../shared/core/limits.ts'
 import { error, shownTime } from './answers.ts'
 import { publishBody } from './requests.ts'
 import { duration, optional, strict, time, whole } from './scalars.ts'
@@ -24,6 +31,8 @@ const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, MAX_CATCH_
   error: `must be "skip" or {catchUp: n} with n from 1 to ${MAX_CATCH_UP}`,
 })
 
+const GRACE_PROBLEM = `must be a whole number of milliseconds from ${SCHEDULE_GRACE_MS_MIN} to ${SCHEDULE_GRACE_MS_MAX}`
+
 const timing = {
   cron: optional(z.string().max(MAX_CRON_LENGTH)).meta({
     description: '5 fields, or 6 with seconds first; this, everyMs or at',
@@ -33,9 +42,20 @@ const timing = {
   timezone: optional(z.string()).meta({ description: 'Of cron: an IANA name; UTC when left out' }),
 }
 
+const graceMs = z
+  .int(GRACE_PROBLEM)
+  .min(SCHEDULE_GRACE_MS_MIN, GRACE_PROBLEM)
+  .max(SCHEDULE_GRACE_MS_MAX, GRACE_PROBLEM)
+
 export const scheduleBody = strict({
   ...timing,
-  missed: optional(missed),
+  missed: optional(missed).meta({
+    description:
+      '`skip` runs the latest due tick only, if it fell into no pause and is not later than graceMs; `catchUp` runs the latest n, however late; with at it is {catchUp: 1} when left out',
+  }),
+  graceMs: optional(graceMs).meta({
+    description: `How late a tick still runs with \`skip\`; ${SCHEDULE_GRACE_MS} when left out`,
+  }),
   task: scheduledTask,
 }).meta({ id: 'ScheduleBody' })
 
@@ -47,6 +67,7 @@ export const scheduleAnswer = z
     at: optional(shownTime),
     timezone: optional(z.string()),
     missed,
+    graceMs: z.int(),
     task: scheduledTask,
     paused: z.boolean(),
     lastRunAt: optional(shownTime),

@@ -7,7 +7,7 @@ export type Timing =
   | { readonly kind: 'every'; readonly everyMs: number }
   | { readonly kind: 'at'; readonly at: number }
 
-/** What becomes of ticks that nobody published in time: left out, or the last few of them are published late. */
+/** Which of several due ticks run: the latest, unless it is missed, or the latest few, missed or not. */
 export type Missed = 'skip' | { readonly catchUp: number }
 
 /**
@@ -17,14 +17,19 @@ export type Missed = 'skip' | { readonly catchUp: number }
 export type ScheduleState = {
   readonly timing: Timing
   readonly missed: Missed
+  /** With `skip`, a tick that is later than this is missed. */
+  readonly graceMs: number
   /** Type of the task that each tick publishes. */
   readonly taskType: string
   readonly paused: boolean
   /** The last tick that a task was published for, or when one was published by hand. */
   readonly lastRunAt?: number
-  /** When its last pause ended, until it ticks again: what fell into the pause counts as missed. */
-  readonly resumedAt?: number
+  /** The pauses that due ticks may have fallen into, earliest first; the last one has no end while it is paused. */
+  readonly pauses?: readonly Pause[]
 }
+
+/** From the pause to the resumption, in ms since the epoch. */
+export type Pause = { readonly from: number; readonly to?: number }
 
 export function isSameTiming(one: Timing, other: Timing): boolean {
   switch (one.kind) {

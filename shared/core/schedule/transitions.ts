@@ -3,7 +3,7 @@ import { type Change, type Decision, refuse, revise } from '../change.ts'
 import { finished } from '../finished.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
-import { DEFAULT_SHARDS } from '../limits.ts'
+import { DEFAULT_SHARDS, SCHEDULE_PAUSES_MAX } from '../limits.ts'
 import { DEFAULT_OPTIONS } from '../options.ts'
 import { create, newborn, type Publication } from '../publish.ts'
 import { type Task, type TaskError, taskId } from '../task.ts'
@@ -12,7 +12,7 @@ import { isSameTiming, SCHEDULE_TYPE, type ScheduleState } from './schedule.ts'
 /** The changes of a schedule's head. */
 
 /** What people set of a schedule. */
-export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'taskType'> & {
+export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {
   /** Publish body of the task that each tick publishes. */
   readonly task: Json
 }
@@ -38,8 +38,8 @@ export function restartSchedule(ended: Task, schedule: NewSchedule, now: number)
   return revise(ended, { ...task, schedule: stateOf(schedule.definition) }, now, { bodies }).change
 }
 
-function stateOf({ timing, missed, taskType }: Definition): ScheduleState {
-  return { timing, missed, taskType, paused: false }
+function stateOf({ timing, missed, graceMs, taskType }: Definition): ScheduleState {
+  return { timing, missed, graceMs, taskType, paused: false }
 }
 
 /**
@@ -52,7 +52,7 @@ export function replaceSchedule(
   now: number,
 ): Decision<'finished'> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
-  const { timing, missed, taskType } = definition
+  const { timing, missed, graceMs, taskType } = definition
   const isSame = isSameTiming(timing, task.schedule.timing) && taskType === task.schedule.taskType
   const dueAt = isSame ? task.dueAt : next
   const publication = publicationOf({ name: task.key, born: task.born, definition, next: dueAt })
@@ -61,7 +61,7 @@ export function replaceSchedule(
   const draft: Task = {
     ...fresh,
     createdAt: task.createdAt,
-    schedule: { ...task.schedule, timing, missed, taskType },
+    schedule: { ...task.schedule, timing, missed, graceMs, taskType },
   }
   return revise(task, draft, now, { bodies })
 }
@@ -83,17 +83,21 @@ function publicationOf({ name, born, definition, next }: NewSchedule): Publicati
 
 export type PauseRefusal = 'finished' | 'nothing-to-change'
 
-/** It stays due when it was, so that what it misses is known when it goes on. */
+/** The schedule stays due when it was, so that its resumption knows which ticks fell due before the pause. */
 export function pauseSchedule(task: Task, now: number): Decision<PauseRefusal> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   if (task.schedule.paused) return refuse('nothing-to-change')
-  return patched(task, { ...task.schedule, paused: true }, now)
+  const earlier = task.dueAt <= now ? (task.schedule.pauses ?? []) : []
+  const pauses = [...earlier, { from: now }].slice(-SCHEDULE_PAUSES_MAX)
+  return patched(task, { ...task.schedule, paused: true, pauses }, now)
 }
 
 export function resumeSchedule(task: Task, now: number): Decision<PauseRefusal> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   if (!task.schedule.paused) return refuse('nothing-to-change')
-  return patched(task, { ...task.schedule, paused: false, resumedAt: now }, now)
+  const { pauses = [], ...state } = task.schedule
+  const ended = pauses.map(pause => ({ to: now, ...pause }))
+  return patched(task, { ...state, paused: false, ...(task.dueAt <= now && { pauses: ended }) }, now)
 }
 
 /** A task was published by hand. */
@@ -129,7 +133,7 @@ export function noteTicked(
 ): Decision<'not-ticking'> {
   if (!isTicking(task)) return refuse('not-ticking')
   const { error: _former, ...rest } = task
-  const { resumedAt: _over, ...state } = task.schedule
+  const { pauses: _over, ...state } = task.schedule
   const error = trouble && shortError(trouble)
   const schedule = { ...state, ...(ranAt !== undefined && { lastRunAt: ranAt }) }
   const draft: Task = { ...rest, operation: 'tick', schedule, ...(error && { error }) }

@@ -23,6 +23,7 @@ import { ticksOf } from './ticks-of.ts'
 export type ScheduleRequest = {
   readonly timing: Timing
   readonly missed: Missed
+  readonly graceMs: number
   readonly task: ScheduledTask
 }
 
@@ -54,14 +55,15 @@ export async function putSchedule(
   return { ok: true, created: decision.created, task }
 }
 
-function definitionOf({ timing, missed, task }: ScheduleRequest): Definition {
-  return { timing, missed, taskType: task.type, task: task as unknown as Json }
+function definitionOf({ timing, missed, graceMs, task }: ScheduleRequest): Definition {
+  return { timing, missed, graceMs, taskType: task.type, task: task as unknown as Json }
 }
 
 async function isSame(system: System, seen: Task, definition: Definition): Promise<boolean> {
   const { schedule, input } = seen
   if (!schedule || !input || isGone(seen, system.clock.now())) return false
   if (!isSameTiming(schedule.timing, definition.timing)) return false
+  if (schedule.graceMs !== definition.graceMs) return false
   if (JSON.stringify(schedule.missed) !== JSON.stringify(definition.missed)) return false
   const stored = await bodyValue(system, seen.id, input)
   return JSON.stringify(stored) === JSON.stringify(definition.task)

@@ -12,25 +12,26 @@ import { scheduledTask } from './operate-schedule.ts'
 import { ticksOf } from './ticks-of.ts'
 
 /**
- * Publishes what the schedule owes, and then writes when it is due again; answers whether there was anything to do. The
- * key of a tick's task follows from the tick and is published once for ever, so that whoever dies in between, or does the
- * same beside another, harms nothing. The head is read after the time of judging: a pause or removal that was
- * acknowledged before a tick's time is always seen.
+ * Publishes what the schedule owes, then writes when it is due again, and answers whether there was anything to do. The
+ * key of a tick's task follows from the tick, and a key that is taken is never published again. So a process that dies
+ * between the two writes, or ticks beside another, harms nothing. The head is read after the time of judging, so a pause
+ * or removal that was acknowledged before a tick's time is always seen. Without `born`, the present birth ticks.
  *
  * @throws BatonError when the store does not answer.
  */
 export async function tickSchedule(
   system: System,
-  { id, born }: { readonly id: string; readonly born: string },
+  { id, born }: { readonly id: string; readonly born?: string },
 ): Promise<{ readonly ticked: boolean; readonly task: Task | undefined }> {
   const now = system.clock.now()
   const head = await system.tasks.head(id)
-  if (head?.born !== born || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
-  const { timing, missed, resumedAt } = head.schedule
-  const due = dueTicks(ticksOf(timing, head.createdAt), { from: head.dueAt, missed, resumedAt }, now)
+  const isAnother = born !== undefined && head?.born !== born
+  if (!head || isAnother || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
+  const { schedule, dueAt, createdAt } = head
+  const due = dueTicks(ticksOf(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)
   const { task } = await transact(system, head, current =>
-    current?.born === born && current.revision === head.revision
+    current?.born === head.born && current.revision === head.revision
       ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
       : { ok: false as const, reason: 'not-ticking' as const },
   )

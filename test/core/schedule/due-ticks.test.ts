@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dueTicks, ticksAt, ticksEvery } from '../../../shared/core/schedule/due-ticks.ts'
+import { dueTicks, type Owing, ticksAt, ticksEvery } from '../../../shared/core/schedule/due-ticks.ts'
+import { cronTicks } from '../../../shared/runtime/schedules/cron-ticks.ts'
 
 const ANCHOR = 1_000_000
 const SECOND = 1_000
@@ -43,56 +44,137 @@ describe('ticks every so often', () => {
 describe('what a schedule owes', () => {
   const ticks = ticksEvery(20 * SECOND, 0)
   const now = 605 * SECOND
+  const skip = { missed: 'skip', graceMs: 180 * SECOND } as const
+  const catchUp = (count: number) => ({ missed: { catchUp: count }, graceMs: 180 * SECOND })
+  const pause = (from: number, to: number) => ({ from: from * SECOND, to: to * SECOND })
 
-  test.each([
-    ['its one tick', { from: 600 * SECOND, missed: 'skip' }, [600]],
+  test.each<[string, Omit<Owing, 'from'> & { readonly from: number }, number[]]>([
+    ['its one tick', { ...skip, from: 600 }, [600]],
+    ['the latest of several, and none of a burst', { ...skip, from: 400 }, [600]],
+    ['the latest two, when it catches up on two', { ...catchUp(2), from: 400 }, [580, 600]],
+    ['all of them, when it catches up on more', { ...catchUp(9), from: 560 }, [560, 580, 600]],
+    ['the latest, which is due after the pause', { ...skip, from: 560, pauses: [pause(550, 590)] }, [600]],
+    ['nothing, when the latest fell into a pause', { ...skip, from: 560, pauses: [pause(590, 603)] }, []],
+    ['nothing earlier instead of it', { ...skip, from: 580, pauses: [pause(595, 603)] }, []],
+    ['one that was due before the pause', { ...skip, from: 600, pauses: [pause(601, 603)] }, [600]],
+    ['one between two pauses', { ...skip, from: 600, pauses: [pause(590, 599), pause(601, 603)] }, [600]],
+    ['one at the end of a pause', { ...skip, from: 600, pauses: [pause(590, 600)] }, [600]],
+    ['none at the beginning of a pause', { ...skip, from: 600, pauses: [pause(600, 603)] }, []],
     [
-      'every tick of the last minute, but none that is older',
-      { from: 400 * SECOND, missed: 'skip' },
-      [560, 580, 600],
-    ],
-    [
-      'the last of the older ones, too, when it catches up',
-      { from: 400 * SECOND, missed: { catchUp: 2 } },
-      [520, 540, 560, 580, 600],
-    ],
-    [
-      'all of them when there are no more',
-      { from: 520 * SECOND, missed: { catchUp: 9 } },
-      [520, 540, 560, 580, 600],
-    ],
-    [
-      'nothing that fell into a pause',
-      { from: 560 * SECOND, missed: 'skip', resumedAt: 590 * SECOND },
+      'what fell into a pause, when it catches up',
+      { ...catchUp(1), from: 580, pauses: [pause(570, 604)] },
       [600],
     ],
     [
-      'the last that fell into a pause',
-      { from: 560 * SECOND, missed: { catchUp: 1 }, resumedAt: 590 * SECOND },
-      [580, 600],
+      'nothing, whatever a wrong clock says of the end',
+      { ...skip, from: 600, pauses: [pause(590, 900)] },
+      [],
     ],
-    [
-      'nothing to come, whatever a wrong clock says of the pause',
-      { from: 560 * SECOND, missed: { catchUp: 1 }, resumedAt: 900 * SECOND },
-      [600],
-    ],
-  ] as const)('%s', (_name, due, seconds) => {
-    const { publish, next } = dueTicks(ticks, due, now)
+  ])('is %s', (_name, due, seconds) => {
+    const { publish, next } = dueTicks(ticks, { ...due, from: due.from * SECOND }, now)
 
     expect(publish).toEqual(seconds.map(second => second * SECOND))
     expect(next).toBe(620 * SECOND)
   })
 
-  test('is nothing more after the one time it runs', () => {
-    const once = ticksAt(600 * SECOND)
+  test.each<[Owing['missed'], number, boolean]>([
+    ['skip', 0, true],
+    ['skip', 61, true],
+    ['skip', 300, true],
+    ['skip', 300.001, false],
+    [{ catchUp: 1 }, 300.001, true],
+    [{ catchUp: 1 }, 7 * 86_400, true],
+  ])('with %j of a monthly tick that is %d s late: %s', (missed, late, runs) => {
+    const monthly = cronTicks('0 3 1 * *', 'UTC')
+    const tick = Date.UTC(2026, 5, 1, 3)
 
-    expect(dueTicks(once, { from: 600 * SECOND, missed: 'skip' }, now)).toEqual({
-      publish: [600 * SECOND],
-      next: undefined,
+    const due = dueTicks(monthly, { from: tick, missed, graceMs: 300 * SECOND }, tick + late * SECOND)
+
+    expect(due).toEqual({ publish: runs ? [tick] : [], next: Date.UTC(2026, 6, 1, 3) })
+  })
+
+  /** In Berlin 02:30 is skipped on 29 March, and comes twice on 25 October: at 00:30 and 01:30 UTC. */
+  test.each<[string, Owing['missed'], string, string, string[], string]>([
+    [
+      'on the day before',
+      'skip',
+      '2026-03-28T01:30',
+      '2026-03-28T01:34',
+      ['2026-03-28T01:30'],
+      '2026-03-30T00:30',
+    ],
+    ['on the day that skips it', 'skip', '2026-03-28T01:30', '2026-03-29T01:00', [], '2026-03-30T00:30'],
+    [
+      'two days of one tick',
+      { catchUp: 3 },
+      '2026-03-28T01:30',
+      '2026-03-30T00:30',
+      ['2026-03-28T01:30', '2026-03-30T00:30'],
+      '2026-03-31T00:30',
+    ],
+    [
+      'when it comes first',
+      'skip',
+      '2026-10-25T00:30',
+      '2026-10-25T00:30',
+      ['2026-10-25T00:30'],
+      '2026-10-26T01:30',
+    ],
+    ['when it comes again', 'skip', '2026-10-25T00:30', '2026-10-25T01:30', [], '2026-10-26T01:30'],
+    [
+      'when it comes again, and is caught up on',
+      { catchUp: 2 },
+      '2026-10-25T00:30',
+      '2026-10-25T01:30',
+      ['2026-10-25T00:30'],
+      '2026-10-26T01:30',
+    ],
+  ])('through a clock change: %s', (_name, missed, from, now, publish, next) => {
+    const at = (minute: string) => Date.parse(`${minute}:00.000Z`)
+
+    const due = dueTicks(
+      cronTicks('30 2 * * *', 'Europe/Berlin'),
+      { from: at(from), missed, graceMs: 300 * SECOND },
+      at(now),
+    )
+
+    expect(due).toEqual({ publish: publish.map(at), next: at(next) })
+  })
+
+  test('is at every millisecond the ticks that a list of them all gives', () => {
+    const cases = fc.record({
+      zone: fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe'),
+      cron: fc.constantFrom('* * * * * *', '*/7 * * * * *', '0 */30 * * * *'),
+      start: fc.constantFrom('2026-10-25T00:59:58.000Z', '2026-03-29T00:59:58Z', '2026-04-04T14:29:58Z'),
+      late: fc.integer({ min: 0, max: 9_000 }),
+      count: fc.integer({ min: 1, max: 4 }),
     })
-    expect(dueTicks(once, { from: 600 * SECOND, missed: 'skip' }, now + 3_600 * SECOND).publish).toEqual([])
-    expect(
-      dueTicks(once, { from: 600 * SECOND, missed: { catchUp: 1 } }, now + 3_600 * SECOND).publish,
-    ).toEqual([600 * SECOND])
+
+    fc.assert(
+      fc.property(cases, ({ zone, cron, start, late, count }) => {
+        const ticks = cronTicks(cron, zone)
+        const from = ticks.next(Date.parse(start)) ?? Number.NaN
+        const now = from + late
+        const all: number[] = []
+        for (let tick = from; tick <= now; tick = ticks.next(tick) ?? Number.NaN) all.push(tick)
+
+        const skipped = dueTicks(ticks, { from, ...skip }, now)
+        const caughtUp = dueTicks(ticks, { from, ...catchUp(count) }, now)
+
+        expect(skipped.publish).toEqual(all.slice(-1))
+        expect(caughtUp.publish).toEqual(all.slice(-count))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test('is nothing more after the one time it runs', () => {
+    const at = 600 * SECOND
+    const once = ticksAt(at)
+    const hourLater = now + 3_600 * SECOND
+
+    expect(dueTicks(once, { ...skip, from: at }, now)).toEqual({ publish: [at], next: undefined })
+    expect(dueTicks(once, { ...skip, from: at }, hourLater).publish).toEqual([])
+    expect(dueTicks(once, { ...catchUp(1), from: at }, hourLater).publish).toEqual([at])
   })
 })

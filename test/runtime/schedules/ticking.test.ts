@@ -131,22 +131,22 @@ describe('a schedule', () => {
   })
 })
 
-describe('ticks that nobody published in time', () => {
+describe('of several ticks that are due at once', () => {
   test.each([
-    ['are left out', 'skip', []],
+    ['the latest alone runs', 'skip', ['2026-01-01T12:10:00.000Z']],
     [
-      'are caught up on, the last of them',
+      'the latest two run when it catches up on two',
       { catchUp: 2 },
-      ['2026-01-01T12:08:00.000Z', '2026-01-01T12:09:00.000Z'],
+      ['2026-01-01T12:09:00.000Z', '2026-01-01T12:10:00.000Z'],
     ],
-  ] as const)('%s', async (_name, missed, late) => {
+  ] as const)('%s', async (_name, missed, run) => {
     const world = await aScheduleWorld(START)
     await put(world, { kind: 'cron', cron: '* * * * *', timezone: 'UTC' }, { missed })
     await world.clock.advance(10 * 60_000)
 
     await pass(world, '2026-01-01T12:10:30.000Z')
 
-    expect(await publishedTicks(world)).toEqual([...late, '2026-01-01T12:10:00.000Z'])
+    expect(await publishedTicks(world)).toEqual(run)
   })
 })
 
@@ -178,6 +178,31 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([at('09.000'), at('10.000'), at('11.000')])
   })
 
+  test.each([
+    ['before it', '05.100', '06.000', [at('05.000')]],
+    ['after it, between two pauses', '03.000', '04.000', [at('05.000')]],
+    ['in it', '04.000', '06.000', []],
+  ])('that a waker has not seen the end of loses no tick that was due %s', async (_name, from, to, run) => {
+    const world = await aScheduleWorld(START)
+    await put(world, { kind: 'cron', cron: '5 * * * * *', timezone: 'UTC' })
+    const until = (seconds: string) => world.clock.advance(Date.parse(at(seconds)) - world.clock.now())
+
+    await until(from)
+    await pauseSchedule(world, ID)
+    await until(to)
+    await resumeSchedule(world, ID)
+    await until('07.000')
+    await pauseSchedule(world, ID)
+    await until('08.000')
+    await resumeSchedule(world, ID)
+    const { schedule } = await head(world)
+    await tickSchedule(world, { id: ID })
+
+    expect(await publishedTicks(world)).toEqual(run)
+    expect((await head(world)).schedule?.pauses).toBeUndefined()
+    expect(schedule?.pauses).toHaveLength(from === '03.000' ? 1 : 2)
+  })
+
   test('that comes while a tick is on its way is heeded', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
@@ -195,7 +220,12 @@ describe('a pause', () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, ID)
-    await putSchedule(world, 'later', { timing: DAILY_AT_2_30, missed: 'skip', task: { type: 'resize' } })
+    await putSchedule(world, 'later', {
+      timing: DAILY_AT_2_30,
+      missed: 'skip',
+      graceMs: 300_000,
+      task: { type: 'resize' },
+    })
 
     await put(world, { kind: 'every', everyMs: 7_000 })
 
@@ -256,11 +286,11 @@ describe('setting a schedule again', () => {
 
   test('with a timing that is over, or never comes, is refused', async () => {
     const world = await aScheduleWorld(START)
-    const task = { type: 'resize' }
+    const rest = { missed: 'skip', graceMs: 300_000, task: { type: 'resize' } } as const
 
-    const past = await putSchedule(world, 's', { timing: { kind: 'at', at: 1 }, missed: 'skip', task })
+    const past = await putSchedule(world, 's', { timing: { kind: 'at', at: 1 }, ...rest })
     const never = { kind: 'cron', cron: '0 0 30 2 *', timezone: 'UTC' } as const
-    const impossible = await putSchedule(world, 's', { timing: never, missed: 'skip', task })
+    const impossible = await putSchedule(world, 's', { timing: never, ...rest })
 
     expect(past).toMatchObject({ problems: [{ path: 'at' }] })
     expect(impossible).toMatchObject({ problems: [{ path: 'cron' }] })
@@ -396,21 +426,6 @@ describe('far ahead', () => {
 })
 
 describe('the sweeper', () => {
-  test('sends the look of a schedule anew that is late, and of no other', async () => {
-    const world = await aScheduleWorld(START)
-    await put(world, EVERY_5_S)
-    await world.clock.advance(14_000)
-    await sweep(world)
-    const tooEarly = [...world.messages.looks]
-    await world.clock.advance(2_000)
-
-    const report = await sweep(world)
-
-    expect(tooEarly).toEqual([])
-    expect(world.messages.looks).toMatchObject([{ id: ID, delaySeconds: 0 }])
-    expect(report.repaired).toBe(1)
-  })
-
   test('leaves paused ones alone, but keeps what they publish', async () => {
     const world = await aScheduleWorld(START)
     const input = 'x'.repeat(300)

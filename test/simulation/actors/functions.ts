@@ -11,8 +11,9 @@ import { handlerIn, type Script } from './handlers.ts'
 
 const MAX_BATCH = 10
 const BATCHING_MS = 30
+const WAKERS = 2
 /** Enough that no dispatch waits for a free one. */
-const MAX_EXECUTORS = 20
+const EXECUTORS = 20
 /** As in the functions' entries. */
 const MARGIN_MS = { executor: 3_000, waker: 5_000 }
 
@@ -29,7 +30,8 @@ function feed<Body>(
   const lookSoon = () => {
     if (isLooking || active >= concurrency) return
     isLooking = true
-    world.timeline.at(world.timeline.now() + BATCHING_MS, () => {
+    const from = Math.max(world.backAt('queues'), world.backAt('functions'))
+    world.timeline.at(from + BATCHING_MS, () => {
       isLooking = false
       const batch = queue.receive(MAX_BATCH)
       if (batch.length === 0) return
@@ -53,15 +55,24 @@ function feed<Body>(
 
 /** The waker behind its queue. */
 export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
-  feed(world, queue, 2, batch =>
-    sandboxes.invoke('waker', ({ system, endsAt }) =>
-      serveWakes(
+  feed(world, queue, world.scenario.conditions?.wakers ?? WAKERS, batch =>
+    sandboxes.invoke('waker', ({ process, system, endsAt }) => {
+      tellOfLooks(world, process.name, batch)
+      return serveWakes(
         system,
         batch.map(({ messageId, body }) => ({ messageId, wake: body })),
         endsAt - MARGIN_MS.waker,
-      ),
-    ),
+      )
+    }),
   )
+}
+
+function tellOfLooks({ history, timeline }: World, by: string, batch: readonly Received<Wake>[]): void {
+  for (const { body } of batch) {
+    if (body.kind !== 'look') continue
+    const { id, born } = body.look
+    history.tell({ at: timeline.now(), by, what: 'looked', id, born })
+  }
 }
 
 /** The Lambda of a type behind its queue. An invocation is one worker. */
@@ -74,7 +85,7 @@ export function runExecutor(
     script,
   }: { type: string; queue: Queue<Dispatched>; sandboxes: Sandboxes; script: Script },
 ): void {
-  feed(world, queue, MAX_EXECUTORS, batch =>
+  feed(world, queue, world.scenario.conditions?.executors ?? EXECUTORS, batch =>
     sandboxes.invoke(`lambda ${type}`, sandbox => execute(world, script, type, batch, sandbox)),
   )
 }

@@ -5,7 +5,7 @@ import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import type { Act, Script as Scripted } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
-import type { World } from '../world/world.ts'
+import { START, type World } from '../world/world.ts'
 
 /** What the runs of each piece of work do, one act after the other; when the acts are used up they succeed. */
 export type Script = {
@@ -13,7 +13,15 @@ export type Script = {
   next(run: Pick<Begun, 'input' | 'idempotencyKey' | 'piece'>): Act
 }
 
-const ACTS = z.array(z.object({ ms: z.number(), end: z.string() }))
+const ACTS = z.array(
+  z.object({
+    ms: z.number(),
+    end: z.string(),
+    until: z.number().optional(),
+    delay: z.string().optional(),
+    shop: z.string().optional(),
+  }),
+)
 
 /** Input of a simulated task: what its runs do, and a number that tells one publish from another. */
 const SCRIPT = z.object({
@@ -21,6 +29,7 @@ const SCRIPT = z.object({
   acts: ACTS,
   pieces: z.record(z.string(), ACTS).optional(),
   padding: z.string().optional(),
+  shop: z.string().optional(),
 })
 
 /** An array has what was handed on beside it. */
@@ -28,8 +37,9 @@ const INPUT = z.union([SCRIPT, z.array(z.unknown())])
 
 type Begun = Omit<Extract<Happening, { readonly what: 'began' }>, 'at' | 'by' | 'what'>
 
-/** What a handler publishes itself has this one. */
+/** What a handler publishes itself has this one, and what it gives to the next stage. */
 export const CHILD_NONCE = -2
+export const NEXT_NONCE = -4
 
 const SUCCEED: Act = { ms: 20, end: 'succeed' }
 
@@ -71,7 +81,9 @@ export function handlerIn(
       const run = { id, fence, workerId: workerId(), input, idempotencyKey, piece, previous, params }
       const act = beginAct(world, process, script, run)
       const padding = 'padding' in input ? input.padding : undefined
-      return perform(process, act, context, padding)
+      const outcome = await perform(world, process, act, context, padding)
+      tellOfEnd(world, process, run, act)
+      return outcome()
     },
   }) as TaskDefinition
 }
@@ -95,34 +107,59 @@ export function beginAct(world: World, process: Process, script: Script, run: Be
   return act
 }
 
+/** The run has come to its end as its act has it, and its worker is to be told. */
+export function tellOfEnd(world: World, process: Process, { id, fence }: Pick<Begun, 'id' | 'fence'>, { end }: Act) {
+  world.history.tell({ at: world.timeline.now(), by: process.name, what: 'reported', id, fence, end })
+}
+
+/** How long a run takes that begins now. */
+export function durationMs(world: World, { ms, until }: Act): number {
+  return until === undefined ? ms : Math.max(ms, START + until - world.timeline.now())
+}
+
+/** Does what the act says, and answers how the handler then ends. */
 async function perform(
+  world: World,
   process: Process,
-  { ms, end }: Act,
-  { signal, fence, type, key, taskId, stage, publish, next }: TaskContext,
+  act: Act,
+  context: TaskContext,
   padding: string | undefined,
-): Promise<unknown> {
+): Promise<() => unknown> {
+  const { signal, fence, type, key, taskId, publish } = context
+  const { end } = act
   if (end === 'hang') return new Promise(() => undefined)
-  await process.clock.sleep(ms, end === 'deaf' ? undefined : signal)
+  await process.clock.sleep(durationMs(world, act), end === 'deaf' ? undefined : signal)
   const result = { by: fence, of: taskId, ...(padding !== undefined && { padding }) }
+  if (end === 'child') await publish({ type, key: `${key}-child`, input: { nonce: CHILD_NONCE, acts: [] } })
+  if (end === 'crash') {
+    process.kill('its handler crashed')
+    return new Promise(() => undefined)
+  }
+  return () => ended(act, context, { result, padding })
+}
+
+function ended(
+  { end, delay, shop }: Act,
+  { stage, next }: TaskContext,
+  { result, padding }: { readonly result: unknown; readonly padding: string | undefined },
+): unknown {
+  const delayMs = delay === undefined ? undefined : Number(delay)
   switch (end) {
-    case 'succeed':
-    case 'deaf':
-      return result
     case 'next':
-      return next(stageAfter(stage), { result })
-    case 'child':
-      await publish({ type, key: `${key}-child`, input: { nonce: CHILD_NONCE, acts: [] } })
-      return result
+      return next(stageAfter(stage), {
+        result,
+        ...(delayMs !== undefined && { delayMs }),
+        ...(shop !== undefined && { input: { nonce: NEXT_NONCE, acts: [], shop, padding } }),
+      })
     case 'release':
-      return new Release()
+      return new Release(...(delayMs === undefined ? [] : [delayMs]))
     case 'fail':
       throw new Error('it did not work')
     case 'fatal':
       throw new Fatal('it never will')
     case 'later':
-      throw new RetryLater(700)
-    case 'crash':
-      process.kill('its handler crashed')
-      return new Promise(() => undefined)
+      throw new RetryLater(delayMs ?? 700)
+    default:
+      return result
   }
 }

@@ -9,7 +9,7 @@ import type { Act, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, type Script, stageAfter } from './handlers.ts'
+import { beginAct, durationMs, type Script, stageAfter, tellOfEnd } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
@@ -90,10 +90,11 @@ async function runHeld(client: Client, { task, run, ...content }: HeldTask): Pro
   const over = new AbortController()
   void beat(client, task, run.fence, over)
   await process.clock.sleep(
-    act.end === 'hang' ? Number.MAX_SAFE_INTEGER : act.ms,
+    act.end === 'hang' ? Number.MAX_SAFE_INTEGER : durationMs(world, act),
     act.end === 'deaf' ? undefined : over.signal,
   )
   if (act.end === 'crash') return process.kill('its program crashed')
+  tellOfEnd(world, process, { id: task.id, fence: run.fence }, act)
   await sayUntilHeard(client, task, run.fence, outcomeOf(act, task, run.fence))
   over.abort()
 }

@@ -24,15 +24,15 @@ export function requestOfJob(job: Job): PublishRequest {
 }
 
 /** The tag is for those who watch: inputs are not always in the head. */
-function contentOf({ nonce, acts, pieces, padding }: Script): {
+function contentOf({ nonce, acts, pieces, padding, shop }: Script): {
   readonly input: Json
   readonly tags: Readonly<Record<string, string>>
 } {
-  const plain = acts.map(({ ms, end }) => ({ ms, end }))
   return {
     input: {
       nonce,
-      acts: plain,
+      acts: acts as unknown as Json,
+      ...(shop !== undefined && { shop }),
       ...(pieces && { pieces: pieces as unknown as Json }),
       ...(padding > 0 && { padding: 'x'.repeat(padding) }),
     },

@@ -21,10 +21,11 @@ export async function operateSchedule(system: System, step: ScheduleStep): Promi
   const id = `schedule:${step.schedule}`
   switch (step.do) {
     case 'put-schedule': {
-      const { schedule, timing, missed, job } = step
+      const { schedule, timing, missed, graceMs, job } = step
       const outcome = await putSchedule(system, schedule, {
         timing: fromStart(timing),
         missed,
+        graceMs,
         task: bodyOf(job),
       })
       return outcome.ok ? { ok: true, created: outcome.created, task: outcome.task } : outcome

@@ -1,3 +1,4 @@
+import { SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS_MIN } from '../../../shared/core/limits.ts'
 import type { Missed, Timing } from '../../../shared/core/schedule/schedule.ts'
 import type { Step } from '../scenario.ts'
 import type { Cast } from './cast.ts'
@@ -6,6 +7,9 @@ import { job } from './jobs.ts'
 
 /** Every so many seconds; each divides a minute, so that cron expressions can say it. */
 const PERIODS = [5, 10, 15, 20, 30] as const
+/** Every so many seconds, too, but repaired before the next tick is due. */
+const LONG_PERIODS = [90, 150, 240] as const
+const GRACES = [SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS_MIN, 600_000] as const
 const OTHERS = ['pause', 'pause', 'resume', 'resume', 'trigger', 'remove', 'put', 'read'] as const
 
 /** Schedules that tick while the weather is bad, and operators who interfere with them. */
@@ -31,6 +35,7 @@ function put(dice: Dice, cast: Cast, schedule: string) {
     schedule,
     timing: timing(dice, cast),
     missed: missed(dice),
+    graceMs: dice.pick(GRACES),
     job: job(dice, cast, 0),
   }
 }
@@ -39,6 +44,7 @@ function put(dice: Dice, cast: Cast, schedule: string) {
 function timing(dice: Dice, cast: Cast): Timing {
   const period = dice.pick(PERIODS)
   if (dice.odds(0.2)) return { kind: 'at', at: dice.between(1_000, cast.spanMs * 2) }
+  if (dice.odds(0.25)) return { kind: 'every', everyMs: dice.pick(LONG_PERIODS) * 1_000 }
   if (dice.odds(0.5)) return { kind: 'every', everyMs: period * 1_000 + dice.between(0, 999) }
   return { kind: 'cron', cron: `*/${period} * * * * *`, timezone: dice.pick(['UTC', 'Europe/Berlin']) }
 }

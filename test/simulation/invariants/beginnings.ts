@@ -1,4 +1,4 @@
-import { CHILD_NONCE, scriptIn } from '../actors/handlers.ts'
+import { CHILD_NONCE, NEXT_NONCE, scriptIn } from '../actors/handlers.ts'
 import { STEP_NONCE } from '../generate/flows.ts'
 import { PATCHED_NONCE } from '../generate/steps.ts'
 import { allJobs } from '../jobs-in.ts'
@@ -19,8 +19,11 @@ export const OF_BEGINNINGS: readonly Invariant[] = [
       return {
         on: happening => {
           const run = claimIn(happening)
-          if (run && happening.what === 'write')
+          if (run && happening.what === 'write') {
+            // Where a head was deleted, the next birth of its key begins with the first fence again.
             claims.set(`${happening.after.id} ${run.fence}`, run.workerId)
+            begun.delete(`${happening.after.id} ${run.fence}`)
+          }
           if (happening.what !== 'began') return undefined
           const { id, fence, workerId } = happening
           const name = `${id} ${fence}`
@@ -52,7 +55,12 @@ export const OF_BEGINNINGS: readonly Invariant[] = [
   },
 ]
 
-const OWN_NONCES: ReadonlySet<number> = new Set([PATCHED_NONCE, CHILD_NONCE, STEP_NONCE])
+const OWN_NONCES: ReadonlySet<number> = new Set([
+  PATCHED_NONCE,
+  CHILD_NONCE,
+  STEP_NONCE,
+  NEXT_NONCE,
+])
 
 /** Who may be given the input of a nonce: the task that was published with it, or any of the job's type. */
 function takers(steps: readonly Step[]): Map<number, (id: string) => boolean> {

@@ -23,19 +23,25 @@ export const OF_LIMITS: readonly Invariant[] = [
       const claimed = new Map<string, readonly string[]>()
       /** Of each limit, the runs that are at work. */
       const working = new Map<string, Set<string>>()
+      /** The limits under which each run is at work, with the values that they count it by. */
+      const begun = new Map<string, readonly string[]>()
       const onWrite = (write: Write) => {
         for (const run of endedIn(write)) {
-          for (const name of claimed.get(run) ?? []) working.get(name)?.delete(run)
+          for (const name of begun.get(run) ?? []) working.get(name)?.delete(run)
           claimed.delete(run)
+          begun.delete(run)
         }
         const run = claimIn(write)
         if (run) claimed.set(nameOf(write.after.id, run.fence), eras.of(write.after, write.at))
       }
-      const onBegun = (run: string) => {
-        for (const name of claimed.get(run) ?? []) {
+      const onBegun = (run: string, input: unknown) => {
+        for (const limitName of claimed.get(run) ?? []) {
+          const limit = eras.limit(limitName)
+          const name = `${limitName}${fieldIn(input, limit?.key)}`
+          begun.set(run, [...(begun.get(run) ?? []), name])
           const runs = (working.get(name) ?? new Set()).add(run)
           working.set(name, runs)
-          if (runs.size > (eras.limit(name)?.max ?? 0))
+          if (runs.size > (limit?.max ?? 0))
             return `${[...runs].join(' and ')} are at work at once under ${name}`
         }
         return undefined
@@ -44,7 +50,9 @@ export const OF_LIMITS: readonly Invariant[] = [
         on: happening => {
           eras.on(happening)
           if (happening.what === 'write') onWrite(happening)
-          return happening.what === 'began' ? onBegun(nameOf(happening.id, happening.fence)) : undefined
+          return happening.what === 'began'
+            ? onBegun(nameOf(happening.id, happening.fence), happening.input)
+            : undefined
         },
       }
     },
@@ -81,7 +89,7 @@ export const OF_LIMITS: readonly Invariant[] = [
           if (run) startedAt.set(nameOf((happening as Write).after.id, run.fence), run.startedAt)
           if (happening.what !== 'began') return undefined
           const name = nameOf(happening.id, happening.fence)
-          const earlyMs = Number(startedAt.get(name)) - happening.at - weather.skewMs
+          const earlyMs = Number(startedAt.get(name)) - happening.at - weather.skewMs - weather.stepMs
           return earlyMs > 0 ? `${name} begins ${Math.round(earlyMs)} ms too early` : undefined
         },
       }
@@ -140,7 +148,15 @@ function erasOf<K extends Kind>(kind: K, { weather }: Scenario) {
 
 function valueIn(task: Task, key: string | undefined): string {
   if (key === undefined) return 'all'
-  return `${key} ${key === 'userId' ? task.userId : task.fairnessKey}`
+  if (key === 'userId') return `${key} ${task.userId}`
+  return key === 'fairnessKey' ? `${key} ${task.fairnessKey}` : key
+}
+
+/** By what a limit counts a run if it goes by a field of the input: what the handler is given. */
+function fieldIn(input: unknown, key: string | undefined): string {
+  if (key === undefined || key === 'userId' || key === 'fairnessKey') return ''
+  const isRecord = typeof input === 'object' && input !== null
+  return ` ${isRecord ? Reflect.get(input, key) : undefined}`
 }
 
 /** Runs that a write ended. */

@@ -1,12 +1,10 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
 import type { Step } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
-import { isCreation } from './tags.ts'
+import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
 
-/** As the product promises it. */
-const MISSED_AFTER_MS = 60_000
 /** The sweeper comes every minute, and calls may be slow on the way. */
 const REPAIRED_WITHIN_MS = 120_000
 
@@ -97,20 +95,6 @@ function createSilence() {
   }
 }
 
-/** The task that a write publishes for a tick; those that are published by hand are none. */
-function tickedBy(happening: Happening): Task | undefined {
-  if (happening.what !== 'write') return undefined
-  const { before, after } = happening
-  const name = after.parentId?.startsWith('schedule:') ? after.parentId.slice('schedule:'.length) : undefined
-  const isByHand = name === undefined || after.key.startsWith(`${name}@now-`)
-  return isByHand || !isCreation(before, after) ? undefined : after
-}
-
-/** A schedule that was given another type may publish for both where clocks are wrong. */
-function nameOfTick({ parentId, id, schedule, dueAt }: Task, type: string): string {
-  return `${schedule ? id : parentId} ${dueAt} ${type}`
-}
-
 /** The schedule that, as somebody was told, ticks no more. */
 function silencedBy(happening: Happening): string | undefined {
   if (happening.what !== 'answer' || !happening.answer.ok) return undefined
@@ -130,38 +114,28 @@ function faultOfTick({ before, after, clock }: Write, published: ReadonlySet<str
   const isPublished = (tick: number) =>
     published.has(nameOfTick({ ...before, dueAt: tick }, schedule.taskType))
   const early = passed.find(tick => tick > clock)
-  if (early !== undefined) return `${after.id} passes over ${textOf(early)}, which is not due yet`
+  if (early !== undefined) return `${after.id} passes over ${textOfTick(early)}, which is not due yet`
   if (!isOver && ticksBetween({ ...before, dueAt: until }, until + 1).length === 0) {
-    return `${after.id} is due at ${textOf(until)}, which is no tick`
+    return `${after.id} is due at ${textOfTick(until)}, which is no tick`
   }
-  const inTime = Math.max(clock - MISSED_AFTER_MS, schedule.resumedAt ?? 0)
-  const lost = passed.find(tick => tick >= inTime && !isPublished(tick))
-  if (lost !== undefined) return `${after.id} passes over ${textOf(lost)}, which was due in time`
-  const due = schedule.missed === 'skip' ? 0 : Math.min(schedule.missed.catchUp, passed.length)
-  const count = passed.filter(isPublished).length
-  return count < due ? `${after.id} catches up on ${count} ticks instead of ${due}` : undefined
+  const lost = owedTicks(schedule, passed, clock).find(tick => !isPublished(tick))
+  return lost === undefined ? undefined : `${after.id} passes over ${textOfTick(lost)}, which it owes`
 }
 
-/** The ticks of a schedule from its due time up to, but without `until`, as its definition says. */
-function ticksBetween({ schedule, dueAt, createdAt }: Task, until: number): number[] {
-  if (!schedule) return []
-  const { timing } = schedule
-  if (timing.kind === 'at') return timing.at >= dueAt && timing.at < until ? [timing.at] : []
-  const everyMs = timing.kind === 'every' ? timing.everyMs : periodOf(timing.cron)
-  const anchor = timing.kind === 'every' ? createdAt : START
-  const found: number[] = []
-  const first = Math.max(1, Math.ceil((dueAt - anchor) / everyMs))
-  for (let tick = anchor + first * everyMs; tick < until; tick += everyMs) found.push(tick)
-  return found
-}
-
-/** Of `*\/n * * * * *`. */
-function periodOf(cron: string): number {
-  return Number(/^\*\/(\d+) /.exec(cron)?.[1]) * 1_000
-}
-
-function textOf(tick: number): string {
-  return `its tick at ${((tick - START) / 1_000).toFixed(3)}`
+/**
+ * Those of the ticks passed over that had to be published. With `skip` that is the latest one, unless it was later than
+ * the grace by the clock of the look, or fell into a pause; otherwise the latest few.
+ */
+function owedTicks(
+  { missed, graceMs, pauses = [] }: ScheduleState,
+  passed: readonly number[],
+  clock: number,
+): readonly number[] {
+  if (missed !== 'skip') return passed.slice(-missed.catchUp)
+  const isMissed = (tick: number) =>
+    clock - tick > graceMs ||
+    pauses.some(({ from, to = Number.POSITIVE_INFINITY }) => tick >= from && tick < to)
+  return passed.slice(-1).filter(tick => !isMissed(tick))
 }
 
 /** The schedules that steps put. */

@@ -13,6 +13,12 @@ export const OF_THE_END: readonly Invariant[] = [
     }),
   },
   {
+    name: 'the store is asked for nothing that it refuses for what it is',
+    watch: () => ({
+      on: happening => (happening.what === 'refused' ? `it refuses ${happening.why}` : undefined),
+    }),
+  },
+  {
     name: 'every accepted task reaches a final status, or waits for a worker that is not there',
     watch: scenario => ({
       atEnd: heads => {
@@ -27,6 +33,9 @@ export const OF_THE_END: readonly Invariant[] = [
 ]
 
 type Candidate = { readonly workerId: string; readonly version?: string }
+
+/** What a handler puts off for so long will not be seen again here. */
+const FAR_FUTURE_MS = 86_400_000
 
 const LAMBDA: Candidate = { workerId: 'an invocation yet to come' }
 
@@ -49,7 +58,8 @@ function isAtRest(task: Task, { types, workers }: Scenario): boolean {
   const serving = servingTypeOf(task)
   const isByLambda = types.some(({ type, servedBy }) => type === serving && servedBy === 'lambda')
   const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(serving))
-  return !candidates.some(candidate => mayStillTake(task, candidate))
+  const isPutOff = task.dueAt > task.updatedAt + FAR_FUTURE_MS
+  return isPutOff || !candidates.some(candidate => mayStillTake(task, candidate))
 }
 
 /** As the product's rules have it, apart from how the code decides it. */

@@ -1,4 +1,5 @@
 import type { Change } from '../../../shared/core/change.ts'
+import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
 import { type Task, taskId } from '../../../shared/core/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/table.ts'
@@ -55,6 +56,14 @@ const FAULTS: readonly Planted[] = [
     },
   },
   {
+    ...asIfSet('a tick that is more than a minute late counts as missed', { graceMs: 60_000 }),
+    needs: 'nightly',
+  },
+  {
+    ...asIfSet('a schedule that fell behind runs every late tick', { missed: { catchUp: 12 } }),
+    needs: 'outage',
+  },
+  {
     name: 'the sweeper forgets schedules',
     spoil: system => ({
       ...system,
@@ -67,7 +76,7 @@ const FAULTS: readonly Planted[] = [
   },
 ]
 
-export const IN_SCHEDULES: readonly Planted[] = FAULTS.map(fault => ({ ...fault, needs: 'schedules' }))
+export const IN_SCHEDULES: readonly Planted[] = FAULTS.map(fault => ({ needs: 'schedules', ...fault }))
 
 const LEAD_MS = 10_000
 
@@ -82,6 +91,32 @@ function inWrites(name: string, spoiled: (apply: Apply) => Apply): Planted {
     spoil: system => ({
       ...system,
       tasks: { ...system.tasks, apply: spoiled(system.tasks.apply) },
+    }),
+  }
+}
+
+/** Every look at a schedule sees other settings than those that stand in the table and stay there. */
+function asIfSet(name: string, settings: Partial<ScheduleState>): Planted {
+  const seen = (head: Task | undefined) =>
+    head?.schedule ? { ...head, schedule: { ...head.schedule, ...settings } } : head
+  return {
+    name,
+    spoil: (system, table) => ({
+      ...system,
+      tasks: {
+        ...system.tasks,
+        head: async id => seen(await system.tasks.head(id)),
+        apply: change => {
+          const { schedule } = change.after
+          const kept = schedule && table.head(change.after.id)?.schedule
+          if (!kept) return system.tasks.apply(change)
+          const { missed, graceMs } = kept
+          return system.tasks.apply({
+            ...change,
+            after: { ...change.after, schedule: { ...schedule, missed, graceMs } },
+          })
+        },
+      },
     }),
   }
 }

@@ -35,7 +35,7 @@ export function createApi(sandboxes: Sandboxes): Api {
           body: await use(system, workersIn(process, system)),
         }))
       // What rejects is the call itself: the network between the client and the API.
-      const answer = client.call(what, call).catch(() => undefined)
+      const answer = client.call(what, call, 'functions').catch(() => undefined)
       const timeout = client.clock.sleep(GIVE_UP_MS, answered.signal).then(() => undefined)
       const first = await Promise.race([answer, timeout]).finally(() => answered.abort())
       if (!first) throw new NoAnswer(what)

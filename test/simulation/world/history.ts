@@ -1,6 +1,6 @@
 import type { Task } from '../../../shared/core/task.ts'
 import type { TaskType } from '../../../shared/core/task-type.ts'
-import type { Step } from '../scenario.ts'
+import type { Act, Step } from '../scenario.ts'
 
 /** What happened in a simulated run, as far as anybody may be held to it. `at` is the world's own time. */
 export type Happening = {
@@ -39,6 +39,14 @@ export type Happening = {
     }
   /** A process took a dispatch off a queue; `task` is what that carries. */
   | { readonly what: 'delivered'; readonly task: Task }
+  /** A handler has said how its run ends, and its worker is about to write that. */
+  | { readonly what: 'reported'; readonly id: string; readonly fence: number; readonly end: Act['end'] }
+  /** A dispatch was sent, for a task as it was at a revision. */
+  | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }
+  /** The waker took a look at a task off its queue. */
+  | { readonly what: 'looked'; readonly id: string; readonly born: string }
+  /** The store refused a request for what it is, as DynamoDB would. */
+  | { readonly what: 'refused'; readonly why: string }
   /** A type was written. */
   | { readonly what: 'type'; readonly type: TaskType }
   /** A permit of a limit was recorded for a run that is to begin, or taken off the record. */

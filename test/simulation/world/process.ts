@@ -1,8 +1,9 @@
 import { BatonError } from '../../../shared/core/errors.ts'
 import { createSeededChance } from '../../../shared/memory/chance.ts'
 import type { Chance, Clock } from '../../../shared/ports/machine.ts'
-import type { Weather } from '../scenario.ts'
-import type { World } from './world.ts'
+import type { Service, Weather } from '../scenario.ts'
+import { createWallClock } from './wall-clock.ts'
+import { START, type World } from './world.ts'
 
 /**
  * A process: what it waits for is what it can be killed or frozen at. Every call to the world outside and every sleep
@@ -10,11 +11,16 @@ import type { World } from './world.ts'
  */
 export type Process = {
   readonly name: string
-  readonly clock: Clock
+  readonly clock: Clock & {
+    /** Milliseconds since some time in the past; they know of no jump. */
+    monotonic(): number
+  }
   readonly chance: Chance
+  /** The latest time that its clock may have shown to code that waits for an answer now. */
+  latestShown(): number
   isAlive(): boolean
-  /** A call to a service: `effect` takes place at one instant in between, if the weather lets it. */
-  call<T>(operation: string, effect: () => T | Promise<T>): Promise<T>
+  /** A call to a service: `effect` takes place at one instant in between, if the weather lets it and the service is there. */
+  call<T>(operation: string, effect: () => T | Promise<T>, service?: Service): Promise<T>
   /** Whether a misfortune of this kind befalls the process now. */
   suffers(misfortune: keyof Weather): boolean
   kill(why: string): void
@@ -29,6 +35,8 @@ export type Process = {
 const USUAL_MS = 6
 const SLOW_MS = 9_000
 const MOST_FROZEN_MS = 40_000
+/** The share of calls to a service that is out which end by a timeout; the others are refused at once. */
+const OUT_SLOWLY = 0.3
 
 const NEVER = new Promise<never>(() => undefined)
 
@@ -36,13 +44,13 @@ export function createProcess(world: World, name: string): Process {
   const { timeline, history } = world
   const luck = createSeededChance(world.seedOf(`luck of ${name}`))
   const skewMs = Math.round((luck.fraction() * 2 - 1) * world.scenario.weather.skewMs)
+  const wall = createWallClock(world, name, skewMs)
   const heldBack: Array<() => void> = []
   const mourners: Array<() => void> = []
   let alive = true
   let frozen = false
   let thawing = () => {}
 
-  const now = () => Math.floor(timeline.now()) + skewMs
   const note = (text: () => string) => history.note(timeline.now(), name, text)
   /** Lets the process see something: at once, after its freeze, or never. */
   const see = (event: () => void) => {
@@ -82,7 +90,11 @@ export function createProcess(world: World, name: string): Process {
     }
   }
 
-  const call = <T>(operation: string, effect: () => T | Promise<T>): Promise<T> => {
+  const call = <T>(
+    operation: string,
+    effect: () => T | Promise<T>,
+    service: Service = 'table',
+  ): Promise<T> => {
     if (!alive) return NEVER
     const weather = world.weather()
     misfortune(weather.death / 2, weather.freeze / 2, operation)
@@ -91,18 +103,19 @@ export function createProcess(world: World, name: string): Process {
     const isRefused = happens(weather.refused)
     const isAnswerLost = !isRefused && happens(weather.answerLost)
     return new Promise<T>((resolve, reject) => {
-      const answer = (deliver: () => void) =>
-        timeline.at(timeline.now() + latency(isSlow), () => {
+      const answer = (deliver: () => void, isLate = isSlow) =>
+        timeline.at(timeline.now() + latency(isLate), () => {
           misfortune(weather.death / 2, weather.freeze / 2, `the answer to ${operation}`)
           see(deliver)
         })
-      const fail = (text: string) => {
+      const fail = (text: string, isLate = isSlow) => {
         note(() => `${operation}: ${text}`)
-        answer(() => reject(new BatonError('unavailable', `${operation}: ${text}`)))
+        answer(() => reject(new BatonError('unavailable', `${operation}: ${text}`)), isLate)
       }
       const begin = () => timeline.at(timeline.now() + latency(isSlow), takeEffect)
       const takeEffect = () => {
         if (isRefused) return fail('no answer, and no effect')
+        if (world.isOut(service)) return fail(`${service} is out`, luck.fraction() < OUT_SLOWLY)
         void attempt(effect).then(
           value => (isAnswerLost ? fail('no answer, though it took effect') : answer(() => resolve(value))),
           error => answer(() => reject(error)),
@@ -116,6 +129,7 @@ export function createProcess(world: World, name: string): Process {
   return {
     name,
     chance: createSeededChance(world.seedOf(name)),
+    latestShown: wall.latest,
     isAlive: () => alive,
     call,
     suffers: misfortune => happens(world.weather()[misfortune]),
@@ -124,7 +138,8 @@ export function createProcess(world: World, name: string): Process {
     thaw,
     onDeath: react => void mourners.push(react),
     clock: {
-      now,
+      now: wall.now,
+      monotonic: () => Math.floor(timeline.now() - START),
       sleep: (ms, signal) =>
         new Promise<void>(resolve => {
           if (!alive) return

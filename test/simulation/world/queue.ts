@@ -61,7 +61,8 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     send: (body, delaySeconds) => {
       history.tell({ at: timeline.now(), by: name, what: 'sent', queue: name })
       const weather = world.weather()
-      if (chance.fraction() < weather.messageLost) return note(() => 'loses a message')
+      if (world.loses('message') || chance.fraction() < weather.messageLost)
+        return note(() => 'loses a message')
       put(body, delaySeconds * 1_000)
       if (chance.fraction() < weather.messageDoubled) put(body, delaySeconds * 1_000)
     },

@@ -28,19 +28,27 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
     timeline.at(time + late(), fire)
     if (isOff && kind < 2 / 3) timeline.at(time + late(), fire)
   }
+  /** What falls due while the service is out fires when it is back. */
+  const onceBack = (fire: () => void) => () => {
+    if (world.isOut('scheduler'))
+      timeline.at(world.backAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
+    else fire()
+  }
 
   return {
     ensureMinute: minute => {
       if (minutes.has(minute)) return
       minutes.add(minute)
-      fireAbout(minute * MINUTE_MS - MINUTE_LEAD_MS, () => {
+      const fire = onceBack(() => {
         minutes.delete(minute)
-        fireMinute(minute)
+        if (!world.loses('minute')) fireMinute(minute)
       })
+      fireAbout(minute * MINUTE_MS - MINUTE_LEAD_MS, fire)
     },
     everyMinute: fire => {
       const tick = (time: number) => {
-        fireAbout(time, fire)
+        // The sweeper's invocation is not repeated: the next minute has another.
+        fireAbout(time, () => !world.isOut('scheduler') && !world.loses('round') && fire())
         timeline.at(time + MINUTE_MS, () => tick(time + MINUTE_MS))
       }
       tick(timeline.now() + chance.fraction() * MINUTE_MS)

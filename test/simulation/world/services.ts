@@ -24,6 +24,7 @@ import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Process } from './process.ts'
 import { createQueue, type Queue, type Received } from './queue.ts'
 import type { Schedules } from './schedules.ts'
+import { createStrictness } from './strict-store.ts'
 import type { Table } from './table.ts'
 import type { World } from './world.ts'
 
@@ -61,12 +62,13 @@ export function createServices(
   const queues = new Map<string, Queue<Dispatched>>()
   const clock = { now: () => Math.floor(timeline.now()) }
   const types = watchedTypes(world)
+  const strict = createStrictness(world)
   const stores = {
-    types: types.store,
-    canvases: createMemoryCanvasStore(),
-    records: createMemoryRecordStore(clock),
-    limits: watchedLimits(world),
-    targets: createMemoryTargets(clock),
+    types: strict.types(types.store),
+    canvases: strict.canvases(createMemoryCanvasStore()),
+    records: strict.records(createMemoryRecordStore(clock)),
+    limits: strict.limits(watchedLimits(world)),
+    targets: strict.targets(createMemoryTargets(clock)),
     workers: createMemoryWorkerStore(clock),
   }
 
@@ -94,10 +96,10 @@ export function createServices(
       limits: reachedBy(process, 'limits', stores.limits),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
-      messages: messagesFor(process, { wakes, queueOf: type => queues.get(type) }),
+      messages: messagesFor(world, process, { wakes, queueOf: type => queues.get(type) }),
       timers: {
         ensureMinute: minute =>
-          process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute)),
+          process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute), 'scheduler'),
       },
       log: logOf(world, process),
       metrics: { add: () => undefined },
@@ -169,7 +171,12 @@ function reachedBy<Store extends object>(process: Process, name: string, store: 
   return Object.fromEntries(methods) as Store
 }
 
-function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes' | 'queueOf'>): Messages {
+function messagesFor(
+  { history, timeline }: World,
+  process: Process,
+  { wakes, queueOf }: Pick<Services, 'wakes' | 'queueOf'>,
+): Messages {
+  const { name: by } = process
   /** Each message of a batch fails or succeeds by itself; an outage fails the whole batch, as an answer. */
   const sendAll = async <M>(
     operation: string,
@@ -177,12 +184,15 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
     send: (one: M) => void,
   ): Promise<SendFailure[]> => {
     try {
-      return await process.call(operation, () =>
-        all.flatMap((one, index) => {
-          if (process.suffers('refused')) return { index, reason: 'this one was refused', transient: true }
-          send(one)
-          return []
-        }),
+      return await process.call(
+        operation,
+        () =>
+          all.flatMap((one, index) => {
+            if (process.suffers('refused')) return { index, reason: 'this one was refused', transient: true }
+            send(one)
+            return []
+          }),
+        'queues',
       )
     } catch (error) {
       return all.map((_, index) => ({ index, reason: String(error), transient: true }))
@@ -193,14 +203,18 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
       sendAll<Dispatch>(
         `send ${dispatches.length} dispatches`,
         dispatches,
-        ({ task, delaySeconds, passedOn = 0 }) =>
-          queueOf(workOf(task).type)?.send({ task, passedOn }, delaySeconds),
+        ({ task, delaySeconds, passedOn = 0 }) => {
+          const { id, born, revision } = task
+          history.tell({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
+          queueOf(workOf(task).type)?.send({ task, passedOn }, delaySeconds)
+        },
       ),
     look: looks =>
       sendAll<Look>(`send ${looks.length} looks`, looks, look =>
         wakes.send({ kind: 'look', look }, look.delaySeconds),
       ),
-    lookAtMinute: look => process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0)),
+    lookAtMinute: look =>
+      process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0), 'queues'),
     lookAtCanvases: looks =>
       sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
         wakes.send({ kind: 'canvas', look }, look.delaySeconds),
@@ -213,13 +227,13 @@ function messagesFor(process: Process, { wakes, queueOf }: Pick<Services, 'wakes
       sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
         wakes.send({ kind: 'job', look }, look.delaySeconds),
       ),
-    backlog: type => process.call('read a backlog', () => queueOf(type)?.visible()),
+    backlog: type => process.call('read a backlog', () => queueOf(type)?.visible(), 'queues'),
   }
 }
 
 /** As in the adapter: a queue that does not exist is asked again only after a while. */
 async function missing(process: Process, waitMs: number, signal: AbortSignal | undefined): Promise<[]> {
-  await process.call('receive', () => undefined)
+  await process.call('receive', () => undefined, 'queues')
   await process.clock.sleep(Math.min(waitMs, MISSING_QUEUE_PAUSE_MS), signal)
   return []
 }
@@ -247,16 +261,17 @@ async function receive(
         process.onDeath(end)
         if (queue.visible() > 0 || signal?.aborted) end()
       }),
+    'queues',
   )
   for (const { body } of received)
     history.tell({ at: timeline.now(), by: process.name, what: 'delivered', task: body.task })
   return received.map(one => ({
     ...one.body,
-    done: () => process.call('delete a message', () => queue.delete(one)),
+    done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
     again: async (delaySeconds, passedOn = one.body.passedOn) => {
       const anew = { ...one.body, passedOn }
-      await process.call('send a message anew', () => queue.send(anew, delaySeconds))
-      await process.call('delete a message', () => queue.delete(one))
+      await process.call('send a message anew', () => queue.send(anew, delaySeconds), 'queues')
+      await process.call('delete a message', () => queue.delete(one), 'queues')
     },
   }))
 }

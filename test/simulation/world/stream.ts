@@ -56,7 +56,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Stream 
       return
     }
     const weather = world.weather()
-    if (happens(weather.streamGap)) {
+    if (world.loses('batch') || happens(weather.streamGap)) {
       note(() => `loses ${batch.length} changes`)
       return goOn(batch, [])
     }

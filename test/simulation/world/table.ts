@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/change.ts'
+import type { BodyWrite, Change } from '../../../shared/core/change.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { createMemoryBodies, inOrderOfWriting } from '../../../shared/memory/bodies.ts'
 import { createSeededChance } from '../../../shared/memory/chance.ts'
@@ -6,6 +6,8 @@ import { createMemoryHeads } from '../../../shared/memory/heads.ts'
 import { entriesIn, pageOf } from '../../../shared/memory/index-pages.ts'
 import type { Applied, TaskStore } from '../../../shared/ports/stores.ts'
 import type { Process } from './process.ts'
+import { createExpiry } from './expiry.ts'
+import { createStrictness } from './strict-store.ts'
 import type { World } from './world.ts'
 
 /** The tasks of a world: what every process sees through its own calls. */
@@ -27,6 +29,7 @@ export function createTable(
 ): Table {
   const { timeline } = world
   const chance = createSeededChance(world.seedOf('table'))
+  const strict = createStrictness(world)
   const heads = createMemoryHeads()
   const { keep, ...bodies } = createMemoryBodies()
   /** What each index and eventually consistent reads show: each head with a lag of its own in each of them. */
@@ -39,25 +42,45 @@ export function createTable(
   /** Names the last write of each head that was no heartbeat. */
   const tokens = new Map<string, number>()
 
+  /** How many heads have been written, and how many had been when each was deleted that has expired. */
+  let written = 0
+  const dropped = new Map<string, number>()
+
   const showLater = (task: Task) => {
+    written += 1
+    const order = written
     for (const view of Object.values<Map<string, Task>>(shown)) {
       const isStale = chance.fraction() < world.weather().staleIndex
       timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
         const current = view.get(task.id)
+        // What was written before a deletion shows no more after it.
+        if (order <= (dropped.get(task.id) ?? 0)) return
         if (!current || isNewer(task, current)) view.set(task.id, task)
       })
     }
   }
   /** DynamoDB may end a page early. */
-  const pageLimit = (limit: number) =>
-    chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
+  const pageLimit = (most: number) => {
+    const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
+    return chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
+  }
+  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
+    for (const body of written) strict.ofBody(id, body)
+    keep(id, written)
+  }
+  const expire = createExpiry(world, heads, id => {
+    for (const view of Object.values<Map<string, Task>>(shown)) view.delete(id)
+    dropped.set(id, written)
+  })
   const write = (change: Change, by: Process) => {
     const before = heads.get(change.after.id)
+    strict.ofHead(change)
     const applied = heads.write(change)
     const after = heads.get(change.after.id)
     if (applied.applied && after) {
       if (after.operation !== 'beat') tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
       showLater(after)
+      expire(after)
       onWrite(before, after, by)
     }
     return applied
@@ -93,11 +116,11 @@ export function createTable(
       apply: async change => {
         const { id, operation } = change.after
         const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
-        if (beforeHead.length > 0) await process.call(`write bodies of ${id}`, () => keep(id, beforeHead))
+        if (beforeHead.length > 0) await process.call(`write bodies of ${id}`, () => keepStrictly(id, beforeHead))
         const applied = await writeOnceOrTwice(process, `${operation} ${id}`, change)
         // As in the adapter: a record that cannot be written costs a detail of the history.
         if (applied.applied && afterHead.length > 0) {
-          await process.call(`write records of ${id}`, () => keep(id, afterHead)).catch(() => undefined)
+          await process.call(`write records of ${id}`, () => keepStrictly(id, afterHead)).catch(() => undefined)
         }
         return applied
       },

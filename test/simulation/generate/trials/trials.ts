@@ -1,0 +1,52 @@
+import { hash32 } from '../../../../shared/core/hash.ts'
+import { createSeededChance } from '../../../../shared/memory/chance.ts'
+import { isPending } from '../../pending.ts'
+import type { Scenario, TrialName } from '../../scenario.ts'
+import { createDice } from '../dice.ts'
+import { backlog } from './backlog.ts'
+import { clockSteps } from './clock-steps.ts'
+import { crowd } from './crowd.ts'
+import { expiry } from './expiry.ts'
+import { restarts, stages } from './kept.ts'
+import { looks } from './looks.ts'
+import { nightly } from './nightly.ts'
+import { outage, schedulerOutage } from './outages.ts'
+import { signals } from './signals.ts'
+import { tenants } from './tenants.ts'
+import type { Trial } from './trial.ts'
+
+/** Each trial, and the share of all seeds that are drawn as it; those that cost much time are rare. */
+const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw: Trial }>> = {
+  crowd: { share: 0.005, draw: crowd },
+  outage: { share: 0.02, draw: outage },
+  'scheduler-outage': { share: 0.01, draw: schedulerOutage },
+  looks: { share: 0.005, draw: looks },
+  'clock-steps': { share: 0.01, draw: clockSteps },
+  backlog: { share: 0.005, draw: backlog },
+  tenants: { share: 0.005, draw: tenants },
+  expiry: { share: 0.02, draw: expiry },
+  restarts: { share: 0.01, draw: restarts },
+  stages: { share: 0.01, draw: stages },
+  signals: { share: 0.01, draw: signals },
+  nightly: { share: 0.02, draw: nightly },
+}
+
+export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
+
+export function isTrial(name: string | undefined): name is TrialName {
+  return name !== undefined && Object.hasOwn(TRIALS, name)
+}
+
+/** The trial that a seed is drawn as; most are none. Chance of its own leaves all other seeds as they are. */
+export function trialOf(seed: number): TrialName | undefined {
+  let lot = createSeededChance(hash32(`trial of ${seed}`)).fraction()
+  for (const name of TRIAL_NAMES) {
+    lot -= TRIALS[name].share
+    if (lot < 0) return isPending(name) ? undefined : name
+  }
+  return undefined
+}
+
+export function drawTrial(name: TrialName, seed: number): Scenario {
+  return TRIALS[name].draw(createDice(createSeededChance(hash32(`${name} ${seed}`))), seed)
+}

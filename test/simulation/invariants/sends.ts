@@ -1,0 +1,74 @@
+import { liveRuns } from '../../../shared/core/task.ts'
+import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
+import type { Scenario } from '../scenario.ts'
+import { START } from '../world/world.ts'
+import type { Invariant } from './invariant.ts'
+
+/** One, and one more where a batch of the stream comes again for another reason. */
+const DISPATCHES_MAX = 2
+/** One chain of looks makes four a minute with the default lease. */
+const LOOKS_PER_MINUTE_MAX = 8
+const MINUTE_MS = 60_000
+/** Looks are counted over so long, after a while in which chains may merge. */
+const COUNTED_MINUTES = 5
+const MERGING_MS = 120_000
+
+/** Promises about how much is sent. */
+export const OF_SENDS: readonly Invariant[] = [
+  {
+    name: 'what keeps a far minute from being scheduled does not multiply the dispatches of other tasks',
+    awaits: 'scheduler-outage',
+    watch: scenario => {
+      const isJudged = isDisturbedByScheduler(scenario)
+      const sent = new Map<string, number>()
+      return {
+        on: happening => {
+          if (!isJudged || happening.what !== 'dispatched' || !happening.by.startsWith('planner')) return undefined
+          const { id, born, revision } = happening
+          const name = `${id} ${born} ${revision}`
+          const times = (sent.get(name) ?? 0) + 1
+          sent.set(name, times)
+          return times > DISPATCHES_MAX
+            ? `the planner sends revision ${revision} of ${id} ${times} times`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'in the long run a running task is looked at a few times a minute, however many messages were doubled',
+    awaits: 'looks',
+    watch: ({ calmAt }) => {
+      /** Since when nothing but heartbeats was written, by task. */
+      const still = new Map<string, number>()
+      const looks = new Map<string, number[]>()
+      return {
+        on: happening => {
+          if (happening.what === 'write' && happening.after.operation !== 'beat') {
+            const { after, at } = happening
+            const isUsual = after.options.leaseMs >= DEFAULT_OPTIONS.leaseMs && liveRuns(after).length > 0
+            if (isUsual) still.set(after.id, at)
+            else still.delete(after.id)
+            looks.delete(after.id)
+          }
+          if (happening.what !== 'looked') return undefined
+          const { id, at } = happening
+          const since = Math.max(still.get(id) ?? Number.POSITIVE_INFINITY, START + calmAt)
+          if (at - since < MERGING_MS) return undefined
+          const window = COUNTED_MINUTES * MINUTE_MS
+          const times = [...(looks.get(id) ?? []), at].filter(time => time > at - window)
+          looks.set(id, times)
+          return times.length > COUNTED_MINUTES * LOOKS_PER_MINUTE_MAX
+            ? `${id} was looked at ${times.length} times in ${COUNTED_MINUTES} minutes`
+            : undefined
+        },
+      }
+    },
+  },
+]
+
+/** Whether nothing goes wrong but that the scheduler is out. */
+function isDisturbedByScheduler({ weather, outages = [], steps }: Scenario): boolean {
+  const isStill = Object.values(weather).every(share => share === 0)
+  return isStill && outages.every(({ service }) => service === 'scheduler') && steps.every(({ do: what }) => what === 'publish')
+}

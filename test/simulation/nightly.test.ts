@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { playSeeds } from './play-seeds.ts'
+import { reportOf } from './report.ts'
+
+const SEEDS = 400
+const TIMEOUT_MS = 600_000
+
+it(
+  'a nightly schedule loses no tick to one lost message, or to an outage of one service within its grace',
+  async () => {
+    const { seeds, broken } = await playSeeds({ from: 1, count: SEEDS, only: 'nightly' })
+
+    const [first] = broken
+    if (first) expect.fail(await reportOf(first, { only: 'nightly' }))
+    expect(seeds).toBe(SEEDS)
+  },
+  TIMEOUT_MS,
+)
