@@ -1,5 +1,5 @@
-import { createSeededChance } from '../../../../shared/memory/chance.ts'
 import { hash32 } from '../../../../shared/core/hash.ts'
+import { createSeededChance } from '../../../../shared/memory/chance.ts'
 import { isPending } from '../../pending.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
