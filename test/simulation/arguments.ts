@@ -38,7 +38,9 @@ export function parseArguments(args: readonly string[]): Request {
 type Values = Readonly<Record<string, string | boolean | undefined>>
 
 function unknownIn(values: Values, positionals: readonly string[]): string | undefined {
-  const flag = Object.keys(values).find(name => name !== 'trace' && name !== 'only' && !Object.hasOwn(NUMBERS, name))
+  const flag = Object.keys(values).find(
+    name => name !== 'trace' && name !== 'only' && !Object.hasOwn(NUMBERS, name),
+  )
   if (flag !== undefined) return `--${flag} is unknown: ${USAGE}`
   return positionals[0] === undefined ? undefined : `'${positionals[0]}' is no flag: ${USAGE}`
 }

@@ -43,7 +43,11 @@ async function playOne({
   return broken && { seed, verdict: broken }
 }
 
-async function playRange(range: { from: number; count: number; only?: Rarity }): Promise<BrokenSeed | undefined> {
+async function playRange(range: {
+  from: number
+  count: number
+  only?: Rarity
+}): Promise<BrokenSeed | undefined> {
   Error.stackTraceLimit = 0
   const begunAt = performance.now()
   const seconds = () => (performance.now() - begunAt) / 1_000

@@ -12,4 +12,6 @@ const { only } = workerData as { readonly only: Rarity | undefined }
 // Simulated code throws all the time; nobody reads where.
 Error.stackTraceLimit = 0
 
-parentPort?.on('message', async (seed: number) => parentPort?.postMessage(await simulate(generate(seed, only))))
+parentPort?.on('message', async (seed: number) =>
+  parentPort?.postMessage(await simulate(generate(seed, only))),
+)

@@ -108,7 +108,12 @@ export function beginAct(world: World, process: Process, script: Script, run: Be
 }
 
 /** The run has come to its end as its act has it, and its worker is to be told. */
-export function tellOfEnd(world: World, process: Process, { id, fence }: Pick<Begun, 'id' | 'fence'>, { end }: Act) {
+export function tellOfEnd(
+  world: World,
+  process: Process,
+  { id, fence }: Pick<Begun, 'id' | 'fence'>,
+  { end }: Act,
+) {
   world.history.tell({ at: world.timeline.now(), by: process.name, what: 'reported', id, fence, end })
 }
 

@@ -55,12 +55,7 @@ export const OF_BEGINNINGS: readonly Invariant[] = [
   },
 ]
 
-const OWN_NONCES: ReadonlySet<number> = new Set([
-  PATCHED_NONCE,
-  CHILD_NONCE,
-  STEP_NONCE,
-  NEXT_NONCE,
-])
+const OWN_NONCES: ReadonlySet<number> = new Set([PATCHED_NONCE, CHILD_NONCE, STEP_NONCE, NEXT_NONCE])
 
 /** Who may be given the input of a nonce: the task that was published with it, or any of the job's type. */
 function takers(steps: readonly Step[]): Map<number, (id: string) => boolean> {

@@ -18,7 +18,10 @@ export const OF_WHAT_IS_KEPT: readonly Invariant[] = [
           const { before, after } = happening
           if (!before || after.operation !== 'restart' || republished.has(after.id)) return undefined
           const lost = PLACING.find(name => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-          return lost && `the restart of ${after.id} turned its ${lost} from ${textOf(before, lost)} to ${textOf(after, lost)}`
+          return (
+            lost &&
+            `the restart of ${after.id} turned its ${lost} from ${textOf(before, lost)} to ${textOf(after, lost)}`
+          )
         },
       }
     },

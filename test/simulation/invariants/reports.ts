@@ -14,7 +14,6 @@ const ANSWERED_BEFORE_MS = 12_000
 export const OF_REPORTS: readonly Invariant[] = [
   {
     name: 'what a handler has reported in time is never recorded as lost',
-    awaits: 'crowd',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario)
       /** Until when the run was safe at its report, and when that was, by run. */
@@ -36,7 +35,9 @@ export const OF_REPORTS: readonly Invariant[] = [
             for (const { fence, leaseUntil } of liveRuns(after))
               leases.set(`${after.id} ${after.born} ${fence}`, leaseUntil)
             const lost = lostIn(happening)
-            return lost && `run ${lost.fence} of ${after.id} is recorded as lost, though its handler had ended`
+            return (
+              lost && `run ${lost.fence} of ${after.id} is recorded as lost, though its handler had ended`
+            )
           }
           if (happening.what !== 'reported') return undefined
           const { id, fence, at } = happening
@@ -50,7 +51,6 @@ export const OF_REPORTS: readonly Invariant[] = [
   },
   {
     name: 'no task fails while all its handlers succeed',
-    awaits: 'crowd',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario) && !scenario.outages
       /** Of each birth, the runs that have not ended well as far as their handlers go. */
@@ -67,9 +67,13 @@ export const OF_REPORTS: readonly Invariant[] = [
           births.set(after.id, after.born)
           const run = claimIn(happening)
           if (run) unwell.set(birth, (unwell.get(birth) ?? new Set()).add(run.fence))
-          const isFailed = before?.state === 'open' && after.state === 'failed' && !after.flow && !after.canvas
-          const isJust = after.deadlineAt !== undefined || after.fence === 0 || (unwell.get(birth)?.size ?? 1) > 0
-          return isFailed && !isJust ? `${after.id} has failed, though every handler has succeeded` : undefined
+          const isFailed =
+            before?.state === 'open' && after.state === 'failed' && !after.flow && !after.canvas
+          const isJust =
+            after.deadlineAt !== undefined || after.fence === 0 || (unwell.get(birth)?.size ?? 1) > 0
+          return isFailed && !isJust
+            ? `${after.id} has failed, though every handler has succeeded`
+            : undefined
         },
       }
     },
@@ -80,7 +84,9 @@ export const OF_REPORTS: readonly Invariant[] = [
 function areProcessesSpared({ weather, steps }: Scenario): boolean {
   const { death, freeze, slow, refused, answerLost, skewMs, stepMs } = weather
   const isSpared = death + freeze + slow + skewMs + stepMs === 0 && refused + answerLost <= 0.05
-  const acts = allScripts(steps).flatMap(script => [script.acts, ...Object.values(script.pieces ?? {})].flat())
+  const acts = allScripts(steps).flatMap(script =>
+    [script.acts, ...Object.values(script.pieces ?? {})].flat(),
+  )
   return isSpared && !steps.some(step => 'workerId' in step) && acts.every(({ end }) => end !== 'crash')
 }
 
@@ -89,6 +95,8 @@ function isExcused({ outages = [], types }: Scenario, reportedAt: number, leaseU
   const isOverHttp = types.some(({ servedBy }) => servedBy === 'http')
   const from = isOverHttp ? reportedAt : leaseUntil - ANSWERED_BEFORE_MS
   const overlaps = ({ service, from: start, ms }: Outage) =>
-    (service === 'table' || service === 'functions') && START + start < leaseUntil && START + start + ms > from
+    (service === 'table' || service === 'functions') &&
+    START + start < leaseUntil &&
+    START + start + ms > from
   return outages.some(overlaps)
 }

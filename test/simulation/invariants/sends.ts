@@ -1,5 +1,5 @@
-import { liveRuns } from '../../../shared/core/task.ts'
 import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
+import { liveRuns } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
@@ -23,7 +23,8 @@ export const OF_SENDS: readonly Invariant[] = [
       const sent = new Map<string, number>()
       return {
         on: happening => {
-          if (!isJudged || happening.what !== 'dispatched' || !happening.by.startsWith('planner')) return undefined
+          if (!isJudged || happening.what !== 'dispatched' || !happening.by.startsWith('planner'))
+            return undefined
           const { id, born, revision } = happening
           const name = `${id} ${born} ${revision}`
           const times = (sent.get(name) ?? 0) + 1
@@ -70,5 +71,9 @@ export const OF_SENDS: readonly Invariant[] = [
 /** Whether nothing goes wrong but that the scheduler is out. */
 function isDisturbedByScheduler({ weather, outages = [], steps }: Scenario): boolean {
   const isStill = Object.values(weather).every(share => share === 0)
-  return isStill && outages.every(({ service }) => service === 'scheduler') && steps.every(({ do: what }) => what === 'publish')
+  return (
+    isStill &&
+    outages.every(({ service }) => service === 'scheduler') &&
+    steps.every(({ do: what }) => what === 'publish')
+  )
 }

@@ -57,6 +57,13 @@ export const OF_WRITES: readonly Invariant[] = [
     const isExpired = before.expiresAt !== undefined && before.expiresAt <= clock
     return isExpired ? undefined : `a publish replaced ${after.id}, which was ${before.state}`
   }),
+  ofWrites(
+    'only a publish brings a task into being, or the cancel of a canvas that never published it',
+    ({ before, after }) => {
+      const isBirth = after.operation === 'publish' || (after.operation === 'cancel' && after.member)
+      return before || isBirth ? undefined : `${after.operation} brings ${after.id} into being`
+    },
+  ),
   {
     name: 'no input is lost, and nothing handed on unless who handed it on is removed or started over',
     watch: ({ steps }) => {

@@ -4,6 +4,7 @@ import { IN_FLOWS } from './flows.ts'
 import { IN_MESSAGES } from './messages.ts'
 import type { Planted } from './planted.ts'
 import { IN_SCHEDULES } from './schedules.ts'
+import { IN_TRIALS } from './trials.ts'
 import { IN_WRITES } from './writes.ts'
 
 /** Every fault that the simulation is tried with. */
@@ -14,4 +15,5 @@ export const PLANTED: readonly Planted[] = [
   ...IN_CANVASES,
   ...IN_SCHEDULES,
   ...IN_CONTROL,
+  ...IN_TRIALS,
 ]

@@ -9,7 +9,13 @@ import { acquirePermit, noteWaiting, putStarts } from '../../../shared/dynamo/li
 import { putRecord } from '../../../shared/dynamo/record-requests.ts'
 import { putMarker } from '../../../shared/dynamo/target-requests.ts'
 import { putType } from '../../../shared/dynamo/type-requests.ts'
-import type { CanvasStore, LimitStore, RecordStore, Targets, TypeStore } from '../../../shared/ports/stores.ts'
+import type {
+  CanvasStore,
+  LimitStore,
+  RecordStore,
+  Targets,
+  TypeStore,
+} from '../../../shared/ports/stores.ts'
 import type { World } from './world.ts'
 
 /** Refuses what DynamoDB refuses whatever stands in the table. It judges the very requests that the adapters would send. */
@@ -32,7 +38,11 @@ type Put = Pick<
 >
 type Update = Pick<
   UpdateCommandInput,
-  'Key' | 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+  | 'Key'
+  | 'UpdateExpression'
+  | 'ConditionExpression'
+  | 'ExpressionAttributeNames'
+  | 'ExpressionAttributeValues'
 >
 type Request = Put | Update
 
@@ -58,7 +68,10 @@ export function createStrictness({ history, timeline }: World): StrictStore {
   return {
     ofHead: change => {
       const { before, after } = change
-      check(after.id, before ? updateHead(TABLE, { ...change, before }, TOKEN) : putHead(TABLE, change, TOKEN))
+      check(
+        after.id,
+        before ? updateHead(TABLE, { ...change, before }, TOKEN) : putHead(TABLE, change, TOKEN),
+      )
       if (before && isLarge(after)) check(after.id, { Item: { ...headItem(after) } })
     },
     ofBody: (id, body) => check(`a body of ${id}`, putBody(TABLE, id, body)),
@@ -119,7 +132,11 @@ function isLarge({ live, ended, failuresBy }: Change['after']): boolean {
 
 /** Why DynamoDB would refuse a request, in a few words. */
 export function problemOf(request: Request): string | undefined {
-  const { ConditionExpression: condition = '', ExpressionAttributeValues: values, ExpressionAttributeNames: names } = request
+  const {
+    ConditionExpression: condition = '',
+    ExpressionAttributeValues: values,
+    ExpressionAttributeNames: names,
+  } = request
   const update = 'UpdateExpression' in request ? (request.UpdateExpression ?? '') : ''
   const item = 'Item' in request ? request.Item : undefined
   const key = 'Key' in request ? request.Key : item
@@ -139,7 +156,12 @@ type Members = Readonly<Record<string, unknown>>
 
 function problemOfKeys(key: Members, item: Members): string | undefined {
   const { view, place, owner } = INDEXES
-  const partitions = [key[PRIMARY_KEY.partition], item[view.partition], item[place.partition], item[owner.partition]]
+  const partitions = [
+    key[PRIMARY_KEY.partition],
+    item[view.partition],
+    item[place.partition],
+    item[owner.partition],
+  ]
   const sorts = [key[PRIMARY_KEY.sort], item[place.sort]]
   return (
     partitions.map(value => problemOfKey(value, PARTITION_KEY_BYTES_MAX)).find(Boolean) ??
@@ -186,5 +208,8 @@ function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value === 'number') return 2 + String(value).length / 2
   if (typeof value !== 'object' || value === null) return 1
-  return Object.entries(value).reduce((sum, [name, member]) => sum + Buffer.byteLength(name) + bytesOf(member) + 1, 3)
+  return Object.entries(value).reduce(
+    (sum, [name, member]) => sum + Buffer.byteLength(name) + bytesOf(member) + 1,
+    3,
+  )
 }

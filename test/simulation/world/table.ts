@@ -5,8 +5,8 @@ import { createSeededChance } from '../../../shared/memory/chance.ts'
 import { createMemoryHeads } from '../../../shared/memory/heads.ts'
 import { entriesIn, pageOf } from '../../../shared/memory/index-pages.ts'
 import type { Applied, TaskStore } from '../../../shared/ports/stores.ts'
-import type { Process } from './process.ts'
 import { createExpiry } from './expiry.ts'
+import type { Process } from './process.ts'
 import { createStrictness } from './strict-store.ts'
 import type { World } from './world.ts'
 
@@ -116,11 +116,14 @@ export function createTable(
       apply: async change => {
         const { id, operation } = change.after
         const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
-        if (beforeHead.length > 0) await process.call(`write bodies of ${id}`, () => keepStrictly(id, beforeHead))
+        if (beforeHead.length > 0)
+          await process.call(`write bodies of ${id}`, () => keepStrictly(id, beforeHead))
         const applied = await writeOnceOrTwice(process, `${operation} ${id}`, change)
         // As in the adapter: a record that cannot be written costs a detail of the history.
         if (applied.applied && afterHead.length > 0) {
-          await process.call(`write records of ${id}`, () => keepStrictly(id, afterHead)).catch(() => undefined)
+          await process
+            .call(`write records of ${id}`, () => keepStrictly(id, afterHead))
+            .catch(() => undefined)
         }
         return applied
       },

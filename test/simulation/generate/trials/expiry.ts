@@ -42,7 +42,10 @@ function publishes(dice: Dice, { type }: TypeSetup): Step[] {
           retentionMs: dice.between(1_000, 8_000),
         },
       },
-      acts: dice.many(0, 2, () => ({ ms: dice.between(1, 1_500), end: dice.pick(['fail', 'crash', 'succeed'] as const) })),
+      acts: dice.many(0, 2, () => ({
+        ms: dice.between(1, 1_500),
+        end: dice.pick(['fail', 'crash', 'succeed'] as const),
+      })),
       padding: dice.odds(0.4) ? 300 : 0,
     }))
     .sort((a, b) => a.at - b.at)

@@ -19,7 +19,12 @@ export const restarts: Trial = (dice, seed) => {
         ...publish(type, index, dice.between(100, SPAN_MS)),
         acts: dice.odds(0.8) ? [{ ms: dice.between(1, 400), end: 'fatal' }] : [],
       },
-      { do: 'restart', at: dice.between(SPAN_MS / 2, SPAN_MS * 2), id: `${type.type}:k${index}`, clean: ['failed'] },
+      {
+        do: 'restart',
+        at: dice.between(SPAN_MS / 2, SPAN_MS * 2),
+        id: `${type.type}:k${index}`,
+        clean: ['failed'],
+      },
     ]),
   })
 

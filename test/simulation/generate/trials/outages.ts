@@ -12,7 +12,9 @@ const SCHEDULED_NONCE = 1_000
 
 /** One service alone is out, for seconds or for many minutes, once or twice. */
 export const outage: Trial = (dice, seed) => {
-  const type = aType(dice.pick(['lambda', 'lambda', 'workers', 'http'] as const), { shards: dice.between(1, 2) })
+  const type = aType(dice.pick(['lambda', 'lambda', 'workers', 'http'] as const), {
+    shards: dice.between(1, 2),
+  })
   const outages = dice.many(1, 2, () => anOutage(dice, dice.pick(SERVICES)))
   const workers = workersOf(type, 1, 4)
   return aScenario(seed, {

@@ -25,9 +25,7 @@ export const tenants: Trial = (dice, seed) => {
 }
 
 function few(dice: Dice, type: TypeSetup, tenant: string, nonce: number): Step[] {
-  return dice.many(1, 3, index =>
-    publish(type, tenant, nonce + index, dice.between(1_000, PUBLISHED_BY_MS)),
-  )
+  return dice.many(1, 3, index => publish(type, tenant, nonce + index, dice.between(1_000, PUBLISHED_BY_MS)))
 }
 
 function publish({ type }: TypeSetup, fairnessKey: string, nonce: number, at: number): Step {

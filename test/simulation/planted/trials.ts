@@ -1,0 +1,192 @@
+import type { Change } from '../../../shared/core/change.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { Table } from '../world/table.ts'
+import type { Planted } from './planted.ts'
+
+const CROWDED_MS = 50
+const CROWD = 15
+const AFTER_FAILURE_MS = 10_000
+const COPY_EVERY_MS = 10_000
+const COPIES = 2
+
+/** Faults that a trial shows. */
+export const IN_TRIALS: readonly Planted[] = [
+  { name: 'an end that meets many others is given up', needs: 'crowd', spoil: givingUpInCrowds },
+  {
+    name: 'an end is written once, whether or not the store answers',
+    needs: 'outage',
+    spoil: inWrites(
+      apply => change =>
+        apply(change).catch(error => {
+          throw change.after.operation === 'succeed' ? new Error(`given up: ${error}`) : error
+        }),
+    ),
+  },
+  {
+    name: 'a minute that cannot be scheduled makes its whole batch come again',
+    needs: 'scheduler-outage',
+    spoil: failingBatches,
+  },
+  { name: 'every look begins others, which never merge', needs: 'looks', spoil: multiplyingLooks },
+  {
+    name: 'what is remembered is taken for fresh by the wall clock',
+    needs: 'clock-steps',
+    spoil: system => {
+      const clock = { ...system.clock, monotonic: () => system.clock.now() }
+      return { ...system, clock }
+    },
+  },
+  {
+    name: 'the sweeper forgets how far it has read',
+    needs: 'backlog',
+    spoil: system => ({
+      ...system,
+      records: {
+        ...system.records,
+        get: async name => (name.startsWith('sweep#') ? undefined : system.records.get(name)),
+      },
+    }),
+  },
+  { name: 'one tenant goes first as long as it has tasks', needs: 'tenants', spoil: favouringOne },
+  {
+    name: 'a restart forgets whose turn its task takes',
+    needs: 'restarts',
+    spoil: inWrites(apply => change => {
+      const { fairnessKey: _key, ...after } = change.after
+      return apply(after.operation === 'restart' ? { ...change, after } : change)
+    }),
+  },
+  {
+    name: 'the next stage is counted by the input of the one before',
+    needs: 'stages',
+    spoil: inWrites(apply => change => {
+      const { before, after } = change
+      const values = before && before.stage !== after.stage ? before.limitValues : undefined
+      return apply(values ? { ...change, after: { ...after, limitValues: values } } : change)
+    }),
+  },
+  {
+    name: 'a delay is written as the handler gave it',
+    needs: 'signals',
+    spoil: inWrites(apply => change => {
+      const { after } = change
+      const isEnd = after.operation === 'release' || after.operation === 'fail'
+      return apply(isEnd ? { ...change, after: { ...after, dueAt: Number.NaN } } : change)
+    }),
+  },
+  {
+    name: 'a late write brings back what had expired and was deleted',
+    needs: 'expiry',
+    spoil: inWrites(apply => async change => {
+      const applied = await apply(change)
+      const isGone = !applied.applied && applied.current === undefined && change.guard.kind === 'revision'
+      return isGone ? apply({ ...change, before: undefined, guard: { kind: 'absent' } }) : applied
+    }),
+  },
+]
+
+type Apply = PlanningSystem['tasks']['apply']
+
+function inWrites(spoilt: (apply: Apply) => Apply): Planted['spoil'] {
+  return system => ({ ...system, tasks: { ...system.tasks, apply: spoilt(system.tasks.apply) } })
+}
+
+/** Something of each simulated system that all its processes share. */
+function perTable<Shared>(make: () => Shared): (table: Table) => Shared {
+  const all = new WeakMap<Table, Shared>()
+  return table => {
+    const shared = all.get(table) ?? make()
+    all.set(table, shared)
+    return shared
+  }
+}
+
+/** When successes of each task were written lately, and the runs whose end was given up. */
+const crowds = perTable(() => ({ times: new Map<string, number[]>(), givenUp: new Set<string>() }))
+
+function givingUpInCrowds(system: PlanningSystem, table: Table): PlanningSystem {
+  const { times, givenUp } = crowds(table)
+  const refuseInCrowd = ({ before, after }: Change) => {
+    const fence = Object.keys(before?.live ?? {}).find(live => !after.live[live])
+    const run = `${after.id} ${fence}`
+    const now = system.clock.now()
+    const recent = (times.get(after.id) ?? []).filter(time => time > now - CROWDED_MS)
+    if (recent.length >= CROWD) givenUp.add(run)
+    if (givenUp.has(run))
+      throw new BatonError('contended', `${after.id} changed too often while being written`)
+    times.set(after.id, [...recent, now])
+  }
+  return inWrites(apply => async change => {
+    if (change.after.operation === 'succeed') refuseInCrowd(change)
+    return apply(change)
+  })(system, table)
+}
+
+/** While minutes cannot be scheduled, whatever its planner sends counts as not sent. */
+function failingBatches(system: PlanningSystem): PlanningSystem {
+  let failedAt = Number.NEGATIVE_INFINITY
+  return {
+    ...system,
+    timers: {
+      ensureMinute: minute =>
+        system.timers.ensureMinute(minute).catch(error => {
+          failedAt = system.clock.now()
+          throw error
+        }),
+    },
+    messages: {
+      ...system.messages,
+      dispatch: async dispatches => {
+        const failures = await system.messages.dispatch(dispatches)
+        if (system.clock.now() - failedAt > AFTER_FAILURE_MS) return failures
+        return dispatches.map((_, index) => ({ index, reason: 'its batch has failed', transient: true }))
+      },
+    },
+  }
+}
+
+/** When looks at each task were last copied. */
+const copies = perTable(() => new Map<string, number>())
+
+function multiplyingLooks(system: PlanningSystem, table: Table): PlanningSystem {
+  const copiedAt = copies(table)
+  return {
+    ...system,
+    messages: {
+      ...system.messages,
+      look: async looks => {
+        const now = system.clock.now()
+        const copied = looks.filter(({ id }) => now - (copiedAt.get(id) ?? 0) > COPY_EVERY_MS)
+        for (const { id } of copied) copiedAt.set(id, now)
+        const later = copied.flatMap(look =>
+          Array.from({ length: COPIES }, (_, nth) => ({
+            ...look,
+            delaySeconds: Math.min(900, look.delaySeconds + nth + 1),
+          })),
+        )
+        return (await system.messages.look([...looks, ...later])).filter(({ index }) => index < looks.length)
+      },
+    },
+  }
+}
+
+/** The ready tasks of all others are left out while the first tenant that came has one. */
+function favouringOne(system: PlanningSystem, table: Table): PlanningSystem {
+  const isOpen = ({ state, live }: Task) => state === 'open' && Object.keys(live).length === 0
+  return {
+    ...system,
+    tasks: {
+      ...system.tasks,
+      page: async query => {
+        const page = await system.tasks.page(query)
+        if (!query.partition.startsWith('ready#')) return page
+        const waiting = [...table.heads()].filter(isOpen)
+        const first = waiting[0]?.fairnessKey
+        const mine = new Set(waiting.filter(({ fairnessKey }) => fairnessKey === first).map(({ id }) => id))
+        return { ...page, entries: page.entries.filter(({ id }) => mine.has(id)) }
+      },
+    },
+  }
+}
