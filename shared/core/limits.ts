@@ -51,6 +51,10 @@ export const MAX_TOLD_MEMBERS = 1_000
  * callbacks come on top of its members.
  */
 export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2
+/** A word on a run over HTTP is written within this time, or answered 503. API Gateway ends a request after 30 s, the function after 29 s. */
+export const HTTP_WRITE_MS_MAX = 20 * SECOND_MS
+/** A claim gives up after races lost for so long: it may begin at the end of the longest wait, and the request has 29 s. */
+export const CLAIM_PATIENCE_MS = 6 * SECOND_MS
 export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100
 /** Starts of a rate limit per period: its log counts them by hundredths of the period. */

@@ -17,14 +17,15 @@ const MAP_LEVELS: Readonly<Partial<Record<keyof HeadItem, number>>> = { live: 2,
 
 /**
  * What must be written to make `after` of `before`: exactly the paths that differ, and `always`, which may differ in
- * the store though they do not here. A map that is absent in one of the two is written or removed whole.
+ * the store though they do not here. A map that is absent or empty in one of the two is written or removed whole: a path
+ * into a map that is not there is refused.
  */
 export function changedPaths(before: Item, after: Item, always: readonly string[] = []): ChangedPaths {
   const set: Array<readonly [Path, unknown]> = []
   const remove: Path[] = []
 
   const compare = (path: Path, from: unknown, to: unknown, levels: number) => {
-    if (levels > 0 && isMap(from) && isMap(to)) return descend(path, from, to, levels - 1)
+    if (levels > 0 && hasEntries(from) && hasEntries(to)) return descend(path, from, to, levels - 1)
     const isFixed = path.length === 1 && always.includes(path[0] ?? '')
     if (!isFixed && JSON.stringify(from) === JSON.stringify(to)) return
     if (to === undefined) remove.push(path)
@@ -41,6 +42,7 @@ export function changedPaths(before: Item, after: Item, always: readonly string[
   return { set, remove }
 }
 
-function isMap(value: unknown): value is Item {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function hasEntries(value: unknown): value is Item {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMap && Object.keys(value).length > 0
 }

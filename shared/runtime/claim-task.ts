@@ -1,5 +1,6 @@
 import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
 import { finish } from '../core/finish.ts'
+import { CLAIM_PATIENCE_MS } from '../core/limits.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { isSamePiece, openSince } from '../core/work.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from './control/admit.ts'
@@ -111,11 +112,14 @@ async function claimAdmitted(
 ): Promise<Claimed | NotClaimed> {
   // What limits granted is for the task as it was seen: its turn may be spent by now.
   const isLimited = admitted !== NONE && admitted.isLimited
-  const { decision, task, conflicts } = await transact(system, seen, current => {
+  const decide = (current: Task | undefined) => {
     if (!current || !isSamePiece(seen, current)) return GONE
     if (isLimited && current.revision !== seen.revision) return GONE
     const decided = claim(current, claimer, system.clock.now(), admitted === NONE ? {} : admitted)
     return decided.ok && admitted === NONE ? GONE : decided
+  }
+  const { decision, task, conflicts } = await transact(system, seen, decide, {
+    patienceMs: CLAIM_PATIENCE_MS,
   })
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
   if (!decision.ok) {

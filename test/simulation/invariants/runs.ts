@@ -1,3 +1,4 @@
+import { isComplete } from '../../../shared/core/several-successes.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task.ts'
 import { versionSuffices } from '../../../shared/core/worker-version.ts'
 import type { Invariant, Write } from './invariant.ts'
@@ -96,8 +97,12 @@ export const OF_RUNS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a task has succeeded exactly when as many different workers have as it asks for',
+    name: 'a task has succeeded exactly when as many different workers have as it asks for, by the next write and at rest',
     watch: () => ({
+      atEnd: heads => {
+        const complete = heads.find(isComplete)
+        return complete && `${complete.id} has all its successes, and nothing has written its end`
+      },
       on: happening => {
         if (happening.what !== 'write' || happening.after.state === 'removed') return undefined
         const { after } = happening
@@ -107,7 +112,9 @@ export const OF_RUNS: readonly Invariant[] = [
         const isRun = !after.flow && !after.canvas && !after.schedule
         if (after.state === 'succeeded' && !isEnough && isRun)
           return `${after.id} succeeded with ${workers.size} of ${after.options.concurrency}`
-        return after.state === 'open' && isEnough
+        // A success that is counted beside others may complete the head; the next write must be its end.
+        const isCounted = after.operation === 'succeed' && happening.before && !isComplete(happening.before)
+        return after.state === 'open' && isEnough && !isCounted
           ? `${after.id} is open with ${workers.size} of ${after.options.concurrency}`
           : undefined
       },
