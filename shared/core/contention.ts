@@ -20,6 +20,18 @@ const WRITE_MS_MAX = 25
 /** So few rivals are done after one more write each. */
 const FEW_RIVALS = 2
 
+/** A write that was refused, when it was sent, and when its refusal came. */
+type Refused = { readonly current: Task | undefined; readonly sentAt: number; readonly answeredAt: number }
+
+/**
+ * Whether a refused write was lost to another one at about the same time. Else it was decided on an old sight of the task, as
+ * a dispatch carries one, and says nothing about rivals: the next try may come at once.
+ */
+export function isLostRace({ current, sentAt, answeredAt }: Refused): boolean {
+  const writeMs = Math.max(WRITE_MS_MAX, answeredAt - sentAt)
+  return current === undefined || current.updatedAt + 2 * writeMs >= sentAt
+}
+
 export type Conflicts = {
   /** Races that this writer has lost in a row for one change. */
   readonly count: number
@@ -34,7 +46,7 @@ export function conflictWaitMs(
   chance: number,
 ): number {
   const rivals = rivalsFor(task)
-  if (count <= 1 && rivals <= FEW_RIVALS) return 0
+  if (count === 0 || (count === 1 && rivals <= FEW_RIVALS)) return 0
   const write = Math.min(WRITE_MS_MAX, Math.max(WRITE_MS_MIN, writeMs))
   const all = rivals * write * (1 + SHARE_GROWTH * (count - 1))
   const grown = FIRST_WINDOW_WRITES * write * WINDOW_GROWTH ** (count - 1)

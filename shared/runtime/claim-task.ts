@@ -1,6 +1,5 @@
 import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
 import { finish } from '../core/finish.ts'
-import { CLAIM_PATIENCE_MS } from '../core/limits.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { isSamePiece, openSince } from '../core/work.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from './control/admit.ts'
@@ -10,7 +9,7 @@ import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
-import { transact } from './transact.ts'
+import { type Patience, transact } from './transact.ts'
 
 export type Claimed = {
   readonly task: Task
@@ -49,18 +48,20 @@ export async function claimTask(
   seen: Task,
   claimer: Claimer,
   starting: Starting = inTurn(),
+  patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   const terms = await termsOf(system, seen)
   if (terms.isPaused) return refused('paused')
   if (terms.rates.length + terms.concurrencies.length === 0) {
-    return claimAdmitted(system, seen, claimer, {
+    const admitted: Admitted = {
       ok: true,
       permits: [],
       heldSince: system.clock.now(),
       startsAt: undefined,
       isLimited: false,
       unpausedUntil: terms.unpausedUntil,
-    })
+    }
+    return claimAdmitted(system, seen, claimer, admitted, patience)
   }
   return claimLimited(system, seen, claimer, terms, starting)
 }
@@ -109,6 +110,7 @@ async function claimAdmitted(
   seen: Task,
   claimer: Claimer,
   admitted: Admitted | typeof NONE,
+  patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   // What limits granted is for the task as it was seen: its turn may be spent by now.
   const isLimited = admitted !== NONE && admitted.isLimited
@@ -118,9 +120,7 @@ async function claimAdmitted(
     const decided = claim(current, claimer, system.clock.now(), admitted === NONE ? {} : admitted)
     return decided.ok && admitted === NONE ? GONE : decided
   }
-  const { decision, task, conflicts } = await transact(system, seen, decide, {
-    patienceMs: CLAIM_PATIENCE_MS,
-  })
+  const { decision, task, conflicts } = await transact(system, seen, decide, patience)
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })

@@ -1,5 +1,5 @@
 import type { Change } from '../core/change.ts'
-import { conflictWaitMs } from '../core/contention.ts'
+import { conflictWaitMs, isLostRace } from '../core/contention.ts'
 import { BatonError, isOutage } from '../core/errors.ts'
 import { completed } from '../core/several-successes.ts'
 import type { Task } from '../core/task.ts'
@@ -42,16 +42,18 @@ export async function transact<D extends Decided>(
   const { clock } = system
   const until = clock.now() + patienceMs
   let current = seen
+  let races = 0
   for (let conflicts = 0; ; conflicts++) {
     current = await ended(system, current)
     const decision = decide(current, conflicts)
     if (!decision.change) return { decision, task: current, conflicts }
-    const began = clock.now()
+    const sentAt = clock.now()
     const applied = await write(system, current, decision.change)
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
-    if (clock.now() >= until) throw contended(decision.change.after.id, patienceMs)
-    const lost = { count: conflicts + 1, writeMs: clock.now() - began }
-    current = await afterConflict(system, applied.current, lost)
+    const answeredAt = clock.now()
+    if (answeredAt >= until) throw contended(decision.change.after.id, patienceMs)
+    if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
+    current = await afterConflict(system, applied.current, { count: races, writeMs: answeredAt - sentAt })
   }
 }
 

@@ -103,21 +103,7 @@ export const OF_RUNS: readonly Invariant[] = [
         const complete = heads.find(isComplete)
         return complete && `${complete.id} has all its successes, and nothing has written its end`
       },
-      on: happening => {
-        if (happening.what !== 'write' || happening.after.state === 'removed') return undefined
-        const { after } = happening
-        const workers = new Set(successes(after).map(({ workerId }) => workerId))
-        const isEnough = workers.size >= after.options.concurrency
-        if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
-        const isRun = !after.flow && !after.canvas && !after.schedule
-        if (after.state === 'succeeded' && !isEnough && isRun)
-          return `${after.id} succeeded with ${workers.size} of ${after.options.concurrency}`
-        // A success that is counted beside others may complete the head; the next write must be its end.
-        const isCounted = after.operation === 'succeed' && happening.before && !isComplete(happening.before)
-        return after.state === 'open' && isEnough && !isCounted
-          ? `${after.id} is open with ${workers.size} of ${after.options.concurrency}`
-          : undefined
-      },
+      on: happening => (happening.what === 'write' ? wrongSuccess(happening) : undefined),
     }),
   },
 ]
@@ -137,4 +123,18 @@ function endedNow(before: Task | undefined, after: Task) {
 
 function isCostly({ state }: { readonly state: string }): boolean {
   return state === 'failed' || state === 'lost'
+}
+
+/** How the successes of a task do not fit its state after a write. */
+function wrongSuccess({ before, after }: Write): string | undefined {
+  if (after.state === 'removed') return undefined
+  const workers = new Set(successes(after).map(({ workerId }) => workerId))
+  const isEnough = workers.size >= after.options.concurrency
+  if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
+  const isRun = !after.flow && !after.canvas && !after.schedule
+  const counts = `${workers.size} of ${after.options.concurrency}`
+  if (after.state === 'succeeded' && !isEnough && isRun) return `${after.id} succeeded with ${counts}`
+  // A success that is counted beside others may complete the head; the next write must be its end.
+  const isCounted = after.operation === 'succeed' && before !== undefined && !isComplete(before)
+  return after.state === 'open' && isEnough && !isCounted ? `${after.id} is open with ${counts}` : undefined
 }
