@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { invocationWorkerId } from '../shared/core/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import type { Received } from '../shared/runtime/received-dispatch.ts'
 import { serveDispatches } from '../shared/runtime/serve-dispatches.ts'
@@ -20,7 +21,7 @@ export function executorOf(definition: TaskDefinition): Handler {
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
     const received = event.Records.flatMap(record => readDispatch(system, record))
-    const claimer = { workerId: workerIdOf(context) }
+    const claimer = { workerId: invocationWorkerId(context.awsRequestId) }
     try {
       const failed = await serveDispatches(system, received, claimer, { definition, typeOf, stopAt })
       return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
@@ -40,9 +41,4 @@ function readDispatch(system: System, { messageId, body }: SQSRecord): Received[
     system.log.error('dropped a dispatch that cannot be read', { error, messageId })
     return []
   }
-}
-
-/** The invocation is the worker. Short, since heads store it; the start of a request id finds its log lines. */
-function workerIdOf({ awsRequestId }: Context): string {
-  return `lambda-${awsRequestId.slice(0, 13)}`
 }

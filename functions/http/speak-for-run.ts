@@ -31,10 +31,11 @@ type Refused = { readonly ok: false; readonly problem: Problem }
 export async function sayAlive(
   { system, httpWorkers }: Api,
   word: Word<Json | undefined>,
+  until?: number,
 ): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
   const tooLarge = progressProblem(word)
   if (tooLarge) return { ok: false, problem: tooLarge }
-  const beaten = await speak(word, run => beatOverHttp(system, run, word.said))
+  const beaten = await speak(word, run => beatOverHttp(system, run, word.said, until))
   const workerId = beaten.ok ? beaten.task.live[word.fence]?.workerId : undefined
   if (beaten.ok && workerId !== undefined) await httpWorkers.seen({ workerId }, [beaten.task.type])
   return beaten
@@ -43,6 +44,7 @@ export async function sayAlive(
 export async function sayOver(
   system: System,
   word: Word<Outcome>,
+  until?: number,
 ): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
   const result = word.said.outcome === 'succeed' ? word.said.result : undefined
   const next = word.said.outcome === 'succeed' ? word.said.next : undefined
@@ -51,7 +53,7 @@ export async function sayOver(
     sizeProblem(result, dotted(at, ['result'])) ?? sizeProblem(next?.input, dotted(at, ['next', 'input']))
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
   return speak<{ readonly ok: true; readonly task: Task }>(word, run =>
-    finishOverHttp(system, run, word.said),
+    finishOverHttp(system, run, word.said, until),
   )
 }
 

@@ -10,6 +10,8 @@ import type { EndedRun, Task } from './task.ts'
  * - `revision`  the very birth and revision that was decided on, and the very leases that were judged as ended:
  *               a heartbeat bumps no revision, so a run judged lost is named with the lease it was judged by
  * - `live`      the birth, and the run is still stored as running (a heartbeat's whole condition)
+ * - `counted`   as `live`, for a success among several: the change moves its own run to the ended ones and writes nothing else,
+ *               and the store adds one to the revision that it holds (see `several-successes.ts`)
  */
 export type Guard =
   | { readonly kind: 'absent' }
@@ -19,7 +21,7 @@ export type Guard =
       readonly revision: number
       readonly leases: readonly Lease[]
     }
-  | { readonly kind: 'live'; readonly born: string; readonly fence: number }
+  | { readonly kind: 'live' | 'counted'; readonly born: string; readonly fence: number }
 
 export type Lease = { readonly fence: number; readonly leaseUntil: number }
 

@@ -28,3 +28,8 @@ export class BatonError extends Error {
     this.problems = more.problems ?? []
   }
 }
+
+/** Whether an error passes by itself: the store does not answer, or other writers were faster for the whole time allowed. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof BatonError && (error.code === 'unavailable' || error.code === 'contended')
+}

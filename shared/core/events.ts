@@ -10,6 +10,7 @@ import { needsAttention } from './flow/describe-steps.ts'
 import type { ActionRecord } from './flow/flow.ts'
 import { hash32 } from './hash.ts'
 import { RUN_MOVES } from './lifecycle.ts'
+import { isComplete, outstayed } from './several-successes.ts'
 import { type Status, statusOf } from './status.ts'
 import {
   type EndedRun,
@@ -106,6 +107,8 @@ function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
 /** Whether the change left the task, or what it undoes, to be claimed at once, with no run at work on it. */
 function isReadyNow(task: Task): boolean {
   if (task.state !== 'open' || liveRuns(task).length > 0 || task.dueAt > task.updatedAt) return false
+  // What is complete only lacks its end; what has outstayed its place is told as ready once it has left that.
+  if (isComplete(task) || outstayed(task)) return false
   // What waits for a limit is told once it waits no more.
   return task.wait === undefined && (task.operation !== 'patch' || isOpenedBy(task))
 }

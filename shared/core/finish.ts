@@ -8,6 +8,7 @@ import type { Json } from './json.ts'
 import { MAX_ERROR_CHARACTERS } from './limits.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
 import { failureCounted, retryDelayMs } from './settle.ts'
+import { counted } from './several-successes.ts'
 import { type LiveRun, successes, type Task, type TaskError } from './task.ts'
 import { isSamePiece } from './work.ts'
 
@@ -42,18 +43,33 @@ export type FinishDecision =
 /**
  * Ends a run by its worker's word. Accepted exactly when the run is stored as running under this birth and fence; the
  * clock has no say. What is still open past its deadline then fails for good in the same write. `chance` (0 to 1)
- * feeds the jitter of a retry.
+ * feeds the jitter of a retry. With `mayCount` false, a success among several is guarded by the revision as all else.
  */
-export function finish(task: Task | undefined, word: Finish, now: number, chance: number): FinishDecision {
+export function finish(
+  task: Task | undefined,
+  word: Finish,
+  now: number,
+  chance: number,
+  { mayCount = true }: { readonly mayCount?: boolean } = {},
+): FinishDecision {
   const run = task?.born === word.born ? task.live[word.fence] : undefined
-  if (task && run) return { ok: true, change: thenExpired(task, ending(task, run, word, now, chance), now) }
+  if (task && run) {
+    const change = ending(task, run, word, now, { chance, mayCount })
+    return { ok: true, change: thenExpired(task, change, now) }
+  }
   return isRepeat(task, word) ? { ok: true } : refuse(whyGone(task, word))
 }
 
-function ending(task: Task, run: LiveRun, word: Outcome, now: number, chance: number): Change {
+function ending(
+  task: Task,
+  run: LiveRun,
+  word: Outcome,
+  now: number,
+  { chance, mayCount }: { readonly chance: number; readonly mayCount: boolean },
+): Change {
   switch (word.outcome) {
     case 'succeed':
-      return succeed(task, run, word, now)
+      return succeed(task, run, word, now, mayCount)
     case 'fail':
       return fail(task, run, word, now, chance)
     case 'release':
@@ -81,6 +97,7 @@ function succeed(
   run: LiveRun,
   { result: value, next }: Extract<Outcome, { outcome: 'succeed' }>,
   now: number,
+  mayCount: boolean,
 ): Change {
   const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
   const stored =
@@ -88,7 +105,11 @@ function succeed(
   const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }) }
   const draft: Task = { ...task, ...endRuns(task, [String(run.fence)], ending, now), operation: 'succeed' }
   const bodies: BodyWrite[] = stored?.writes ?? []
-  if (successes(draft).length < task.options.concurrency) return revise(task, draft, now, { bodies }).change
+  if (successes(draft).length < task.options.concurrency) {
+    const { change } = revise(task, draft, now, { bodies })
+    // Where the last success decides how the task goes on, all of them keep one order.
+    return mayCount && !next ? counted(change, draft, run.fence) : change
+  }
   if (!next || task.flow) return revise(task, pieceSucceeded(draft, now), now, { bodies }).change
   const moved = movedOn(draft, next, now)
   return revise(task, moved.draft, now, { bodies: [...bodies, ...moved.bodies] }).change

@@ -27,6 +27,10 @@ export const MAX_TYPE_LENGTH = 100
 export const MAX_KEY_LENGTH = 200
 /** Keys that are made up from a name of up to `MAX_KEY_LENGTH`, as those of a schedule's tasks, have so many characters. */
 export const MAX_DERIVED_KEY_LENGTH = MAX_KEY_LENGTH + 40
+/** Of a worker's id in UTF-8: a head keeps that of each run, of listed workers, and of those that have failed. */
+export const WORKER_ID_BYTES_MAX = 256
+/** Workers whose failures a head counts one by one. */
+export const FAILING_WORKERS_MAX = 100
 export const MAX_DELAY_MS = 3_653 * DAY_MS
 export const MAX_CONCURRENCY = 100
 export const MAX_RETRIES = 1_000
@@ -60,6 +64,10 @@ export const MAX_TOLD_MEMBERS = 1_000
  * callbacks come on top of its members.
  */
 export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2
+/** A word on a run over HTTP is written within this time, or answered 503. API Gateway ends a request after 30 s, the function after 29 s. */
+export const HTTP_WRITE_MS_MAX = 20 * SECOND_MS
+/** A claim of the best tasks gives one up after races lost for so long: it may begin at the end of the longest wait. */
+export const CLAIM_PATIENCE_MS = 8 * SECOND_MS
 export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100
 /** Starts of a rate limit per period: its log counts them by hundredths of the period. */

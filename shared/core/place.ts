@@ -135,6 +135,11 @@ export function limitPlace(limit: string): string {
   return `limit#${limit}`
 }
 
+/** Whether running tasks stand there, or flows that undo. */
+export function isRunningPlace({ name }: Place): boolean {
+  return name.startsWith('running#') || name.startsWith('undoing#')
+}
+
 export function runningPlace(type: string, shard: number): string {
   return `running#${type}#${shard}`
 }

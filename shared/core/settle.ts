@@ -1,7 +1,10 @@
 import { backoffMs } from './backoff.ts'
 import { shortError } from './body.ts'
+import { without } from './change.ts'
 import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
+import { FAILING_WORKERS_MAX } from './limits.ts'
 import { liveRuns, successes, type Task, type TaskError } from './task.ts'
+import { isInvocation } from './worker.ts'
 
 /** The draft after one more failed or lost run: counted, and its piece failed when the budget can no longer yield success. */
 export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
@@ -10,7 +13,7 @@ export function failureCounted(task: Task, workerId: string, error: TaskError, n
     ...task,
     failures: task.failures + 1,
     failuresBy: perWorker
-      ? { ...task.failuresBy, [workerId]: failuresOf(task, workerId) + 1 }
+      ? boundedFailures(task, { ...task.failuresBy, [workerId]: failuresOf(task, workerId) + 1 }, workerId)
       : task.failuresBy,
     error: shortError(error),
   }
@@ -34,6 +37,35 @@ function canStillSucceed(task: Task): boolean {
     id => !done.has(id) && (running.has(id) || failuresOf(task, id) <= retry.maxRetries),
   )
   return done.size + hopeful.length >= concurrency
+}
+
+/**
+ * The failures by worker, those of at most 100 workers: each invocation of a function is a worker of its own, and a head has
+ * room for so many. Those are forgotten first that can claim no more: workers that the task does not list, then invocations.
+ * Of others those with the fewest failures go first, since they gain the fewest runs if they come back. The worker that has
+ * just failed, and those at work, are kept. What is forgotten still counts for the task's whole budget.
+ */
+function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
+  const excess = Object.keys(failuresBy).length - FAILING_WORKERS_MAX
+  if (excess <= 0) return failuresBy
+  const { workerIds } = task.options
+  const running = new Set(liveRuns(task).map(run => run.workerId))
+  const mayComeBack = (id: string) =>
+    workerIds.length > 0 ? workerIds.includes(id) : running.has(id) || !isInvocation(id)
+  const worth = (id: string) => [id === failing || running.has(id), mayComeBack(id)].map(Number)
+  const forgotten = Object.entries(failuresBy)
+    .map(([id, failures]) => ({ id, rank: [...worth(id), failures] }))
+    .sort((a, b) => byRank(a.rank, b.rank) || (a.id < b.id ? -1 : 1))
+    .slice(0, excess)
+  return without(
+    failuresBy,
+    forgotten.map(({ id }) => id),
+  )
+}
+
+function byRank(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index])
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
 }
 
 /** Failed and lost runs of one worker (a worker may be called `constructor`). */

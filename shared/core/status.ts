@@ -1,4 +1,5 @@
 import { type Claimer, claim } from './claim.ts'
+import { isComplete } from './several-successes.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, liveRuns, type Task } from './task.ts'
 import { workOf } from './work.ts'
@@ -42,7 +43,7 @@ export function statusOf(task: Task, now: number): Status {
 
 /** What the present piece of an open task is at. */
 function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' {
-  if (liveRuns(task).length > 0) return 'running'
+  if (liveRuns(task).length > 0 || isComplete(task)) return 'running'
   return task.dueAt > now ? 'delayed' : 'ready'
 }
 

@@ -8,6 +8,7 @@ import { leaseEnded, lose } from './lose.ts'
 import { indexed, minuteOf, readyPlaceOf } from './place.ts'
 import { isTicking } from './schedule/transitions.ts'
 import { retryDelayMs } from './settle.ts'
+import { isComplete, outstayed } from './several-successes.ts'
 import { awaitedWorkers } from './targeted.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from './task.ts'
 import { isSamePiece, isTakenInOrder, workOf } from './work.ts'
@@ -96,6 +97,7 @@ function nextLook(task: Task, now: number, isFar: boolean): number | undefined {
     .map(time => time + LOOK_SLACK_MS)
   if (task.deadlineAt !== undefined && (!isFar || task.deadlineAt < task.dueAt)) times.push(task.deadlineAt)
   if (openSlots(task) > 0 && !isFar && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  if (isComplete(task) || outstayed(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined
 }
@@ -124,7 +126,8 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   const overdue = liveRuns(task).find(run => runLimit(run) <= now)
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
   const surfaced = task.wait ? task : indexed(task, now)
-  if (surfaced.place !== undefined && surfaced.place.name !== task.place?.name) {
+  const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
+  if (isElsewhere || outstayed(task)) {
     return revise(task, { ...task, operation: 'surface' }, now)
   }
   return refuse('nothing-yet')

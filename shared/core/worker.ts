@@ -1,3 +1,5 @@
+import { WORKER_ID_BYTES_MAX } from './limits.ts'
+
 /** What tells a worker that a task is meant for it: the task as it stood when it could be claimed. */
 export type Marker = {
   readonly workerId: string
@@ -36,3 +38,21 @@ export const MARKER_LIFE_MS = 86_400_000
 export const WORKER_LIFE_MS = 30_000
 /** Taken out of the registry that long after its last sign of life, so that a clock that is a little off takes nobody out. */
 export const WORKER_DROP_MS = WORKER_LIFE_MS + 10_000
+
+const INVOCATION_PREFIX = 'lambda-'
+const REQUEST_ID_CHARACTERS = 13
+
+/** The worker that one invocation of a function is. Short, since heads store it; the beginning of a request id finds its log lines. */
+export function invocationWorkerId(requestId: string): string {
+  return `${INVOCATION_PREFIX}${requestId.slice(0, REQUEST_ID_CHARACTERS)}`
+}
+
+/** Whether a worker is an invocation of a function, which never comes back. */
+export function isInvocation(workerId: string): boolean {
+  return workerId.startsWith(INVOCATION_PREFIX)
+}
+
+/** Whether heads have room for a worker's id. */
+export function isShortWorkerId(workerId: string): boolean {
+  return new TextEncoder().encode(workerId).length <= WORKER_ID_BYTES_MAX
+}

@@ -16,15 +16,23 @@ export type ChangedPaths = {
 const MAP_LEVELS: Readonly<Partial<Record<keyof HeadItem, number>>> = { live: 2, ended: 1, failuresBy: 1 }
 
 /**
+ * Maps that no change alters without a new revision, so that a change which names the revision may write them whole. It does
+ * where more of their entries differ: each path takes some 20 characters, and an update expression ends at 4 KB.
+ */
+const WHOLE_BEYOND_ENTRIES: Readonly<Partial<Record<keyof HeadItem, number>>> = { ended: 40, failuresBy: 40 }
+
+/**
  * What must be written to make `after` of `before`: exactly the paths that differ, and `always`, which may differ in
- * the store though they do not here. A map that is absent in one of the two is written or removed whole.
+ * the store though they do not here. A map that is absent or empty in one of the two is written or removed whole: a path
+ * into a map that is not there is refused.
  */
 export function changedPaths(before: Item, after: Item, always: readonly string[] = []): ChangedPaths {
   const set: Array<readonly [Path, unknown]> = []
   const remove: Path[] = []
 
   const compare = (path: Path, from: unknown, to: unknown, levels: number) => {
-    if (levels > 0 && isMap(from) && isMap(to)) return descend(path, from, to, levels - 1)
+    const isByEntry = levels > 0 && hasEntries(from) && hasEntries(to) && !isWrittenWhole(path, from, to)
+    if (isByEntry) return descend(path, from, to, levels - 1)
     const isFixed = path.length === 1 && always.includes(path[0] ?? '')
     if (!isFixed && JSON.stringify(from) === JSON.stringify(to)) return
     if (to === undefined) remove.push(path)
@@ -41,6 +49,15 @@ export function changedPaths(before: Item, after: Item, always: readonly string[
   return { set, remove }
 }
 
-function isMap(value: unknown): value is Item {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): boolean {
+  const most = below.length === 0 ? WHOLE_BEYOND_ENTRIES[name as keyof HeadItem] : undefined
+  if (most === undefined) return false
+  const entries = new Set([...Object.keys(from), ...Object.keys(to)])
+  const differing = [...entries].filter(key => JSON.stringify(from[key]) !== JSON.stringify(to[key]))
+  return differing.length > most
+}
+
+function hasEntries(value: unknown): value is Item {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMap && Object.keys(value).length > 0
 }

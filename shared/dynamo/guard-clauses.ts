@@ -6,6 +6,8 @@ const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_BIRTH = '#born = :born'
 const SAME_REVISION = '#rev = :rev'
 const STILL_LIVE = 'attribute_exists(#live.#fence)'
+/** A path into a map needs the map. Heads written by code that knows no counted changes may have none. */
+const HAS_ENDED_RUNS = 'attribute_exists(#ended)'
 /** A revision that was read is of a known schema; a heartbeat names none and must not write into a newer item. */
 const KNOWN_SCHEMA = '#v <= :schema'
 
@@ -19,9 +21,23 @@ export function guardExpression(guard: Guard): Expression {
     case 'live':
       return {
         text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),
-        names: { '#born': 'born', '#live': 'live', '#fence': String(guard.fence), '#v': 'v' },
-        values: { ':born': guard.born, ':schema': SCHEMA_VERSION },
+        ...liveNames(guard),
       }
+    case 'counted':
+      return {
+        text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),
+        ...liveNames(guard, { '#ended': 'ended' }),
+      }
+  }
+}
+
+function liveNames(
+  { born, fence }: Extract<Guard, { fence: number }>,
+  more: Readonly<Record<string, string>> = {},
+): Pick<Expression, 'names' | 'values'> {
+  return {
+    names: { '#born': 'born', '#live': 'live', '#fence': String(fence), '#v': 'v', ...more },
+    values: { ':born': born, ':schema': SCHEMA_VERSION },
   }
 }
 

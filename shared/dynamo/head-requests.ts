@@ -4,7 +4,7 @@ import type {
   PutCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import type { Change } from '../core/change.ts'
+import type { Change, Guard } from '../core/change.ts'
 import type { Task } from '../core/task.ts'
 import { changedPaths } from './changed-paths.ts'
 import { updateExpression } from './expressions.ts'
@@ -53,12 +53,49 @@ export function putHead(table: string, { after, guard }: Change, token: string):
   }
 }
 
+/**
+ * Moves one run to the ended ones and counts the revision up, whatever it is. Guard: the run is live. Carries no token, as a
+ * heartbeat: the run's end is the proof of a write whose answer was lost.
+ */
+function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateCommandInput {
+  const fence = String(guard.fence)
+  const { ended, updated } = headItem(after)
+  const condition = guardExpression(guard)
+  return {
+    ...METERED,
+    TableName: table,
+    Key: headKey(after.id),
+    UpdateExpression:
+      'SET #ended.#fence = :run, #op = :op, #updated = :updated, #rev = #rev + :one REMOVE #live.#fence',
+    ConditionExpression: condition.text,
+    ExpressionAttributeNames: {
+      ...condition.names,
+      '#op': OPERATION_ATTRIBUTE,
+      '#updated': 'updated',
+      '#rev': 'rev',
+    },
+    ExpressionAttributeValues: {
+      ...condition.values,
+      ':run': ended?.[fence],
+      ':op': after.operation,
+      ':updated': updated,
+      ':one': 1,
+    },
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+type CountedGuard = Extract<Guard, { fence: number }>
+
 /** Guard: the change's own. */
 export function updateHead(
   table: string,
-  { before, after, guard }: Change & { readonly before: Task },
+  change: Change & { readonly before: Task },
   token: string,
 ): UpdateCommandInput {
+  const { before, after, guard } = change
+  if (guard.kind === 'counted') return countSuccess(table, change, guard)
   const isBeat = after.operation === 'beat'
   const paths = changedPaths(
     headItem(before),

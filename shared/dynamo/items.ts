@@ -141,11 +141,16 @@ function runsOf(task: Task) {
   return {
     fence: unless(0, task.fence),
     live: mapOf(task.live, liveValue),
-    ended: mapOf(task.ended, endedValue),
+    ended: mapOf(task.ended, endedValue) ?? (isForSeveral(task) ? {} : undefined),
     failures: unless(0, task.failures),
     failuresBy: failuresMap(task.failuresBy),
     error: task.error && unless(failureValue(task.flow), errorValue(task.error)),
   }
+}
+
+/** Whether successes may be counted beside each other: each is then written into the map of ended runs, which must be there. */
+function isForSeveral({ state, options }: Task): boolean {
+  return state === 'open' && options.concurrency > 1
 }
 
 function indexAttributesOf(task: Task) {

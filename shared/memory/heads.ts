@@ -26,7 +26,8 @@ export function createMemoryHeads(): MemoryHeads {
       if (!holds(guard, current)) return { applied: false, current }
       const merged = asStored(current ? mergedTask(current, change) : after)
       heads.set(after.id, merged)
-      return { applied: true, task: after.operation === 'beat' ? merged : after }
+      const isBlind = guard.kind === 'live' || guard.kind === 'counted'
+      return { applied: true, task: isBlind ? merged : after }
     },
   }
 }
@@ -41,6 +42,7 @@ function holds(guard: Guard, current: Task | undefined): boolean {
       return isSeen && leases.every(({ fence, leaseUntil }) => current.live[fence]?.leaseUntil === leaseUntil)
     }
     case 'live':
+    case 'counted':
       return current?.born === guard.born && current.live[guard.fence] !== undefined
   }
 }

@@ -11,8 +11,12 @@ const MAP_LEVELS: Readonly<Record<string, number>> = { live: 2, ended: 1, failur
  * all else stays, for a heartbeat may have landed since `before` was read. As heartbeats bump no revision, other
  * writes state what those may have changed (operation and place) in any case.
  */
-export function mergedTask(stored: Task, { before, after }: Change): Task {
+export function mergedTask(stored: Task, { before, after, guard }: Change): Task {
   const merged = merge(stored, before ?? {}, after, name => MAP_LEVELS[name] ?? 0) as Task
+  if (guard.kind === 'counted') {
+    const { operation, updatedAt } = after
+    return { ...merged, operation, updatedAt, revision: stored.revision + 1 }
+  }
   if (after.operation === 'beat') return { ...merged, operation: 'beat' }
   const { place: _place, ...rest } = merged
   return { ...rest, operation: after.operation, ...(after.place && { place: after.place }) }

@@ -1,6 +1,6 @@
 import type { Claimer } from '../core/claim.ts'
 import { mostClaimBytes } from '../core/claim-size.ts'
-import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../core/limits.ts'
+import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../core/limits.ts'
 import { byClaimOrder, orderOf } from '../core/place.ts'
 import { isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
@@ -32,6 +32,9 @@ const MUCH_LOST = 0.3
  * task on the local cloud, and 0.45 with the latencies of AWS, simulated; narrower windows lose more.
  */
 const WIDEST_WINDOW = 500
+
+/** A claim over HTTP may begin at the end of the longest wait, and the request must still be answered. */
+const PATIENCE = { patienceMs: CLAIM_PATIENCE_MS }
 
 type Round = {
   readonly types: readonly TaskType[]
@@ -188,7 +191,7 @@ function listBytes(tasks: readonly Task[]): number {
  */
 async function attempt(system: System, round: Round, chosen: readonly Task[]): Promise<number> {
   const results = await Promise.allSettled(
-    chosen.map(task => claimTask(system, task, round.claimer, round.starting)),
+    chosen.map(task => claimTask(system, task, round.claimer, round.starting, PATIENCE)),
   )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))

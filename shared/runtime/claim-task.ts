@@ -9,7 +9,7 @@ import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
-import { transact } from './transact.ts'
+import { type Patience, transact } from './transact.ts'
 
 export type Claimed = {
   readonly task: Task
@@ -48,18 +48,20 @@ export async function claimTask(
   seen: Task,
   claimer: Claimer,
   starting: Starting = inTurn(),
+  patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   const terms = await termsOf(system, seen)
   if (terms.isPaused) return refused('paused')
   if (terms.rates.length + terms.concurrencies.length === 0) {
-    return claimAdmitted(system, seen, claimer, {
+    const admitted: Admitted = {
       ok: true,
       permits: [],
       heldSince: system.clock.now(),
       startsAt: undefined,
       isLimited: false,
       unpausedUntil: terms.unpausedUntil,
-    })
+    }
+    return claimAdmitted(system, seen, claimer, admitted, patience)
   }
   return claimLimited(system, seen, claimer, terms, starting)
 }
@@ -108,15 +110,17 @@ async function claimAdmitted(
   seen: Task,
   claimer: Claimer,
   admitted: Admitted | typeof NONE,
+  patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   // What limits granted is for the task as it was seen: its turn may be spent by now.
   const isLimited = admitted !== NONE && admitted.isLimited
-  const { decision, task, conflicts } = await transact(system, seen, current => {
+  const decide = (current: Task | undefined) => {
     if (!current || !isSamePiece(seen, current)) return GONE
     if (isLimited && current.revision !== seen.revision) return GONE
     const decided = claim(current, claimer, system.clock.now(), admitted === NONE ? {} : admitted)
     return decided.ok && admitted === NONE ? GONE : decided
-  })
+  }
+  const { decision, task, conflicts } = await transact(system, seen, decide, patience)
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
   if (!decision.ok) {
     system.log.debug('not claimed', { ...logFields(seen), reason: decision.reason })

@@ -1,16 +1,16 @@
-import { BatonError } from '../core/errors.ts'
-import { finish, type Outcome } from '../core/finish.ts'
+import { isOutage } from '../core/errors.ts'
+import type { Outcome } from '../core/finish.ts'
 import type { Task } from '../core/task.ts'
 import type { Hold } from './hold-run.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
-import { transact } from './transact.ts'
+import { writeFinish } from './write-finish.ts'
 
 const STORAGE_PAUSE_MS = 500
 
 /**
- * Writes the end of a run. While the store does not answer it is tried again, heartbeats going on, until the lease
- * would be over anyway. False when the run was no longer ours: somebody else's word holds.
+ * Writes the end of a run. While the store does not answer, or other writers are always faster, it is tried again under the
+ * run's heartbeats, until the lease would be over anyway. False when the run was no longer ours: how others ended it holds.
  */
 export async function finishRun(
   system: System,
@@ -20,20 +20,17 @@ export async function finishRun(
 ): Promise<boolean> {
   for (;;) {
     try {
-      return await writeFinish(system, hold.task(), fence, outcome)
+      return await finished(system, hold.task(), fence, outcome)
     } catch (error) {
-      const isOutage = error instanceof BatonError && error.code === 'unavailable'
-      if (!isOutage || system.clock.now() >= hold.leaseUntil()) throw error
+      if (!isOutage(error) || system.clock.now() >= hold.leaseUntil()) throw error
       system.log.warn('finish not written yet', { ...logFields(hold.task()), error })
       await system.clock.sleep(STORAGE_PAUSE_MS)
     }
   }
 }
 
-async function writeFinish(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
-  const { decision } = await transact(system, seen, task =>
-    finish(task, { born: seen.born, fence, ...outcome }, system.clock.now(), system.chance.fraction()),
-  )
+async function finished(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
+  const { decision } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
   if (decision.ok) return true
   system.log.warn('the run was no longer ours', { ...logFields(seen), fence, reason: decision.reason })
   if (decision.reason === 'lost') system.metrics.add('LeaseLost', 1, seen.type)

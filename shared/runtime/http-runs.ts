@@ -1,11 +1,13 @@
-import { finish, type Outcome } from '../core/finish.ts'
+import type { Outcome } from '../core/finish.ts'
 import { roomForResult } from '../core/flow/params.ts'
 import { heartbeat } from '../core/heartbeat.ts'
 import { type Json, jsonBytes } from '../core/json.ts'
 import type { RunGone } from '../core/run-gone.ts'
 import { liveRuns, type Task } from '../core/task.ts'
+import { endOfRequest, inTime } from './in-time.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
+import { writeFinish } from './write-finish.ts'
 
 /** The run that somebody speaks for. */
 export type RunReference = { readonly taskId: string; readonly born: string; readonly fence: number }
@@ -18,16 +20,25 @@ export type RunRefusal =
 export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal
 
 /** A sign of life of a run over HTTP: its lease is renewed. */
-export async function beatOverHttp(
+export function beatOverHttp(
+  system: System,
+  run: RunReference,
+  progress?: Json,
+  until: number = endOfRequest(system),
+): Promise<BeatOutcome> {
+  return inTime(system, until, 'the heartbeat is not written', () => beat(system, run, progress))
+}
+
+async function beat(
   system: System,
   { taskId, born, fence }: RunReference,
   progress?: Json,
 ): Promise<BeatOutcome> {
-  const beat = { born, fence, ...(progress !== undefined && { progress }) }
+  const said = { born, fence, ...(progress !== undefined && { progress }) }
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
   const { decision, task } = await transact(system, seen, current =>
-    heartbeat(current, beat, system.clock.now()),
+    heartbeat(current, said, system.clock.now()),
   )
   if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
   return { ok: true, leaseUntil: decision.leaseUntil, task }
@@ -43,8 +54,22 @@ export type EndOutcome =
   | { readonly ok: false; readonly reason: 'no-room'; readonly room: number }
   | RunRefusal
 
-/** The end of a run by its worker's word over HTTP. The same word again is accepted again. */
-export async function finishOverHttp(
+/**
+ * The end of a run by its worker's word over HTTP. The same word again is accepted again.
+ *
+ * @throws BatonError `unavailable` or `contended` when it is not written in time: it may have been, or may be yet, and
+ * repeating it is safe.
+ */
+export function finishOverHttp(
+  system: System,
+  run: RunReference,
+  outcome: Outcome,
+  until: number = endOfRequest(system),
+): Promise<EndOutcome> {
+  return inTime(system, until, 'the end of the run is not written', () => finishOnce(system, run, outcome))
+}
+
+async function finishOnce(
   system: System,
   { taskId, born, fence }: RunReference,
   outcome: Outcome,
@@ -53,10 +78,7 @@ export async function finishOverHttp(
   if (!seen) return { ok: false, reason: 'unknown' }
   const problem = outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined
   if (problem) return problem
-  const word = { born, fence, ...outcome }
-  const { decision, task } = await transact(system, seen, current =>
-    finish(current, word, system.clock.now(), system.chance.fraction()),
-  )
+  const { decision, task } = await writeFinish(system, seen, { born, fence, ...outcome })
   if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
   return { ok: true, task }
 }

@@ -8,11 +8,13 @@ export const BODY_ALERT_MS = 7 * 86_400_000
 
 /**
  * The change with bodies that live as long as the head will rely on them: those that would expire before (a restart
- * late in the retention, a due time moved by years) are renewed first. Heartbeats move no end and are let through.
+ * late in the retention, a due time moved by years) are renewed first. Heartbeats and counted
+ * successes move no end, and are let through: they write one run alone.
  */
 export async function withLivingBodies(tasks: TaskStore, change: Change): Promise<Change> {
-  const { after } = change
-  if (after.operation === 'beat' || after.state === 'removed') return change
+  const { after, guard } = change
+  const isOfOneRun = guard.kind === 'live' || guard.kind === 'counted'
+  if (isOfOneRun || after.operation === 'beat' || after.state === 'removed') return change
   const ageing = bodiesExpiringBefore(after, reliedOnUntil(after))
   if (ageing.length === 0) return change
   const expiresAt = bodyExpiry(after.dueAt, after.updatedAt, after.options.retentionMs)

@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors.ts'
+import { isOutage } from '../core/errors.ts'
 import { endedRuns, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import { pieceOf, workOf } from '../core/work.ts'
@@ -36,8 +36,8 @@ export async function caught(
     return []
   } catch (error) {
     system.log.error('a dispatch was not served and comes again', { error, taskId: seen.id })
-    const isOutage = error instanceof BatonError && error.code === 'unavailable'
-    const isSent = isOutage && (await sendBack(system, seen, OUTAGE_DELAY_S, passedOn).then(always, never))
+    const isSent =
+      isOutage(error) && (await sendBack(system, seen, OUTAGE_DELAY_S, passedOn).then(always, never))
     return isSent ? [] : [messageId]
   }
 }

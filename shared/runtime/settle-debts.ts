@@ -1,5 +1,5 @@
 import { bodyExpiry } from '../core/body.ts'
-import { BatonError } from '../core/errors.ts'
+import { isOutage } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { BODY_GRACE_MS } from '../core/limits.ts'
 import { settle } from '../core/operate.ts'
@@ -30,7 +30,7 @@ export async function settleDebts(system: System, tasks: readonly Task[]): Promi
       await settleTask(system, task)
       return []
     } catch (error) {
-      const transient = error instanceof BatonError && error.code === 'unavailable'
+      const transient = isOutage(error)
       return [{ id: task.id, reason: String(error), transient }]
     }
   })

@@ -1,15 +1,16 @@
 import type { Change } from '../core/change.ts'
-import { BatonError } from '../core/errors.ts'
+import { conflictWaitMs, isLostRace } from '../core/contention.ts'
+import { BatonError, isOutage } from '../core/errors.ts'
+import { completed } from '../core/several-successes.ts'
 import type { Task } from '../core/task.ts'
+import type { Applied } from '../ports/stores.ts'
 import { giveBack, permitsLeft } from './control/permits.ts'
 import { withLivingBodies } from './living-bodies.ts'
+import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
 
-/**
- * A lost race re-decides on the winner's item, so each round means that somebody else made progress; this many in a
- * row on one task mean something is wrong.
- */
-const MAX_ROUNDS = 20
+/** For so long a writer tries again after it lost races for one head. */
+const PATIENCE_MS = 20_000
 
 /** What a transition may say: a change to write, or none. */
 type Decided = { readonly ok: boolean; readonly change?: Change | undefined }
@@ -22,29 +23,87 @@ export type Outcome<D extends Decided> = {
   readonly conflicts: number
 }
 
+export type Patience = { readonly patienceMs?: number }
+
 /**
- * Decide, write, and when the guard no longer held, decide again on what stands there: the one loop around every
- * transition. Permits of runs that it ended are given back. `seen` is what the caller already holds, so that the usual case
- * costs one write and no read.
+ * Decides, writes, and decides again when the guard no longer held: the one loop around every transition. A writer that
+ * lost a race among many waits, and reads the head again before its next write. A complete head gets its end first, so that
+ * `decide` never meets one. Permits of runs that the change ended are given back. `seen` is what the caller already holds,
+ * so that the usual case costs one write and no read.
  *
- * @throws BatonError `contended` after 20 lost races in a row.
+ * @throws BatonError `contended` after races lost for `patienceMs`: nothing is written, and trying again is safe.
  */
 export async function transact<D extends Decided>(
   system: System,
   seen: Task | undefined,
-  decide: (task: Task | undefined) => D,
+  decide: (task: Task | undefined, conflicts: number) => D,
+  { patienceMs = PATIENCE_MS }: Patience = {},
 ): Promise<Outcome<D>> {
-  const { tasks } = system
+  const { clock } = system
+  const until = clock.now() + patienceMs
   let current = seen
-  for (let conflicts = 0; conflicts < MAX_ROUNDS; conflicts++) {
-    const decision = decide(current)
+  let races = 0
+  for (let conflicts = 0; ; conflicts++) {
+    current = await ended(system, current)
+    const decision = decide(current, conflicts)
     if (!decision.change) return { decision, task: current, conflicts }
-    const applied = await tasks.apply(await withLivingBodies(tasks, decision.change))
-    if (applied.applied) {
-      await giveBack(system, permitsLeft(current, decision.change.after))
-      return { decision, task: applied.task, conflicts }
-    }
-    current = applied.current
+    const sentAt = clock.now()
+    const applied = await write(system, current, decision.change)
+    if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
+    const answeredAt = clock.now()
+    if (answeredAt >= until) throw contended(decision.change.after.id, patienceMs)
+    if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
+    current = await afterConflict(system, applied.current, { count: races, writeMs: answeredAt - sentAt })
   }
-  throw new BatonError('contended', `${seen?.id ?? 'task'} changed ${MAX_ROUNDS} times while being written`)
+}
+
+/** The head, after its end has been written where it was complete. */
+async function ended(system: System, seen: Task | undefined): Promise<Task | undefined> {
+  let current = seen
+  for (;;) {
+    const end = current && completed(current)
+    if (!end) return current
+    const applied = await write(system, current, end)
+    current = applied.applied ? applied.task : applied.current
+  }
+}
+
+async function write(system: System, current: Task | undefined, change: Change): Promise<Applied> {
+  const applied = await system.tasks.apply(await withLivingBodies(system.tasks, change))
+  if (applied.applied) await giveBack(system, permitsLeft(current, change.after))
+  return applied
+}
+
+function contended(id: string, patienceMs: number): BatonError {
+  return new BatonError(
+    'contended',
+    `other writers of ${id} were faster for ${patienceMs} ms: nothing was written; try again`,
+  )
+}
+
+/** The head to decide on after a lost race: after a wait it is read again, since it has probably changed once more. */
+async function afterConflict(
+  { clock, chance, tasks }: System,
+  current: Task | undefined,
+  conflicts: { readonly count: number; readonly writeMs: number },
+): Promise<Task | undefined> {
+  const waitMs = conflictWaitMs(current, conflicts, chance.fraction())
+  if (!current || waitMs <= 0) return current
+  await clock.sleep(waitMs)
+  return tasks.head(current.id)
+}
+
+/**
+ * The task after a write that may have completed it, with its end. The success that completed it is stored: where the end
+ * cannot be written now, the planner sees to it.
+ */
+async function withItsEnd(system: System, task: Task): Promise<Task> {
+  try {
+    const after = await ended(system, task)
+    return after?.born === task.born ? after : task
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    system.log.warn('the end of a complete task is not written yet', { ...logFields(task), error })
+    return task
+  }
 }

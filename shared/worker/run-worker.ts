@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { BatonError } from '../core/errors.ts'
+import { WORKER_ID_BYTES_MAX } from '../core/limits.ts'
 import { workOf } from '../core/work.ts'
+import { isShortWorkerId } from '../core/worker.ts'
 import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
@@ -55,7 +57,8 @@ export type Worker = {
 
 /** A worker in this world. @throws BatonError `invalid` for settings that cannot be. */
 export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings): Worker {
-  const { workerId = automaticWorkerId(), version, drainMs = DEFAULT_DRAIN_MS } = settings
+  const { version, drainMs = DEFAULT_DRAIN_MS } = settings
+  const workerId = checkedWorkerId(settings.workerId ?? automaticWorkerId())
   const definitions = byType(settings.tasks)
   const types = [...definitions.keys()]
   const slots = createSlots(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
@@ -134,6 +137,12 @@ function byType(definitions: WorkerSettings['tasks']): Map<string, TaskDefinitio
   const tasks = distinctTasks(definitions)
   if (tasks.length === 0) throw new BatonError('invalid', 'a worker needs at least one task to serve')
   return new Map(tasks.map(task => [task.type, task]))
+}
+
+function checkedWorkerId(workerId: string): string {
+  if (workerId !== '' && isShortWorkerId(workerId)) return workerId
+  const bytes = Buffer.byteLength(workerId)
+  throw new BatonError('invalid', `workerId has ${bytes} bytes in UTF-8; give 1–${WORKER_ID_BYTES_MAX}`)
 }
 
 function checkedConcurrency(concurrency: number): number {

@@ -57,6 +57,22 @@ const LEGAL_RUN_MOVES = new Set(
   ),
 )
 
+/** Whether a change ends one run as succeeded and touches nothing else but what every write states. */
+function isOneMoreSuccess(before: Task, after: Task, fence: number): boolean {
+  const { [fence]: run, ...live } = before.live
+  const success = after.ended[fence]
+  const { revision, operation, updatedAt } = after
+  const expected = {
+    ...before,
+    revision,
+    operation,
+    updatedAt,
+    live,
+    ended: { ...before.ended, [fence]: success },
+  }
+  return run !== undefined && success?.state === 'succeeded' && isDeepStrictEqual(after, expected)
+}
+
 function runsEndedBy({ before, after }: Change): EndedRun[] {
   return endedRuns(after).filter(run => before?.live[run.fence])
 }
@@ -220,6 +236,7 @@ describe('every transition', () => {
     forEveryTransition(({ before, after, guard }) => {
       if (!before) return expect(guard).toEqual({ kind: 'absent' })
       expect(guard).toMatchObject({ born: before.born })
+      if (guard.kind === 'counted') return expect(isOneMoreSuccess(before, after, guard.fence)).toBe(true)
       if (guard.kind !== 'revision') return expect(after.operation).toBe('beat')
       expect(guard.revision).toBe(before.revision)
       const lost = liveRuns(before).filter(run => after.ended[run.fence]?.state === 'lost')

@@ -15,6 +15,7 @@ import { type CallbackBodies, create, isGone, type Publication, update } from '.
 import { type Clean, restart } from '../../shared/core/restart.ts'
 import type { ScheduleState } from '../../shared/core/schedule/schedule.ts'
 import { noteTicked } from '../../shared/core/schedule/transitions.ts'
+import { completed } from '../../shared/core/several-successes.ts'
 import type { Task, TaskKind, TypeKind } from '../../shared/core/task.ts'
 import { look, nextWake } from '../../shared/core/wake.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
@@ -66,6 +67,9 @@ export const EMPTY_WORLD: World = { task: undefined, now: NOW, births: 0, runs: 
 /** The change that a step decides on in a world, if any. Steps that are impossible there decide on none. */
 export function decide(world: World, step: Step): Change | undefined {
   const { task, now } = world
+  // As whatever meets a complete head does, a step first writes its end.
+  const end = task && completed(task)
+  if (end) return end
   if (step.do === 'publish')
     return isGone(task, now) ? create(published(world, step.body), task, now) : undefined
   if (step.do === 'beat')

@@ -3,6 +3,7 @@ import type { Problem } from '../../../shared/client/api-types.ts'
 import type { RunName, RunResult } from '../../../shared/client/run-types.ts'
 import { cut } from '../../../shared/core/body.ts'
 import { MAX_DERIVED_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/limits.ts'
+import { endOfRequest } from '../../../shared/runtime/in-time.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { sideBySideByName } from '../../../shared/runtime/side-by-side.ts'
 import { type Checked, fits } from '../check.ts'
@@ -26,8 +27,8 @@ export const runBatchRoutes = [
     answers: { 200: { description: 'The results, in the order of the runs', schema: heartbeatsAnswer } },
     problems: [413],
     handle: call =>
-      answerEach(call, beatMember, async word => {
-        const beaten = await sayAlive(call, word)
+      answerEach(call, beatMember, async (word, until) => {
+        const beaten = await sayAlive(call, word, until)
         if (!beaten.ok) return beaten
         return { ok: true, shown: presentBeat(beaten.task, word.fence, beaten.leaseUntil) }
       }),
@@ -47,8 +48,8 @@ export const runBatchRoutes = [
     answers: { 200: { description: 'The results, in the order of the runs', schema: finishesAnswer } },
     problems: [413],
     handle: call =>
-      answerEach(call, finishMember, async word => {
-        const ended = await sayOver(call.system, word)
+      answerEach(call, finishMember, async (word, until) => {
+        const ended = await sayOver(call.system, word, until)
         if (!ended.ok) return ended
         return {
           ok: true,
@@ -60,14 +61,18 @@ export const runBatchRoutes = [
 
 type Said = { readonly ok: true; readonly shown: object } | { readonly ok: false; readonly problem: Problem }
 
-/** Checks and says each member's word; those about one task one after the other, since they meet on one item. */
+/**
+ * Checks and says each member's word; those about one task one after the other, since they meet on one item. The time of the
+ * request is for all of them: what is not written by its end is answered 503, each for itself.
+ */
 async function answerEach<What>(
   call: Call<unknown, unknown>,
   memberOf: (value: unknown, at: string) => Checked<Word<What>>,
-  say: (word: Word<What>) => Promise<Said>,
+  say: (word: Word<What>, until: number) => Promise<Said>,
 ): Promise<Answer> {
   const body = fits(runsBody, call.body)
   if (!body.ok) return answerProblem(invalid(body.problems))
+  const until = endOfRequest(call.system)
   const members = body.value.runs.map((value, index) => ({
     name: nameOf(value),
     word: memberOf(value, `runs.${index}`),
@@ -78,7 +83,7 @@ async function answerEach<What>(
     ({ name }) => name.taskId,
     async ({ name, word }): Promise<RunResult> => {
       const said = word.ok
-        ? await caught(call, say(word.value))
+        ? await caught(call, say(word.value, until))
         : { ok: false as const, problem: invalid(word.problems) }
       return { ...name, ...(said.ok ? { status: 200, ...said.shown } : refusalOf(said.problem)) }
     },

@@ -1,7 +1,13 @@
 import * as z from 'zod'
 import { looksEncoded } from '../../../shared/core/api-paths.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import { MAX_DELAY_MS, MAX_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/limits.ts'
+import {
+  MAX_DELAY_MS,
+  MAX_KEY_LENGTH,
+  MAX_TYPE_LENGTH,
+  WORKER_ID_BYTES_MAX,
+} from '../../../shared/core/limits.ts'
+import { isShortWorkerId } from '../../../shared/core/worker.ts'
 
 /** An object that refuses members it does not know, by name, and says which it does. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
@@ -46,7 +52,10 @@ export function pathName(maxCharacters: number) {
 }
 
 export const key = name(MAX_KEY_LENGTH).meta({ description: 'Idempotency key, unique within the type' })
-export const workerId = name(MAX_KEY_LENGTH)
+export const workerId = name(MAX_KEY_LENGTH).refine(
+  isShortWorkerId,
+  `must have at most ${WORKER_ID_BYTES_MAX} bytes in UTF-8`,
+)
 export const userId = name(MAX_KEY_LENGTH)
 
 export function whole(min: number, max: number) {

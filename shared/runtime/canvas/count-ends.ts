@@ -3,7 +3,7 @@ import { type Followed, follow } from '../../core/canvas/follow.ts'
 import { memberEnd } from '../../core/canvas/member-end.ts'
 import type { End } from '../../core/canvas/standing.ts'
 import { CANVAS_BODY_MS } from '../../core/canvas/transitions.ts'
-import { BatonError } from '../../core/errors.ts'
+import { isOutage } from '../../core/errors.ts'
 import { MAX_STARTED_AT_ONCE } from '../../core/limits.ts'
 import type { Task } from '../../core/task.ts'
 import type { CanvasName } from '../../ports/stores.ts'
@@ -39,7 +39,7 @@ export async function countEnds(system: System, tasks: readonly Task[]): Promise
       if (first) await countOf(system, first.member, new Map(group.map(one => [one.member.leaf, one.end])))
       return []
     } catch (error) {
-      const transient = error instanceof BatonError && error.code === 'unavailable'
+      const transient = isOutage(error)
       return group.map(({ id }) => ({ id, reason: String(error), transient }))
     }
   })

@@ -1,3 +1,4 @@
+import { isComplete } from '../../../shared/core/several-successes.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task.ts'
 import { versionSuffices } from '../../../shared/core/worker-version.ts'
 import type { Invariant, Write } from './invariant.ts'
@@ -96,21 +97,13 @@ export const OF_RUNS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a task has succeeded exactly when as many different workers have as it asks for',
+    name: 'a task has succeeded exactly when as many different workers have as it asks for, by the next write and at rest',
     watch: () => ({
-      on: happening => {
-        if (happening.what !== 'write' || happening.after.state === 'removed') return undefined
-        const { after } = happening
-        const workers = new Set(successes(after).map(({ workerId }) => workerId))
-        const isEnough = workers.size >= after.options.concurrency
-        if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
-        const isRun = !after.flow && !after.canvas && !after.schedule
-        if (after.state === 'succeeded' && !isEnough && isRun)
-          return `${after.id} succeeded with ${workers.size} of ${after.options.concurrency}`
-        return after.state === 'open' && isEnough
-          ? `${after.id} is open with ${workers.size} of ${after.options.concurrency}`
-          : undefined
+      atEnd: heads => {
+        const complete = heads.find(isComplete)
+        return complete && `${complete.id} has all its successes, and nothing has written its end`
       },
+      on: happening => (happening.what === 'write' ? wrongSuccess(happening) : undefined),
     }),
   },
 ]
@@ -130,4 +123,18 @@ function endedNow(before: Task | undefined, after: Task) {
 
 function isCostly({ state }: { readonly state: string }): boolean {
   return state === 'failed' || state === 'lost'
+}
+
+/** How the successes of a task do not fit its state after a write. */
+function wrongSuccess({ before, after }: Write): string | undefined {
+  if (after.state === 'removed') return undefined
+  const workers = new Set(successes(after).map(({ workerId }) => workerId))
+  const isEnough = workers.size >= after.options.concurrency
+  if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
+  const isRun = !after.flow && !after.canvas && !after.schedule
+  const counts = `${workers.size} of ${after.options.concurrency}`
+  if (after.state === 'succeeded' && !isEnough && isRun) return `${after.id} succeeded with ${counts}`
+  // A success that is counted beside others may complete the head; the next write must be its end.
+  const isCounted = after.operation === 'succeed' && before !== undefined && !isComplete(before)
+  return after.state === 'open' && isEnough && !isCounted ? `${after.id} is open with ${counts}` : undefined
 }

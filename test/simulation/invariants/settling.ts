@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import { successes, type Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Invariant } from './invariant.ts'
 import { servingTypeOf } from './pieces.ts'
@@ -55,6 +55,8 @@ export function firstAtWork(tasks: readonly Task[], scenario: Scenario): Task | 
 function isAtRest(task: Task, { types, workers }: Scenario): boolean {
   if (task.state !== 'open') return !task.owes
   if (Object.keys(task.live).length > 0 || task.deadlineAt !== undefined) return false
+  // All have succeeded: its end must still be written.
+  if (successes(task).length >= task.options.concurrency) return false
   const serving = servingTypeOf(task)
   const isByLambda = types.some(({ type, servedBy }) => type === serving && servedBy === 'lambda')
   const candidates = isByLambda ? [LAMBDA] : workers.filter(({ types }) => types.includes(serving))

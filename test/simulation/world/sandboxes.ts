@@ -1,4 +1,4 @@
-import { BatonError } from '../../../shared/core/errors.ts'
+import { isOutage } from '../../../shared/core/errors.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import { createProcess, type Process } from './process.ts'
 import type { World } from './world.ts'
@@ -81,8 +81,7 @@ export function createSandboxes(
             giveBack(name, warm)
           },
           error => {
-            const isOutage = error instanceof BatonError && error.code === 'unavailable'
-            if (!isOutage || world.isLongCalm()) surprised(error)
+            if (!isOutage(error) || world.isLongCalm()) surprised(error)
             process.kill(`failed: ${error}`)
           },
         )

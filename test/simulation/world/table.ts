@@ -39,7 +39,7 @@ export function createTable(
     owner: new Map(),
     reads: new Map<string, Task>(),
   } satisfies Record<string, Map<string, Task>>
-  /** Names the last write of each head that was no heartbeat. */
+  /** Names the last write of each head that carried a name. */
   const tokens = new Map<string, number>()
 
   /** How many heads have been written, and how many had been when each was deleted that has expired. */
@@ -78,7 +78,7 @@ export function createTable(
     const applied = heads.write(change)
     const after = heads.get(change.after.id)
     if (applied.applied && after) {
-      if (after.operation !== 'beat') tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
+      if (isNamed(change)) tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
       showLater(after)
       expire(after)
       onWrite(before, after, by)
@@ -86,7 +86,7 @@ export function createTable(
     return applied
   }
 
-  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats have none of. */
+  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats and counted successes have none of. */
   const writeOnceOrTwice = async (process: Process, operation: string, change: Change): Promise<Applied> => {
     const { id, born } = change.after
     const first = await process.call(operation, () => ({
@@ -98,8 +98,7 @@ export function createTable(
     return process.call(`${operation} once more`, () => {
       const head = heads.get(id)
       const isOurBirth = head?.born === born && born !== change.before?.born
-      const isNamed = change.after.operation !== 'beat'
-      const isOurs = isNamed && first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
+      const isOurs = isNamed(change) && first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
       return isOurs && head ? { applied: true, task: head } : write(change, process)
     })
   }
@@ -141,6 +140,11 @@ export function createTable(
         process.call(`count ${range.partition}`, () => entriesIn(shown[range.index].values(), range).length),
     }),
   }
+}
+
+/** As in the adapter: what is guarded by its run alone carries no token. */
+function isNamed({ guard, after }: Change): boolean {
+  return guard.kind !== 'counted' && after.operation !== 'beat'
 }
 
 /** Heartbeats bump no revision: of two states of one revision the one with the later lease is newer. */
