@@ -137,8 +137,8 @@ function keptPrevious(previous: HandedOn, born: string, kept: Keep): Previous {
 
 /**
  * `ifExists: update`: input, due time and options of a task that is neither running nor finished become those of
- * `publication`; who it is (user, trace, creation) stays, and so does what its runs have done: a lowered `concurrency`
- * or budget may end it. Refused otherwise.
+ * `publication`. Its user, trace and creation stay, and so does its tenant unless the publication names one. What its runs
+ * have done stays as well: a lowered `concurrency` or budget may end it. Refused otherwise.
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
@@ -150,6 +150,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
     createdAt: task.createdAt,
     ...workDone(task, publication),
     ...(task.userId !== undefined && { userId: task.userId }),
+    ...(fresh.fairnessKey === undefined && keptTenant(task)),
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
     ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
     ...(task.error !== undefined && { error: task.error }),
@@ -174,6 +175,10 @@ function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'fail
 /** A flow between two of its steps is at work. */
 function hasBegun({ flow }: Task): boolean {
   return flow !== undefined && Object.keys(flow.steps).length > 0
+}
+
+function keptTenant({ fairnessKey }: Task): Partial<Task> {
+  return fairnessKey === undefined ? {} : { fairnessKey }
 }
 
 /** Whose task it is, and what was handed to it, is none of its options. */

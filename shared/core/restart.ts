@@ -53,9 +53,11 @@ function isSuccess({ state, past }: EndedRun): boolean {
   return state === 'succeeded' && !past
 }
 
-function keptContent({ input, stage, callbacks, previous, immutable, parentId }: Task): Partial<Task> {
+function keptContent(task: Task): Partial<Task> {
+  const { input, limitValues, stage, callbacks, previous, immutable, parentId } = task
   return {
     ...(input && { input }),
+    ...(limitValues && { limitValues }),
     ...(stage !== undefined && { stage }),
     ...(callbacks && { callbacks }),
     ...(previous && { previous }),
