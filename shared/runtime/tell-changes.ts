@@ -53,13 +53,23 @@ async function asked(
   isAsked: (events: readonly BatonEvent[], change: ToldChange) => Promise<boolean>,
 ): Promise<Asked> {
   const { position } = change
-  const events = 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
+  const events = eventsIn(log, change)
   if (events.length === 0) return { position, events }
   try {
     return { position, events: (await isAsked(events, change)) ? events : [] }
   } catch (error) {
     log.warn('who asks for events could not be read', { error, events })
     return { position, events: [], isUnread: true }
+  }
+}
+
+/** A change that cannot be made sense of is told to nobody, and holds up no other. */
+function eventsIn(log: TellingSystem['log'], change: ToldChange): readonly BatonEvent[] {
+  try {
+    return 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
+  } catch (error) {
+    log.error('skipped the events of a change that cannot be read', { error, position: change.position })
+    return []
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
-import { pieceFailed } from '../../shared/core/flow/end-piece.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
+import { pieceFailed } from '../../shared/core/flow/end-piece.ts'
 import type { Json } from '../../shared/core/json.ts'
 import { liveRuns, type Task } from '../../shared/core/task.ts'
 import type { TypeLimits } from '../../shared/core/task-type.ts'
@@ -100,7 +100,7 @@ describe('restart and stages keep all that places or limits a task', () => {
   const LARGE = { shop: 'ONE', PADDING }
 
   /** What each act must leave as it is; options of a flow's head are those of its step. */
-  function keptOf(task: Task): Partial<Task> {
+  function keptOf(task: Task): object {
     const { userId, fairnessKey, tags, priority, traceparent, parentId, previous, callbacks } = task
     const { place, shard, ordering, kind, member, flow } = task
     return {
@@ -131,12 +131,7 @@ describe('restart and stages keep all that places or limits a task', () => {
         }),
       { stage: 'one' },
     ],
-    [
-      'a release',
-      IN_STAGE,
-      (s, task) => ended(s, task, { outcome: 'release' }),
-      { stage: 'one' },
-    ],
+    ['a release', IN_STAGE, (s, task) => ended(s, task, { outcome: 'release' }), { stage: 'one' }],
     [
       'the next step of a flow',
       { ...PLAIN, type: 'order' },
@@ -241,7 +236,10 @@ describe('a task counts under the limit of the input that it has now', () => {
       { name: 'first', do: { type: 'resize' } },
       { name: 'second', do: { type: 'resize', input: { shop: 'STEP' } } },
     ]
-    await registered(system, { type: 'sale', configuration: { kind: 'flow', defaults: {}, shards: 1, steps } })
+    await registered(system, {
+      type: 'sale',
+      configuration: { kind: 'flow', defaults: {}, shards: 1, steps },
+    })
     const task = await published(system, { type: 'sale', input: of('ONE', true) })
 
     const after = await ended(system, task, { outcome: 'succeed' })
@@ -254,7 +252,10 @@ describe('a task counts under the limit of the input that it has now', () => {
     const system = await aSystem({ rate: { limit: 100, perMs: 1_000, key: 'shop' } })
     const task = await published(system, { input: of('ONE', true), stage: 'one' })
 
-    const moved = await ended(system, task, { outcome: 'succeed', next: { stage: 'two', input: of('TWO', true) } })
+    const moved = await ended(system, task, {
+      outcome: 'succeed',
+      next: { stage: 'two', input: of('TWO', true) },
+    })
     const again = await restarted(system, await ended(system, moved, FAILED))
 
     expect([task, moved, again].map(({ limitValues }) => limitValues?.shop)).toEqual(['ONE', 'TWO', 'TWO'])

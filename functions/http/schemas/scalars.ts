@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Json } from '../../../shared/core/json.ts'
 import { MAX_DELAY_MS, MAX_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/limits.ts'
+import { isName } from '../../../shared/core/name.ts'
 
 /** An object that refuses members it does not know, by name, and says which it does. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
@@ -31,12 +32,6 @@ export function name(maxCharacters: number) {
       `must be 1–${maxCharacters} characters, none of them a control character or half a surrogate pair`,
     )
     .meta({ minLength: 1, maxLength: maxCharacters })
-}
-
-export function isName(text: string, maxCharacters: number): boolean {
-  // A character is a code point here, at most two code units.
-  const isLong = text.length > 2 * maxCharacters || [...text].length > maxCharacters
-  return text.length > 0 && !isLong && text.isWellFormed() && !/\p{Cc}/u.test(text)
 }
 
 export const key = name(MAX_KEY_LENGTH).meta({ description: 'Idempotency key, unique within the type' })

@@ -115,7 +115,8 @@ export const OF_TIME: readonly Invariant[] = [
     },
   },
   {
-    name: 'nothing is sent any more about tasks that are over',
+    // A change of a type has its tasks gone through, of which an index may show late: it sends that much whatever it finds.
+    name: 'nothing is sent any more once all tasks are over and no type is changed',
     watch: ({ afterwardsMs, steps }) => {
       // A purge goes through its type until it has been through twice, whatever is there.
       const isPurging = steps.some(step => step.do === 'purge')
@@ -126,6 +127,7 @@ export const OF_TIME: readonly Invariant[] = [
       return {
         on: happening => {
           if (afterwardsMs === 0 || isPurging) return undefined
+          if (happening.what === 'type') lastWrite = happening.at
           if (happening.what === 'write') {
             lastWrite = happening.at
             lastDue = Math.max(lastDue, happening.after.dueAt)
