@@ -7,6 +7,7 @@ import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
 import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
+import { momentOf } from './moment.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
@@ -55,10 +56,10 @@ export async function claimTask(
     return claimAdmitted(system, seen, claimer, {
       ok: true,
       permits: [],
-      heldSince: system.clock.now(),
+      heldSince: momentOf(system.clock),
       startsAt: undefined,
       isLimited: false,
-      unpausedUntil: terms.unpausedUntil,
+      readAt: terms.readAt,
     })
   }
   return claimLimited(system, seen, claimer, terms, starting)

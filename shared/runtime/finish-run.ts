@@ -23,7 +23,7 @@ export async function finishRun(
       return await writeFinish(system, hold.task(), fence, outcome)
     } catch (error) {
       const isOutage = error instanceof BatonError && error.code === 'unavailable'
-      if (!isOutage || system.clock.now() >= hold.leaseUntil()) throw error
+      if (!isOutage || hold.leaseLeftMs() <= 0) throw error
       system.log.warn('finish not written yet', { ...logFields(hold.task()), error })
       await system.clock.sleep(STORAGE_PAUSE_MS)
     }

@@ -2,6 +2,7 @@ import type { BatonEvent } from '../core/event-types.ts'
 import { eventsOf, type WorkerChange, workerEvent } from '../core/events.ts'
 import type { Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
+import { isWithin, type Moment, momentOf } from './moment.ts'
 import { FIRST_RETRY_S, publishOrLog, putAside, type TellingSystem } from './tell-late.ts'
 import { cachedTypes } from './type-cache.ts'
 
@@ -21,11 +22,11 @@ type Teller = (changes: readonly ToldChange[]) => Promise<string[]>
  */
 export function createTeller(system: TellingSystem): Teller {
   const isAsked = whoAsks(system)
-  let silentUntil = 0
+  let failedAt: Moment | undefined
   const untold = async (events: readonly BatonEvent[]) => {
-    if (silentUntil > system.clock.now()) return [...events]
+    if (failedAt && isWithin(system.clock, failedAt, FIRST_RETRY_S * 1_000)) return [...events]
     const failures = await publishOrLog(system, events)
-    if (failures.length > 0) silentUntil = system.clock.now() + FIRST_RETRY_S * 1_000
+    if (failures.length > 0) failedAt = momentOf(system.clock)
     return failures.flatMap(({ index }) => events[index] ?? [])
   }
   return async changes => {

@@ -2,7 +2,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import { createSeededChance } from '../../../shared/memory/chance.ts'
 import type { Chance, Clock } from '../../../shared/ports/machine.ts'
 import type { Weather } from '../scenario.ts'
-import type { World } from './world.ts'
+import { START, type World } from './world.ts'
 
 /**
  * A process: what it waits for is what it can be killed or frozen at. Every call to the world outside and every sleep
@@ -125,6 +125,7 @@ export function createProcess(world: World, name: string): Process {
     onDeath: react => void mourners.push(react),
     clock: {
       now,
+      monotonic: () => timeline.now() - START,
       sleep: (ms, signal) =>
         new Promise<void>(resolve => {
           if (!alive) return
