@@ -2,6 +2,7 @@ import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import type { Member } from './canvas/canvas.ts'
 import { type BodyWrite, type Change, type Decision, refuse, revise } from './change.ts'
 import { limitValuesOf } from './control/limit-names.ts'
+import { firstFence } from './fence.ts'
 import type { FlowDefinition } from './flow/flow.ts'
 import { openStage, startFlow, withPastSuccesses } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
@@ -69,14 +70,14 @@ export function create(publication: Publication, remains: Task | undefined, now:
   const revision = (remains?.revision ?? 0) + 1
   const { task, bodies } = newborn(
     publication,
-    { revision, fence: remains?.fence ?? 0, operation: 'publish' },
+    { revision, fence: Math.max(remains?.fence ?? 0, firstFence(now)), operation: 'publish' },
     now,
   )
   if (remains) return revise(remains, task, now, { bodies }).change
   return { before: undefined, after: indexed(task, now), guard: { kind: 'absent' }, bodies }
 }
 
-/** The draft a birth begins with. A key's later births go on counting revisions and fences. */
+/** The draft a birth begins with. A key's later births go on counting revisions and fences (see `fence.ts`). */
 export function newborn(
   publication: Publication,
   start: Pick<Task, 'revision' | 'fence' | 'operation'>,

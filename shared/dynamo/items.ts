@@ -1,4 +1,5 @@
 import { BatonError } from '../core/errors.ts'
+import { fencePassedAt } from '../core/fence.ts'
 import { failureOf } from '../core/flow/end-piece.ts'
 import type { FlowDefinition, FlowState } from '../core/flow/flow.ts'
 import { indexKeys } from '../core/index-keys.ts'
@@ -127,9 +128,16 @@ function timesOf(task: Task) {
     started: task.startedAt,
     finished: task.finishedAt,
     expires: task.expiresAt,
-    // What owes callbacks is not deleted before they are published, however short it is kept.
-    ttl: task.expiresAt === undefined || task.owes ? undefined : ttlSeconds(task.expiresAt),
+    ttl: deletedAt(task),
   }
+}
+
+/**
+ * What owes callbacks is not deleted before they are published, however short it is kept. Nor is a head deleted before the
+ * fences of a new publication begin beyond its own.
+ */
+function deletedAt({ expiresAt, owes, fence }: Task): number | undefined {
+  return expiresAt === undefined || owes ? undefined : ttlSeconds(Math.max(expiresAt, fencePassedAt(fence)))
 }
 
 function runsOf(task: Task) {

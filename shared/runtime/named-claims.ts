@@ -44,11 +44,7 @@ export async function claimOnceByName(
 }
 
 /** What the earlier request of this name claimed, nothing if that is not over in time; undefined: there is none. */
-async function earlierAnswer(
-  system: System,
-  name: string,
-  wait: ClaimWait,
-): Promise<Claimed[] | undefined> {
+async function earlierAnswer(system: System, name: string, wait: ClaimWait): Promise<Claimed[] | undefined> {
   const { clock, records } = system
   const by = system.chance.ulid(clock.now())
   const overAt = wait.begun.wall + wait.ms

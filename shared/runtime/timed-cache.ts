@@ -7,7 +7,11 @@ export type Known<Value> = { readonly value: Value; readonly readAt: Moment }
 /** Values that are read once in a lifetime, however often they are asked for. */
 export type TimedCache<Value> = {
   /** The value under the name, read anew when what is known is older than the lifetime; a failed read is forgotten. */
-  get(clock: Pick<Clock, 'now' | 'monotonic'>, name: string, read: () => Promise<Value>): Promise<Known<Value>>
+  get(
+    clock: Pick<Clock, 'now' | 'monotonic'>,
+    name: string,
+    read: () => Promise<Value>,
+  ): Promise<Known<Value>>
   /** The value is read anew for all that ask from now on. */
   forget(name: string): void
 }

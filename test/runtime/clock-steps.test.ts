@@ -32,7 +32,12 @@ describe('what is known for a second', () => {
     ['is not known after it when the wall clock is set back by more', { wall: -3_000 }, 1_100, false],
     ['is not known when the wall clock is set back at once', { wall: -1_000 }, 10, false],
     ['is not known when the wall clock is set forward', { wall: 5_000 }, 10, false],
-    ['is not known after a freeze, in which the monotonic clock stands still', { monotonic: -5_000 }, 5_010, false],
+    [
+      'is not known after a freeze, in which the monotonic clock stands still',
+      { monotonic: -5_000 },
+      5_010,
+      false,
+    ],
   ]
   test.each(STEPS)('%s', async (_what, { wall = 0, monotonic = 0 }, passed, isKnown) => {
     const system = aMemorySystem()
@@ -62,22 +67,25 @@ describe('what is known for a second', () => {
 })
 
 describe('a clock that is set back', () => {
-  it.each([-500, -900, -3_000, -3_600_000])('by %d ms lets nothing begin once a pause is acknowledged', async step => {
-    const system = aMemorySystem()
-    await registered(system)
-    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
-    const { process, set } = aProcess(system)
-    expect(await claimTask(process, first, { workerId: 'w1' })).toHaveProperty('run')
-    const pausing = pauseType(system, 'resize')
-    await system.clock.advance(2 * SECOND)
-    await pausing
+  it.each([-500, -900, -3_000, -3_600_000])(
+    'by %d ms lets nothing begin once a pause is acknowledged',
+    async step => {
+      const system = aMemorySystem()
+      await registered(system)
+      const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+      const { process, set } = aProcess(system)
+      expect(await claimTask(process, first, { workerId: 'w1' })).toHaveProperty('run')
+      const pausing = pauseType(system, 'resize')
+      await system.clock.advance(2 * SECOND)
+      await pausing
 
-    set.wall = step
+      set.wall = step
 
-    // As that process sees it, the task is due all the same.
-    const seen = { ...second, dueAt: second.dueAt + step }
-    expect(await claimTask(process, seen, { workerId: 'w1' })).toMatchObject({ refused: 'paused' })
-  })
+      // As that process sees it, the task is due all the same.
+      const seen = { ...second, dueAt: second.dueAt + step }
+      expect(await claimTask(process, seen, { workerId: 'w1' })).toMatchObject({ refused: 'paused' })
+    },
+  )
 
   it('lets no handler outlast its lease while the store does not answer', async () => {
     const system = aMemorySystem()
@@ -131,11 +139,16 @@ describe('a clock that is set back', () => {
     await registered(system)
     const task: Task = await stored(system, { dueAt: system.clock.now() + SECOND })
     const { process, set } = aProcess(system)
-    const serving = serveDispatches(process, [{ messageId: 'm1', seen: task }], { workerId: 'w1' }, {
-      definition: { kind: 'baton-task', type: 'resize', config: {}, run: () => 'too early' } as never,
-      typeOf: async () => undefined,
-      stopAt: system.clock.now() + 60 * SECOND,
-    })
+    const serving = serveDispatches(
+      process,
+      [{ messageId: 'm1', seen: task }],
+      { workerId: 'w1' },
+      {
+        definition: { kind: 'baton-task', type: 'resize', config: {}, run: () => 'too early' } as never,
+        typeOf: async () => undefined,
+        stopAt: system.clock.now() + 60 * SECOND,
+      },
+    )
     await system.clock.advance(100)
     set.wall = -10 * SECOND
     await system.clock.advance(1_000)
