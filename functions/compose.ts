@@ -1,7 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger'
 import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
 import { systemOfEnvironment } from '../shared/aws/environment.ts'
-import { createAwsHeadReader, createAwsSystem } from '../shared/aws/system.ts'
+import { type AwsWorld, createAwsHeadReader, createAwsSystem, createAwsWorld } from '../shared/aws/system.ts'
 import type { HeadReader } from '../shared/dynamo/head-reader.ts'
 import type { Log, MetricName, Metrics } from '../shared/ports/machine.ts'
 import type { System } from '../shared/runtime/system.ts'
@@ -9,6 +9,11 @@ import type { System } from '../shared/runtime/system.ts'
 /** The composition root: the only place where functions meet the environment and Powertools. */
 export function composeSystem(): System {
   return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
+}
+
+/** The same, for a function that takes dispatches from a queue. */
+export function composeWorld(): AwsWorld {
+  return createAwsWorld({ ...systemOfEnvironment(), log, metrics })
 }
 
 /** Reads the heads in records of the table's stream. */

@@ -1,13 +1,12 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import type { AwsWorld } from '../shared/aws/system.ts'
 import { invocationWorkerId } from '../shared/core/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import type { Received } from '../shared/runtime/received-dispatch.ts'
 import { serveDispatches } from '../shared/runtime/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/spans.ts'
-import type { System } from '../shared/runtime/system.ts'
 import { cachedTypes } from '../shared/runtime/type-cache.ts'
-import { decodeDispatch } from '../shared/sqs/wire.ts'
-import { composeSystem, flushMetrics } from './compose.ts'
+import { composeWorld, flushMetrics } from './compose.ts'
 
 /** When so little time is left of the invocation, runs are told to stop and end as timed out. */
 const STOP_MARGIN_MS = 3_000
@@ -16,15 +15,18 @@ type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
 
 /** The Lambda handler that serves a task type from its queue. */
 export function executorOf(definition: TaskDefinition): Handler {
-  const system = composeSystem()
+  const world = composeWorld()
+  const { system } = world
   const typeOf = cachedTypes(system)
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
-    const received = event.Records.flatMap(record => readDispatch(system, record))
+    const read = await Promise.all(event.Records.map(record => readRecord(world, record)))
+    const received = read.flatMap(one => one.received ?? [])
+    const unread = read.flatMap(one => one.unread ?? [])
     const claimer = { workerId: invocationWorkerId(context.awsRequestId) }
     try {
       const failed = await serveDispatches(system, received, claimer, { definition, typeOf, stopAt })
-      return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
+      return { batchItemFailures: [...unread, ...failed].map(itemIdentifier => ({ itemIdentifier })) }
     } finally {
       flushMetrics()
       await flushSpans(system.clock)
@@ -32,13 +34,16 @@ export function executorOf(definition: TaskDefinition): Handler {
   }
 }
 
-/** What cannot be read will not become readable: it is logged and let go; the sweeper sends a fresh dispatch. */
-function readDispatch(system: System, { messageId, body }: SQSRecord): Received[] {
+type ReadRecord = { readonly received?: Received; readonly unread?: string }
+
+/** What cannot be read at all is let go; the sweeper sends a fresh dispatch. What cannot be read now comes again. */
+async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord): Promise<ReadRecord> {
+  const { messageId, body } = record
   try {
-    const { task: seen, passedOn } = decodeDispatch(body)
-    return [{ messageId, seen, passedOn }]
+    const read = await readDispatch(body)
+    return read ? { received: { messageId, seen: read.task, passedOn: read.passedOn } } : {}
   } catch (error) {
-    system.log.error('dropped a dispatch that cannot be read', { error, messageId })
-    return []
+    system.log.warn('a dispatch cannot be read now, and comes again', { error, messageId })
+    return { unread: messageId }
   }
 }

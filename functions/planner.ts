@@ -26,9 +26,9 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
  */
 async function readChange(record: DynamoDBRecord): Promise<ToldChange[]> {
   const { NewImage = {}, SequenceNumber = '', Keys } = record.dynamodb ?? {}
-  const worker = workerChangeIn(record)
-  if (worker) return [{ worker, position: SequenceNumber }]
   try {
+    const worker = workerChangeIn(record)
+    if (worker) return [{ worker, position: SequenceNumber }]
     const task = await heads.taskInImage(NewImage)
     return task ? [{ task, position: SequenceNumber }] : []
   } catch (error) {

@@ -3,14 +3,17 @@
  * what it returns to move its task on.
  */
 
-/** Try again after `delayMs`, in place of the type's backoff. Always costs a retry. */
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/signal-bounds.ts'
+
+/** Try again after `delayMs`, in place of the type's backoff. Always costs a retry. @throws RangeError for a delay that is none. */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater'
   readonly delayMs: number
 
   constructor(delayMs: number, message = `retry in ${delayMs} ms`, options?: ErrorOptions) {
+    refuse('RetryLater: delayMs', delayProblem(delayMs))
     super(message, options)
-    this.delayMs = delayMs
+    this.delayMs = wholeDelay(delayMs)
   }
 }
 
@@ -19,14 +22,15 @@ export class Fatal extends Error {
   override readonly name = 'Fatal'
 }
 
-/** Give the task back unharmed, to be claimed again after `delayMs`. Costs no retry. May also be returned. */
+/** Give the task back unharmed, to be claimed again after `delayMs`. Costs no retry. May also be returned. @throws RangeError for a delay that is none. */
 export class Release extends Error {
   override readonly name = 'Release'
   readonly delayMs: number
 
   constructor(delayMs = 0) {
+    refuse('Release: delayMs', delayProblem(delayMs))
     super(`released for ${delayMs} ms`)
-    this.delayMs = delayMs
+    this.delayMs = wholeDelay(delayMs)
   }
 }
 
@@ -50,14 +54,25 @@ export class Next {
   readonly delayMs: number | undefined
   readonly result: unknown
 
-  /** Input and result are as a handler gave them: whoever stores them checks that they are JSON. */
+  /**
+   * Input and result stay as the handler gave them: the runtime checks that they are JSON.
+   *
+   * @throws RangeError for a stage, priority or delay that cannot be stored.
+   */
   constructor(stage: string, { input, priority, delayMs, result }: NextOptions = {}) {
+    refuse('next: stage', stageProblem(stage))
+    if (priority !== undefined) refuse('next: priority', priorityProblem(priority))
+    if (delayMs !== undefined) refuse('next: delayMs', delayProblem(delayMs))
     this.stage = stage
     this.input = input
     this.priority = priority
-    this.delayMs = delayMs
+    this.delayMs = delayMs === undefined ? undefined : wholeDelay(delayMs)
     this.result = result
   }
+}
+
+function refuse(argument: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new RangeError(`${argument} ${problem}`)
 }
 
 export type Signal = RetryLater | Fatal | Release

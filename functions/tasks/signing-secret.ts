@@ -1,20 +1,18 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { required } from '../../shared/aws/environment.ts'
+import { systemClock } from '../../shared/aws/machine.ts'
+import { createTimedCache } from '../../shared/runtime/timed-cache.ts'
 
 /** A rotated secret is used after at most this time. */
 const LIFETIME_MS = 300_000
 
 const secrets = new SecretsManagerClient({})
-const known = new Map<string, { until: number; value: Promise<string> }>()
+const known = createTimedCache<string>(LIFETIME_MS)
 
 /** The secret that signs a type's calls, from Secrets Manager under `<system>/webhook/<name>`. */
-export function signingSecret(name: string): Promise<string> {
-  const cached = known.get(name)
-  if (cached && cached.until > Date.now()) return cached.value
-  const value = readSecret(`${required('BATON_SYSTEM')}/webhook/${name}`)
-  known.set(name, { until: Date.now() + LIFETIME_MS, value })
-  value.catch(() => known.delete(name))
-  return value
+export async function signingSecret(name: string): Promise<string> {
+  const id = `${required('BATON_SYSTEM')}/webhook/${name}`
+  return (await known.get(systemClock, name, () => readSecret(id))).value
 }
 
 async function readSecret(id: string): Promise<string> {

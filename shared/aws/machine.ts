@@ -4,6 +4,7 @@ import type { Chance, Clock } from '../ports/machine.ts'
 /** The time of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise(resolve => {
       if (signal?.aborted) return resolve()

@@ -7,12 +7,15 @@ import { createHeadReader, type HeadReader } from '../dynamo/head-reader.ts'
 import { createLimitStore } from '../dynamo/limit-store.ts'
 import { createRecordStore } from '../dynamo/record-store.ts'
 import { createTargets } from '../dynamo/targets.ts'
+import { createTaskCodec } from '../dynamo/task-codec.ts'
 import { createTaskStore } from '../dynamo/task-store.ts'
 import { createTypeStore } from '../dynamo/type-store.ts'
 import { createWorkerStore } from '../dynamo/worker-store.ts'
 import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
+import type { TaskCodec } from '../ports/messages.ts'
 import type { System } from '../runtime/system.ts'
 import { createSqsMessages } from '../sqs/messages.ts'
+import { createDispatchReader, type DispatchReader } from '../sqs/read-dispatch.ts'
 import { systemChance, systemClock } from './machine.ts'
 import { patient } from './requests.ts'
 
@@ -31,17 +34,30 @@ export type AwsSettings = SystemAddress & {
   readonly chance?: Chance
 }
 
+/** The world of a process on AWS, for those that take dispatches from queues, too. */
+export type AwsWorld = {
+  readonly system: System
+  readonly codec: TaskCodec
+  readonly readDispatch: DispatchReader
+}
+
 /** The world of a process on AWS: every port on its adapter. Region and credentials come as the SDK finds them. */
-export function createAwsSystem({
-  table,
-  system,
-  wakeQueueUrl,
-  log,
-  metrics,
-  clock = systemClock,
-  chance = systemChance,
-}: AwsSettings): System {
+export function createAwsSystem(settings: AwsSettings): System {
+  return createAwsWorld(settings).system
+}
+
+export function createAwsWorld(settings: AwsSettings): AwsWorld {
   const documents = createDocuments()
+  const codec = createTaskCodec(createHeadReader(documents, settings.table))
+  const system = systemOn(documents, codec, settings)
+  return { system, codec, readDispatch: createDispatchReader({ ...system, codec }) }
+}
+
+function systemOn(
+  documents: DynamoDBDocumentClient,
+  codec: TaskCodec,
+  { table, system, wakeQueueUrl, log, metrics, clock = systemClock, chance = systemChance }: AwsSettings,
+): System {
   return {
     clock,
     chance,
@@ -54,10 +70,8 @@ export function createAwsSystem({
     workers: createWorkerStore(documents, { table, clock }),
     messages: createSqsMessages(
       patient(requestHandler => new SQSClient({ requestHandler })),
-      {
-        system,
-        wakeQueueUrl,
-      },
+      { system, wakeQueueUrl },
+      codec,
     ),
     log,
     metrics,

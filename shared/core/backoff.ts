@@ -1,11 +1,15 @@
+import { MAX_DELAY_MS } from './limits.ts'
 import type { Retry } from './options.ts'
+
+/** A millisecond doubled so often is longer than any delay; beyond 1,023 doublings 0 ms would become no number. */
+const MAX_DOUBLINGS = 60
 
 /**
  * Milliseconds to wait before retry number `retryNumber` (1 is the first). `chance` (0 to 1) decides how much of the
  * jitter is taken off.
  */
 export function backoffMs(retry: Retry, retryNumber: number, chance: number): number {
-  const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry))
+  const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry), MAX_DELAY_MS)
   return Math.round(delay * (1 - retry.jitter * chance))
 }
 
@@ -14,7 +18,7 @@ function plainDelayMs(retry: Retry, retryNumber: number): number {
     case 'fixed':
       return retry.delayMs
     case 'exponential':
-      return retry.delayMs * 2 ** (retryNumber - 1)
+      return retry.delayMs * 2 ** Math.min(retryNumber - 1, MAX_DOUBLINGS)
     case 'fibonacci':
       return retry.delayMs * fibonacci(retryNumber, retry.maxDelayMs)
     case 'ladder': {

@@ -4,6 +4,7 @@ import { expire, isPastDeadline } from './deadline.ts'
 import { endRuns, runRecord } from './end-runs.ts'
 import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
 import { openStage } from './flow/open-piece.ts'
+import { withInput } from './input.ts'
 import type { Json } from './json.ts'
 import { MAX_ERROR_CHARACTERS } from './limits.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
@@ -120,10 +121,7 @@ function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodie
   const { stage, input, priority, delayMs = 0 } = next
   const dueAt = now + delayMs
   const draft = openStage(task, { stage, dueAt, ...(priority !== undefined && { priority }) }, now)
-  if (input === undefined) return { draft, bodies: [] }
-  const expiry = bodyExpiry(dueAt, now, task.options.retentionMs)
-  const { body, writes } = bodyOf(input, bodyRef.input(task.born, task.revision + 1, input), expiry)
-  return { draft: { ...draft, input: body }, bodies: writes }
+  return input === undefined ? { draft, bodies: [] } : withInput(draft, input, now)
 }
 
 function fail(

@@ -1,9 +1,8 @@
-import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import { type BodyWrite, type Decision, refuse, revise } from './change.ts'
-import { limitValuesOf } from './control/limit-names.ts'
 import { endRuns, runRecord } from './end-runs.ts'
 import type { FlowState } from './flow/flow.ts'
 import { openStage, withDeadline } from './flow/open-piece.ts'
+import { withInput } from './input.ts'
 import type { Json } from './json.ts'
 import { type Options, type PartialOptions, resolveOptions } from './options.ts'
 import { settled } from './settle.ts'
@@ -33,7 +32,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   if (options.workerIds.length > 0 && options.workerIds.length < options.concurrency)
     return refuse('too-few-workers')
   const bodies: BodyWrite[] = []
-  const edited = withInput(
+  const edited = inputChanged(
     { ...task, ...plainEdits(task, changes, options), operation: 'patch' },
     changes,
     bodies,
@@ -103,18 +102,11 @@ function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options }: Patch
   }
 }
 
-function withInput(draft: Task, changes: Patch, bodies: BodyWrite[], now: number): Task {
-  if (changes.input === undefined) return draft
-  const expiry = bodyExpiry(draft.dueAt, now, draft.options.retentionMs)
-  const { body, writes } = bodyOf(
-    changes.input,
-    bodyRef.input(draft.born, draft.revision + 1, changes.input),
-    expiry,
-  )
-  bodies.push(...writes)
-  const { limitValues = {}, ...rest } = draft
-  const values = limitValuesOf({ ...rest, input: body }, changes.input, Object.keys(limitValues))
-  return { ...rest, input: body, ...values }
+function inputChanged(draft: Task, { input }: Patch, bodies: BodyWrite[], now: number): Task {
+  if (input === undefined) return draft
+  const changed = withInput(draft, input, now)
+  bodies.push(...changed.bodies)
+  return changed.draft
 }
 
 function withoutExcluded(draft: Task, bodies: BodyWrite[], now: number): Task {

@@ -2,6 +2,7 @@ import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import type { Member } from './canvas/canvas.ts'
 import { type BodyWrite, type Change, type Decision, refuse, revise } from './change.ts'
 import { limitValuesOf } from './control/limit-names.ts'
+import { firstFence } from './fence.ts'
 import type { FlowDefinition } from './flow/flow.ts'
 import { openStage, startFlow, withPastSuccesses } from './flow/open-piece.ts'
 import type { Json } from './json.ts'
@@ -69,14 +70,14 @@ export function create(publication: Publication, remains: Task | undefined, now:
   const revision = (remains?.revision ?? 0) + 1
   const { task, bodies } = newborn(
     publication,
-    { revision, fence: remains?.fence ?? 0, operation: 'publish' },
+    { revision, fence: Math.max(remains?.fence ?? 0, firstFence(now)), operation: 'publish' },
     now,
   )
   if (remains) return revise(remains, task, now, { bodies }).change
   return { before: undefined, after: indexed(task, now), guard: { kind: 'absent' }, bodies }
 }
 
-/** The draft a birth begins with. A key's later births go on counting revisions and fences. */
+/** The draft a birth begins with. A key's later births go on counting revisions and fences (see `fence.ts`). */
 export function newborn(
   publication: Publication,
   start: Pick<Task, 'revision' | 'fence' | 'operation'>,
@@ -137,8 +138,8 @@ function keptPrevious(previous: HandedOn, born: string, kept: Keep): Previous {
 
 /**
  * `ifExists: update`: input, due time and options of a task that is neither running nor finished become those of
- * `publication`; who it is (user, trace, creation) stays, and so does what its runs have done: a lowered `concurrency`
- * or budget may end it. Refused otherwise.
+ * `publication`. Its user, trace and creation stay, and so does its tenant unless the publication names one. What its runs
+ * have done stays as well: a lowered `concurrency` or budget may end it. Refused otherwise.
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
@@ -150,6 +151,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
     createdAt: task.createdAt,
     ...workDone(task, publication),
     ...(task.userId !== undefined && { userId: task.userId }),
+    ...(fresh.fairnessKey === undefined && keptTenant(task)),
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
     ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
     ...(task.error !== undefined && { error: task.error }),
@@ -174,6 +176,10 @@ function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'fail
 /** A flow between two of its steps is at work. */
 function hasBegun({ flow }: Task): boolean {
   return flow !== undefined && Object.keys(flow.steps).length > 0
+}
+
+function keptTenant({ fairnessKey }: Task): Partial<Task> {
+  return fairnessKey === undefined ? {} : { fairnessKey }
 }
 
 /** Whose task it is, and what was handed to it, is none of its options. */

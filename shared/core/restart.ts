@@ -1,5 +1,6 @@
 import { afterFirstEnd } from './canvas/member-end.ts'
 import { type Decision, refuse, revise } from './change.ts'
+import { firstFence } from './fence.ts'
 import { newborn, type Publication } from './publish.ts'
 import { type EndedRun, endedRuns, liveRuns, type Task } from './task.ts'
 
@@ -32,7 +33,11 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
     : endedRuns(task).filter(run => !how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed'))
   const keptSuccesses = kept.filter(isSuccess).length
   if (keptSuccesses >= how.publication.options.concurrency) return refuse('nothing-to-do')
-  const start = { revision: task.revision + 1, fence: task.fence, operation: 'restart' as const }
+  const start = {
+    revision: task.revision + 1,
+    fence: Math.max(task.fence, firstFence(now)),
+    operation: 'restart' as const,
+  }
   const { task: fresh, bodies } = newborn(how.publication, start, now)
   const draft: Task = {
     ...fresh,
@@ -53,9 +58,11 @@ function isSuccess({ state, past }: EndedRun): boolean {
   return state === 'succeeded' && !past
 }
 
-function keptContent({ input, stage, callbacks, previous, immutable, parentId }: Task): Partial<Task> {
+function keptContent(task: Task): Partial<Task> {
+  const { input, limitValues, stage, callbacks, previous, immutable, parentId } = task
   return {
     ...(input && { input }),
+    ...(limitValues && { limitValues }),
     ...(stage !== undefined && { stage }),
     ...(callbacks && { callbacks }),
     ...(previous && { previous }),

@@ -2,6 +2,8 @@ import type { Clock } from '../ports/machine.ts'
 
 /** A clock that stands still until it is advanced. */
 export type ManualClock = Clock & {
+  /** Moves the wall clock on, or back, by so much; nothing else takes notice. */
+  step(ms: number): void
   /** Moves on by `ms`; whoever sleeps wakes at its very time, in order, and may sleep anew within the span. */
   advance(ms: number): Promise<void>
   /** How many sleep right now. */
@@ -12,6 +14,7 @@ type Sleeper = { readonly until: number; readonly wake: () => void }
 
 export function createManualClock(start: number): ManualClock {
   let now = start
+  let stepped = 0
   const sleeping = new Set<Sleeper>()
 
   const sleep = (ms: number, signal?: AbortSignal) =>
@@ -38,7 +41,16 @@ export function createManualClock(start: number): ManualClock {
     now = end
   }
 
-  return { now: () => now, sleep, advance, sleepers: () => sleeping.size }
+  return {
+    now: () => now + stepped,
+    monotonic: () => now - start,
+    sleep,
+    advance,
+    step: ms => {
+      stepped += ms
+    },
+    sleepers: () => sleeping.size,
+  }
 }
 
 function earliest(sleeping: ReadonlySet<Sleeper>, end: number): Sleeper | undefined {

@@ -1,7 +1,10 @@
 /** Ports: time, chance, and what is told of the work. */
-/** Milliseconds since the epoch, and waiting. */
+/** The two clocks of a process, in milliseconds, and waiting. */
 export type Clock = {
+  /** Since the epoch. May be set back or forward at any time. */
   now(): number
+  /** Since some moment of this process. Never goes back; stands still while the process is frozen with its machine. */
+  monotonic(): number
   /** Resolves after `ms`, or at once when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }

@@ -1,6 +1,7 @@
 /** Ports: what is sent, and how it is received. As with the stores, calls may throw `BatonError('unavailable')`. */
 import type { LimitLook } from '../core/control/held-permits.ts'
 import type { BatonEvent } from '../core/event-types.ts'
+import type { Json } from '../core/json.ts'
 import type { Task } from '../core/task.ts'
 import type { JobLook } from '../core/type-job.ts'
 import type { IndexEntry } from './stores.ts'
@@ -14,6 +15,13 @@ export type Dispatch = {
   readonly delaySeconds: number
   /** How often workers have passed it on because there was nothing they could take; 0 when left out. */
   readonly passedOn?: number
+}
+
+/** How a message carries a task: in a form that has a version, so that code of another version never misreads it. */
+export type TaskCodec = {
+  encode(task: Task): Json
+  /** @throws BatonError `newer-schema` for a form of newer code, `invalid` for what is none, `unavailable`. */
+  decode(form: unknown): Promise<Task>
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Claimer } from '../core/claim.ts'
 import { WORKER_LIFE_MS, type Worker } from '../core/worker.ts'
+import { isWithin, type Moment, momentOf } from './moment.ts'
 import type { System } from './system.ts'
 
 /** A worker that claims or beats all the time costs one read and one write in so long, per process that hears it. */
@@ -17,7 +18,7 @@ type Heard = {
   readonly version: string | undefined
   /** By type, when it was last heard of. */
   readonly typesSeen: Readonly<Record<string, number>>
-  readonly announcedAt: number
+  readonly announced: Moment
 }
 
 export function httpWorkers(system: Pick<System, 'workers' | 'clock' | 'log'>): HttpWorkers {
@@ -27,12 +28,12 @@ export function httpWorkers(system: Pick<System, 'workers' | 'clock' | 'log'>): 
       const now = system.clock.now()
       const earlier = known.get(workerId)
       const typesSeen = recent({ ...earlier?.typesSeen, ...timesOf(types, now) }, now)
-      const isFresh = earlier !== undefined && earlier.announcedAt + INTERVAL_MS > now
+      const isFresh = earlier !== undefined && isWithin(system.clock, earlier.announced, INTERVAL_MS)
       const isAnnounced = isFresh && types.every(type => Object.hasOwn(earlier.typesSeen, type))
       const heard = {
         version: version ?? earlier?.version,
         typesSeen,
-        announcedAt: isAnnounced ? earlier.announcedAt : now,
+        announced: isAnnounced ? earlier.announced : momentOf(system.clock),
       }
       if (known.size >= MAX_KNOWN) known.clear()
       known.set(workerId, heard)
@@ -49,7 +50,7 @@ export function httpWorkers(system: Pick<System, 'workers' | 'clock' | 'log'>): 
  * replace each other. Of two that announce at once one may be hidden until its next word, ten seconds later.
  */
 async function announce({ workers }: Pick<System, 'workers'>, workerId: string, heard: Heard): Promise<void> {
-  const now = heard.announcedAt
+  const now = heard.announced.wall
   const stored = await workers.get(workerId)
   const last = stored?.kind === 'http' ? stored : undefined
   const version = heard.version ?? last?.version

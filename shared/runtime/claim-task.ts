@@ -7,6 +7,7 @@ import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
 import { inTurn, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
+import { momentOf } from './moment.ts'
 import { sleepUntil } from './sleep-until.ts'
 import type { System } from './system.ts'
 import { type Patience, transact } from './transact.ts'
@@ -56,10 +57,10 @@ export async function claimTask(
     const admitted: Admitted = {
       ok: true,
       permits: [],
-      heldSince: system.clock.now(),
+      heldSince: momentOf(system.clock),
       startsAt: undefined,
       isLimited: false,
-      unpausedUntil: terms.unpausedUntil,
+      readAt: terms.readAt,
     }
     return claimAdmitted(system, seen, claimer, admitted, patience)
   }

@@ -5,6 +5,14 @@ import { startsAt } from '../core/wake.ts'
 /** A dispatch that arrives early by less than this is waited for; one that is earlier goes back with a delay. */
 const MAX_WAIT_MS = 1_500
 
+/**
+ * With how many seconds of delay a dispatch is sent back whose time has not come although it was waited for: the clock was set
+ * back meanwhile, and a claim would be refused as not due. Undefined: its time has come.
+ */
+export function setBackSeconds({ dueAt }: Task, now: number): number | undefined {
+  return dueAt > now ? Math.ceil(Math.min(dueAt - now, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+}
+
 /** With how many seconds of delay a dispatch that came too early is sent back; undefined: wait out the rest. */
 export function sendBackSeconds(task: Task, now: number): number | undefined {
   const early = startsAt(task) - now

@@ -22,7 +22,7 @@ export async function finishRun(
     try {
       return await finished(system, hold.task(), fence, outcome)
     } catch (error) {
-      if (!isOutage(error) || system.clock.now() >= hold.leaseUntil()) throw error
+      if (!isOutage(error) || hold.leaseLeftMs() <= 0) throw error
       system.log.warn('finish not written yet', { ...logFields(hold.task()), error })
       await system.clock.sleep(STORAGE_PAUSE_MS)
     }

@@ -3,8 +3,10 @@ import { type Beat, beatIntervalMs, heartbeat } from '../core/heartbeat.ts'
 import type { Json } from '../core/json.ts'
 import type { RunGone } from '../core/run-gone.ts'
 import type { Task } from '../core/task.ts'
+import type { Clock } from '../ports/machine.ts'
 import type { Claimed } from './claim-task.ts'
 import { logFields } from './log-fields.ts'
+import { elapsedSince, type Moment, momentOf } from './moment.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
 
@@ -26,7 +28,8 @@ export type Hold = {
   refresh(): void
   /** Why the signal was aborted. */
   reason(): StopReason | undefined
-  leaseUntil(): number
+  /** How long the lease lasts at least, as far as this process knows; 0 or less when it may be over. */
+  leaseLeftMs(): number
   /** The task as the last heartbeat saw it. */
   task(): Task
   stop(reason: StopReason): void
@@ -37,14 +40,14 @@ export type Hold = {
 
 /**
  * Keeps a run by heartbeats. A beat that finds the run gone aborts the signal at once. Storage that fails, or does not
- * answer at all, is tolerated until the lease would end. A changed `heartbeatMs` applies from the next beat, since every beat answers with the
+ * answer at all, is tolerated until the lease would end by either clock. A changed `heartbeatMs` applies from the next beat, since every beat answers with the
  * task as it stands.
  */
 export function holdRun(system: System, claimed: Claimed): Hold {
   const handler = new AbortController()
   const letting = new AbortController()
   let task = claimed.task
-  let leaseUntil = claimed.run.leaseUntil
+  let lease: Lease = { until: claimed.run.leaseUntil, since: momentOf(system.clock) }
   let progress: Json | undefined
   let stopped: StopReason | undefined
 
@@ -55,6 +58,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
 
   const beatOnce = async () => {
     const said = progress
+    const since = momentOf(system.clock)
     progress = undefined
     const beat = { born: task.born, fence: claimed.run.fence, ...(said !== undefined && { progress: said }) }
     const answer = await sendBeat(system, task, beat).catch(error => {
@@ -63,7 +67,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
     })
     if (!answer.ok) return stop(answer.reason)
     task = answer.task
-    leaseUntil = answer.leaseUntil
+    lease = { until: answer.leaseUntil, since }
   }
 
   const beating = (async () => {
@@ -78,11 +82,11 @@ export function holdRun(system: System, claimed: Claimed): Hold {
     }
   })()
   const stopWithoutLease = () => {
-    if (!letting.signal.aborted && system.clock.now() >= leaseUntil) stop('storage')
+    if (!letting.signal.aborted && leftOf(system.clock, lease) <= 0) stop('storage')
   }
   const watchingLease = (async () => {
     while (!letting.signal.aborted && !stopped) {
-      await system.clock.sleep(leaseUntil - system.clock.now(), letting.signal)
+      await system.clock.sleep(leftOf(system.clock, lease), letting.signal)
       stopWithoutLease()
     }
   })()
@@ -93,7 +97,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
     over: AbortSignal.any([handler.signal, letting.signal]),
     refresh: stopWithoutLease,
     reason: () => stopped,
-    leaseUntil: () => leaseUntil,
+    leaseLeftMs: () => leftOf(system.clock, lease),
     task: () => task,
     stop,
     report: value => {
@@ -110,6 +114,17 @@ export function holdRun(system: System, claimed: Claimed): Hold {
       await Promise.all([watchingLease, limits])
     },
   }
+}
+
+/** A lease as this process knows it, and when it had not been asked for yet. */
+type Lease = { readonly until: number; readonly since: Moment }
+
+/**
+ * The wall clock alone would let a run outlast its lease when it is set back: others judge the lease by their own clocks. By
+ * the monotonic clock the lease is as long as it was when it was asked for.
+ */
+function leftOf(clock: Clock, { until, since }: Lease): number {
+  return until - since.wall - elapsedSince(clock, since)
 }
 
 type BeatAnswer = { ok: true; task: Task; leaseUntil: number } | { ok: false; reason: RunGone }

@@ -5,6 +5,7 @@ import type { HttpWorkers } from './announce-http-workers.ts'
 import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
 import type { Claimed } from './claim-task.ts'
 import { type HeldTask, heldTasks } from './held-task.ts'
+import { elapsedSince, momentOf } from './moment.ts'
 import { claimOnceByName } from './named-claims.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
@@ -85,7 +86,7 @@ async function claimOrWait(
   { claimer, limit, waitMs }: ClaimsRequest & { readonly waitMs: number },
   workers: HttpWorkers,
 ): Promise<Claimed[]> {
-  const until = system.clock.now() + waitMs
+  const begun = momentOf(system.clock)
   let serving = types.filter(type => !type.paused)
   for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * POLL_GROWTH, LAST_POLL_MS)) {
     await workers.seen(
@@ -95,11 +96,12 @@ async function claimOrWait(
     const { claimed, nextStart } =
       serving.length > 0 ? await claimOnce(system, serving, claimer, limit) : NONE
     const now = system.clock.now()
-    if (claimed.length > 0 || until <= now) return claimed
+    const leftMs = waitMs - elapsedSince(system.clock, begun)
+    if (claimed.length > 0 || leftMs <= 0) return claimed
     const by = system.chance.fraction()
     const isSoon = nextStart <= now + LAST_POLL_MS
     const wait = isSoon ? nextStart - now + START_JITTER_MS * by : pause * (1 - POLL_JITTER * by)
-    await system.clock.sleep(Math.min(until - now, Math.max(1, wait)))
+    await system.clock.sleep(Math.min(leftMs, Math.max(1, wait)))
     const current = await sideBySide(types, MOST_READS_AT_ONCE, ({ type }) => system.types.get(type))
     serving = current.filter(type => type !== undefined && !type.paused) as TaskType[]
   }

@@ -1,5 +1,6 @@
 import type { Worker } from '../core/worker.ts'
 import type { System } from './system.ts'
+import { createTimedCache } from './timed-cache.ts'
 
 const LIFETIME_MS = 1_000
 
@@ -8,16 +9,6 @@ export function cachedLiveWorkers({
   workers,
   clock,
 }: Pick<System, 'workers' | 'clock'>): () => Promise<readonly Worker[]> {
-  let until = 0
-  let read: Promise<readonly Worker[]> | undefined
-  return () => {
-    if (read && until > clock.now()) return read
-    until = clock.now() + LIFETIME_MS
-    const reading = workers.list()
-    reading.catch(() => {
-      if (read === reading) read = undefined
-    })
-    read = reading
-    return reading
-  }
+  const cache = createTimedCache<readonly Worker[]>(LIFETIME_MS)
+  return async () => (await cache.get(clock, 'all', () => workers.list())).value
 }

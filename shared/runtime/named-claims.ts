@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.ts'
 import type { Claimed } from './claim-task.ts'
+import { elapsedSince, type Moment, momentOf } from './moment.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 
@@ -18,6 +19,9 @@ const MOST_READS_AT_ONCE = 25
 
 /** What a claim came to, by name, or by whom it is under way. */
 type Remembered = { readonly claims: readonly ClaimReference[] } | { readonly by: string }
+/** How long a request may wait, and since when. */
+type ClaimWait = { readonly begun: Moment; readonly ms: number }
+
 type ClaimReference = { readonly id: string; readonly born: string; readonly fence: number }
 
 /** Claims by `claim`, which gets how long it may wait, unless a request of this name has done so or is doing so. */
@@ -27,12 +31,12 @@ export async function claimOnceByName(
   waitMs: number,
   claim: (waitMs: number) => Promise<Claimed[]>,
 ): Promise<readonly Claimed[]> {
-  const overAt = system.clock.now() + waitMs
-  const earlier = await earlierAnswer(system, name, overAt)
+  const wait: ClaimWait = { begun: momentOf(system.clock), ms: waitMs }
+  const earlier = await earlierAnswer(system, name, wait)
   if (earlier) return earlier
   let claimed: Claimed[] = []
   try {
-    claimed = await claim(Math.max(0, overAt - system.clock.now()))
+    claimed = await claim(Math.max(0, waitMs - elapsedSince(system.clock, wait.begun)))
     return claimed
   } finally {
     await remember(system, name, claimed)
@@ -40,14 +44,15 @@ export async function claimOnceByName(
 }
 
 /** What the earlier request of this name claimed, nothing if that is not over in time; undefined: there is none. */
-async function earlierAnswer(system: System, name: string, overAt: number): Promise<Claimed[] | undefined> {
+async function earlierAnswer(system: System, name: string, wait: ClaimWait): Promise<Claimed[] | undefined> {
   const { clock, records } = system
   const by = system.chance.ulid(clock.now())
+  const overAt = wait.begun.wall + wait.ms
   for (;;) {
     const found = await records.putNew(name, { by }, Math.max(overAt, clock.now()) + CLAIMING_MS)
     // Its own: the write was repeated because its answer was lost.
     if (found === undefined || isBy(by, found)) return undefined
-    const answer = await answerOf(system, name, found, overAt)
+    const answer = await answerOf(system, name, found, wait)
     if (answer) return stillHeld(system, answer)
   }
 }
@@ -57,12 +62,12 @@ async function answerOf(
   { clock, records }: System,
   name: string,
   found: Json,
-  overAt: number,
+  { begun, ms }: ClaimWait,
 ): Promise<readonly ClaimReference[] | undefined> {
   for (let present: Json | undefined = found; present !== undefined; present = await records.get(name)) {
     const remembered = present as Remembered
     if ('claims' in remembered) return remembered.claims
-    if (clock.now() >= overAt + CLAIMING_MS) return []
+    if (elapsedSince(clock, begun) >= ms + CLAIMING_MS) return []
     await clock.sleep(POLL_MS)
   }
   return undefined

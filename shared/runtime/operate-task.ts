@@ -11,6 +11,7 @@ import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
 import type { Task } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType } from '../core/task-type.ts'
 import type { TypeStore } from '../ports/stores.ts'
+import { markFair } from './control/mark-fair.ts'
 import { dropLastingBodies } from './drop-bodies.ts'
 import { flowInputProblems, flowOptionProblems, resolveFlow } from './flow/resolve-flow.ts'
 import { type Unborn, withOwnBirth } from './publication-of.ts'
@@ -88,10 +89,13 @@ async function withoutDebts(system: System, id: string): Promise<Task | undefine
   return system.tasks.head(id)
 }
 
-/** Kind, order, partition and steps of the type as it is now; options stay those of the task. */
-async function republication({ types, clock, chance }: System, task: Task): Promise<Unborn> {
+/** Kind, order, partition and steps of the type as it is now; all else stays as the task has it. */
+async function republication(system: System, task: Task): Promise<Unborn> {
+  const { types, clock, chance } = system
   const now = clock.now()
   const stored = await types.get(task.type)
+  // The type may do other steps by now, whose types know of no tenants yet.
+  if (stored && task.fairnessKey !== undefined) await markFair(system, name => types.get(name), stored)
   const flow = stored && (await stepsNow(types, stored, task))
   // A flow whose steps cannot be resolved, of a task that was none, would wait for nobody.
   const configuration = stored?.configuration.kind === 'flow' && !flow ? undefined : stored?.configuration
@@ -103,7 +107,7 @@ async function republication({ types, clock, chance }: System, task: Task): Prom
     ordering: configuration ? (configuration.ordering ?? defaultOrdering(configuration.kind)) : task.ordering,
     shard: configuration ? shardOf(task.id, configuration) : task.shard,
     dueAt: now,
-    traceparent: newTraceparent(chance),
+    traceparent: task.traceparent ?? newTraceparent(chance),
     ...kept(task),
     ...(flow && { flow }),
   }
@@ -116,10 +120,13 @@ async function stepsNow(types: TypeStore, type: TaskType, task: Task): Promise<F
   return resolved.ok ? resolved.definition : task.flow?.definition
 }
 
-function kept({ options, priority, userId, tags, flow }: Task): Pick<Publication, 'options' | 'priority'> {
+/** What a patch may have changed since the republication was prepared, and what places and limits the task. */
+function kept(task: Task): Pick<Publication, 'options' | 'priority'> {
+  const { options, priority, fairnessKey, userId, tags, flow } = task
   return {
     options: flow ? optionsOfFlow(options, flow) : options,
     priority,
+    ...(fairnessKey !== undefined && { fairnessKey }),
     ...(userId !== undefined && { userId }),
     ...(tags !== undefined && { tags }),
   }

@@ -2,6 +2,7 @@ import { deadlineExceeded } from '../core/deadline.ts'
 import type { NextStage, Outcome } from '../core/finish.ts'
 import { type Json, jsonBytes, jsonProblem } from '../core/json.ts'
 import { MAX_BODY_BYTES } from '../core/limits.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../core/signal-bounds.ts'
 import type { Task, TaskError } from '../core/task.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../signals.ts'
 import type { StopReason } from './hold-run.ts'
@@ -11,7 +12,7 @@ import type { StopReason } from './hold-run.ts'
  * that is longer than the room there is for it among the parameters of a flow, in bytes.
  */
 export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES): Outcome {
-  if (result instanceof Release) return { outcome: 'release', delayMs: result.delayMs }
+  if (result instanceof Release) return released(result)
   const isMovedOn = result instanceof Next
   const value = storable(
     'result',
@@ -23,14 +24,35 @@ export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES): Outcome
   if (!isMovedOn) return done
   const input = storable('input of the next stage', result.input, MAX_BODY_BYTES)
   if (!input.ok) return unstorable('InvalidNext', input.message)
+  const problem = problemOfNext(result)
+  if (problem !== undefined) return unstorable('InvalidNext', problem)
   const { stage, priority, delayMs } = result
   const next: NextStage = {
     stage,
     ...('json' in input && { input: input.json }),
     ...(priority !== undefined && { priority }),
-    ...(delayMs !== undefined && { delayMs }),
+    ...(delayMs !== undefined && { delayMs: wholeDelay(delayMs) }),
   }
   return { ...done, next }
+}
+
+/** Constructors refuse such values; a subclass, or code that writes to a signal, may bring them all the same. */
+function problemOfNext({ stage, priority, delayMs }: Next): string | undefined {
+  const problems = [
+    ['stage', stageProblem(stage)],
+    ['priority', priority === undefined ? undefined : priorityProblem(priority)],
+    ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
+  ]
+  const found = problems.find(([, problem]) => problem !== undefined)
+  return found && `next: ${found[0]} ${found[1]}`
+}
+
+/** A release whose delay cannot be stored costs a retry, after which it may be another. */
+function released({ delayMs }: Release): Outcome {
+  const problem = delayProblem(delayMs)
+  return problem === undefined
+    ? { outcome: 'release', delayMs: wholeDelay(delayMs) }
+    : { outcome: 'fail', error: { name: 'InvalidRelease', message: `Release: delayMs ${problem}` } }
 }
 
 type Storable =
@@ -75,24 +97,33 @@ export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined,
 /** What a handler threw of its own accord. */
 export function outcomeOfThrown(thrown: unknown): Outcome {
   const signal = signalIn(thrown)
-  if (signal instanceof Release) return { outcome: 'release', delayMs: signal.delayMs }
+  if (signal instanceof Release) return released(signal)
   const error = errorOf(thrown)
   if (signal instanceof Fatal) return { outcome: 'fail', error, fatal: true }
-  if (signal instanceof RetryLater) return { outcome: 'fail', error, retryInMs: signal.delayMs }
+  if (signal instanceof RetryLater) return retriedLater(signal, error)
   return { outcome: 'fail', error }
+}
+
+/** A delay that cannot be stored leaves the retry to the backoff of the task; the error says both. */
+function retriedLater({ delayMs }: RetryLater, error: TaskError): Outcome {
+  const problem = delayProblem(delayMs)
+  if (problem === undefined) return { outcome: 'fail', error, retryInMs: wholeDelay(delayMs) }
+  const message = `RetryLater: delayMs ${problem}; it was thrown for: ${error.message}`
+  return { outcome: 'fail', error: { ...error, name: 'InvalidRetryLater', message } }
 }
 
 function timedOut(message: string): Outcome {
   return { outcome: 'fail', error: { name: 'TimedOut', message } }
 }
 
-/** Anything thrown, as name, message and stack. */
+/** Anything thrown, as name, message and stack. Each is made a text: code may have put anything else there. */
 function errorOf(thrown: unknown): TaskError {
   if (!(thrown instanceof Error)) return { name: 'Error', message: describe(thrown) }
+  const { name, message, stack } = thrown
   return {
-    name: thrown.name,
-    message: thrown.message,
-    ...(thrown.stack !== undefined && { stack: thrown.stack }),
+    name: describe(name),
+    message: describe(message),
+    ...(stack !== undefined && { stack: describe(stack) }),
   }
 }
 
@@ -101,6 +132,6 @@ function describe(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    return String(thrown)
+    return Object.prototype.toString.call(thrown)
   }
 }

@@ -1,9 +1,11 @@
+import { BatonError } from '../core/errors.ts'
 import { needsAttention } from '../core/flow/describe-steps.ts'
 import { EVERY_TYPE } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import { countEnds } from './canvas/count-ends.ts'
 import { logFields } from './log-fields.ts'
-import { planTasks } from './plan-tasks.ts'
+import { type PlanFailure, planTasks } from './plan-tasks.ts'
+import { sideBySide } from './side-by-side.ts'
 import type { PlanningSystem } from './system.ts'
 
 /** A task as one change of the stream left it, and where in the stream that change stands. */
@@ -18,12 +20,37 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
   const newest = new Map(changes.map(change => [change.task.id, change]))
   const tasks = [...newest.values()].map(({ task }) => task)
   for (const { task } of changes) tellOfTrouble(system, task)
-  const failures = (await Promise.all([planTasks(system, tasks), countEnds(system, tasks)])).flat()
+  const planned = [planTasks, countEnds].map(work => apartIfNeeded(work, system, tasks))
+  const failures = (await Promise.all(planned)).flat()
   for (const failure of failures) {
     if (failure.transient) system.log.warn('not planned yet', failure)
     else system.log.error('not planned: its message is refused', failure)
   }
   return failures.filter(({ transient }) => transient).flatMap(({ id }) => newest.get(id)?.position ?? [])
+}
+
+type Work = (system: PlanningSystem, tasks: readonly Task[]) => Promise<PlanFailure[]>
+
+const APART_AT_ONCE = 10
+
+/**
+ * Does the work for all tasks together. Where that throws, one of them may be at odds with what the code expects of a head:
+ * each is then worked on by itself, so that only that one is let go. An outage concerns all, and the batch comes again.
+ */
+async function apartIfNeeded(
+  work: Work,
+  system: PlanningSystem,
+  tasks: readonly Task[],
+): Promise<PlanFailure[]> {
+  try {
+    return await work(system, tasks)
+  } catch (error) {
+    if (error instanceof BatonError && error.code === 'unavailable') throw error
+    const [only, ...others] = tasks
+    if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
+    const each = await sideBySide(tasks, APART_AT_ONCE, task => apartIfNeeded(work, system, [task]))
+    return each.flat()
+  }
 }
 
 /** An undo that fails for good halts its flow until a person decides. The change that ended it is told once. */

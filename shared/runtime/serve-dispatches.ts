@@ -4,7 +4,7 @@ import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Clock } from '../ports/machine.ts'
 import { isToken } from './claim-by-token.ts'
-import { sendBackSeconds } from './early-dispatch.ts'
+import { sendBackSeconds, setBackSeconds } from './early-dispatch.ts'
 import {
   caught,
   type DispatchTools,
@@ -131,6 +131,8 @@ async function runNamed(
   tools: DispatchTools,
 ): Promise<void> {
   await sleepUntil(system.clock, seen.dueAt)
+  const delaySeconds = setBackSeconds(seen, system.clock.now())
+  if (delaySeconds !== undefined) return sendBack(system, seen, delaySeconds, passedOn)
   const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
   // Somebody else is about to claim it, and may die: by the last pass he has, or never will.
   const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < MAX_PASSES

@@ -2,6 +2,7 @@ import type { BatonEvent } from '../core/event-types.ts'
 import { eventsOf, type WorkerChange, workerEvent } from '../core/events.ts'
 import type { Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
+import { isWithin, type Moment, momentOf } from './moment.ts'
 import { FIRST_RETRY_S, publishOrLog, putAside, type TellingSystem } from './tell-late.ts'
 import { cachedTypes } from './type-cache.ts'
 
@@ -21,11 +22,11 @@ type Teller = (changes: readonly ToldChange[]) => Promise<string[]>
  */
 export function createTeller(system: TellingSystem): Teller {
   const isAsked = whoAsks(system)
-  let silentUntil = 0
+  let failedAt: Moment | undefined
   const untold = async (events: readonly BatonEvent[]) => {
-    if (silentUntil > system.clock.now()) return [...events]
+    if (failedAt && isWithin(system.clock, failedAt, FIRST_RETRY_S * 1_000)) return [...events]
     const failures = await publishOrLog(system, events)
-    if (failures.length > 0) silentUntil = system.clock.now() + FIRST_RETRY_S * 1_000
+    if (failures.length > 0) failedAt = momentOf(system.clock)
     return failures.flatMap(({ index }) => events[index] ?? [])
   }
   return async changes => {
@@ -53,13 +54,23 @@ async function asked(
   isAsked: (events: readonly BatonEvent[], change: ToldChange) => Promise<boolean>,
 ): Promise<Asked> {
   const { position } = change
-  const events = 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
+  const events = eventsIn(log, change)
   if (events.length === 0) return { position, events }
   try {
     return { position, events: (await isAsked(events, change)) ? events : [] }
   } catch (error) {
     log.warn('who asks for events could not be read', { error, events })
     return { position, events: [], isUnread: true }
+  }
+}
+
+/** A change that cannot be made sense of is told to nobody, and holds up no other. */
+function eventsIn(log: TellingSystem['log'], change: ToldChange): readonly BatonEvent[] {
+  try {
+    return 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
+  } catch (error) {
+    log.error('skipped the events of a change that cannot be read', { error, position: change.position })
+    return []
   }
 }
 

@@ -54,12 +54,14 @@ async function createOnce(
   minute: number,
 ): Promise<void> {
   const at = Math.max(minuteStart(minute) - MINUTE_LEAD_MS, clock.now() + MIN_AHEAD_MS)
+  // Throws for a time that no calendar has: that is no outage, and does not pass.
+  const time = new Date(at).toISOString().slice(0, 19)
   try {
     await scheduler.send(
       new CreateScheduleCommand({
         Name: `minute-${minute}`,
         GroupName: target.group,
-        ScheduleExpression: `at(${new Date(at).toISOString().slice(0, 19)})`,
+        ScheduleExpression: `at(${time})`,
         ScheduleExpressionTimezone: 'UTC',
         FlexibleTimeWindow: { Mode: 'OFF' },
         ActionAfterCompletion: 'DELETE',

@@ -7,16 +7,22 @@ import {
 } from '@aws-sdk/client-sqs'
 import { BatonError } from '../core/errors.ts'
 import type { Clock, Log } from '../ports/machine.ts'
-import type { Delivery, Inbox } from '../ports/messages.ts'
+import type { Delivery, Inbox, TaskCodec } from '../ports/messages.ts'
 import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'
-import { decodeDispatch, encodeDispatch } from './wire.ts'
+import type { DispatchReader } from './read-dispatch.ts'
+import { encodeDispatch } from './wire.ts'
 
 /** The longest that SQS lets a receive wait. Source: SQS, long polling. */
 const MAX_WAIT_S = 20
 /** A type whose queue is not deployed yet is asked about no more often than this. */
 const MISSING_QUEUE_PAUSE_MS = 10_000
 
-type Tools = { readonly log: Log; readonly clock: Clock }
+type Tools = {
+  readonly log: Log
+  readonly clock: Clock
+  readonly codec: TaskCodec
+  readonly readDispatch: DispatchReader
+}
 
 /**
  * Dispatches from the queues of the types. To put one back a copy is sent and the original deleted: made visible
@@ -45,26 +51,30 @@ export function createSqsInbox(sqs: SQSClient, names: QueueNames, tools: Tools):
   }
 }
 
-/** What cannot be read will not become readable: it is logged and let go; the sweeper sends a fresh dispatch. */
+/**
+ * What cannot be read at all is let go; the sweeper sends a fresh dispatch. What cannot be read now comes again when the queue
+ * shows it anew.
+ */
 async function deliveryOf(
   sqs: SQSClient,
   url: string,
   { Body, MessageId, ReceiptHandle }: Message,
-  { log }: Tools,
+  { log, codec, readDispatch }: Tools,
 ): Promise<Delivery[]> {
   const done = async () => {
     await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }))
   }
-  let dispatch: ReturnType<typeof decodeDispatch>
-  try {
-    dispatch = decodeDispatch(Body ?? '')
-  } catch (error) {
-    log.error('dropped a dispatch that cannot be read', { error, messageId: MessageId })
+  const dispatch = await readDispatch(Body ?? '').catch(error => {
+    log.warn('a dispatch cannot be read now, and comes again', { error, messageId: MessageId })
+    return 'later' as const
+  })
+  if (dispatch === 'later') return []
+  if (!dispatch) {
     await done()
     return []
   }
   const again = async (delaySeconds: number, passedOn = dispatch.passedOn) => {
-    const MessageBody = encodeDispatch({ task: dispatch.task, passedOn })
+    const MessageBody = encodeDispatch(codec, { task: dispatch.task, passedOn })
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody, DelaySeconds: delaySeconds }))
     await done()
   }

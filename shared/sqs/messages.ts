@@ -9,7 +9,7 @@ import {
 import { queueNameOf } from '../core/queue-name.ts'
 import { servingType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
-import type { Dispatch, Messages, SendFailure } from '../ports/messages.ts'
+import type { Dispatch, Messages, SendFailure, TaskCodec } from '../ports/messages.ts'
 import { batchesOf } from './batches.ts'
 import {
   encodeCanvasLook,
@@ -29,14 +29,20 @@ export type QueueNames = {
 type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
 
 /** Messages over SQS: the queues of the types, found by their names, and the wake queue. */
-export function createSqsMessages(sqs: SQSClient, names: QueueNames): Messages {
+export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
   return {
     dispatch: async dispatches => {
       const outgoing = Map.groupBy(
         dispatches.map((dispatch, index) => ({ dispatch, index })),
         ({ dispatch }) => queueUrlOf(names, dispatch.task),
       )
-      const sent = [...outgoing].map(([url, group]) => sendAll(sqs, url, group.map(dispatchMessage)))
+      const sent = [...outgoing].map(([url, group]) =>
+        sendAll(
+          sqs,
+          url,
+          group.map(one => outgoingOf(codec, one)),
+        ),
+      )
       return (await Promise.all(sent)).flat()
     },
     look: looks => sendWakes(sqs, names, looks, encodeLook),
@@ -66,8 +72,11 @@ function sendWakes<Look extends { readonly delaySeconds: number }>(
   return sendAll(sqs, wakeQueueUrl, outgoing)
 }
 
-function dispatchMessage({ dispatch, index }: { dispatch: Dispatch; index: number }): Outgoing {
-  return { index, body: encodeDispatch(dispatch), delaySeconds: dispatch.delaySeconds }
+function outgoingOf(
+  codec: TaskCodec,
+  { dispatch, index }: { readonly dispatch: Dispatch; readonly index: number },
+): Outgoing {
+  return { index, body: encodeDispatch(codec, dispatch), delaySeconds: dispatch.delaySeconds }
 }
 
 function queueUrlOf(names: QueueNames, task: Dispatch['task']): string {

@@ -1,9 +1,17 @@
 import type { LimitLook } from '../core/control/held-permits.ts'
 import { BatonError } from '../core/errors.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
-import type { Task } from '../core/task.ts'
+import { splitTaskId } from '../core/task.ts'
 import type { JobLook } from '../core/type-job.ts'
-import type { CanvasLook, Delivery, Dispatch, LateEvents, Look, MinuteLook, Wake } from '../ports/messages.ts'
+import type {
+  CanvasLook,
+  Dispatch,
+  LateEvents,
+  Look,
+  MinuteLook,
+  TaskCodec,
+  Wake,
+} from '../ports/messages.ts'
 
 /** The text of every message on a type's queue and on the wake queue, and back. */
 
@@ -15,15 +23,40 @@ type WakeMessage =
   | ({ kind: 'limit' } & Omit<LimitLook, 'delaySeconds'>)
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
-export function encodeDispatch({ task, passedOn }: Omit<Dispatch, 'delaySeconds'>): string {
-  return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
+/**
+ * Version of the envelope of a dispatch; what it carries has a version of its own. In version 1 a dispatch carried the task as
+ * the code of that time held it, which no other code can be sure to understand.
+ */
+const DISPATCH_VERSION = 2
+
+/** The envelope of a dispatch. Every version says which task it is about. */
+export type DecodedDispatch = {
+  readonly id: string
+  readonly passedOn: number
+  /** What it carries of the task; undefined where the envelope is of a version that this code does not know. */
+  readonly form?: unknown
 }
 
-/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no dispatch. */
-export function decodeDispatch(body: string): Pick<Delivery, 'task' | 'passedOn'> {
-  const { task, passedOn = 0 } = parse(body)
-  if (typeof task !== 'object' || task === null) throw malformed('a dispatch', body)
-  return { task: task as Task, passedOn: Number(passedOn) }
+export function encodeDispatch(codec: TaskCodec, { task, passedOn }: Omit<Dispatch, 'delaySeconds'>): string {
+  const head = codec.encode(task)
+  return asciiJson({ v: DISPATCH_VERSION, id: task.id, head, ...(passedOn && { passedOn }) })
+}
+
+/** @throws BatonError `invalid` for anything that names no task. */
+export function decodeDispatch(body: string): DecodedDispatch {
+  const { v, id = idInVersion1(body), head, passedOn } = parsed(body)
+  if (typeof id !== 'string' || !splitTaskId(id)) throw malformed('a dispatch', body)
+  const count = Number(passedOn)
+  return {
+    id,
+    passedOn: Number.isSafeInteger(count) && count > 0 ? count : 0,
+    ...(v === DISPATCH_VERSION && { form: head }),
+  }
+}
+
+function idInVersion1(body: string): unknown {
+  const { task } = parsed(body)
+  return typeof task === 'object' && task !== null && 'id' in task ? task.id : undefined
 }
 
 export function encodeLook({ id, born, revision, hops }: Look): string {
@@ -129,7 +162,19 @@ function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {
   return { kind: 'events', late: { events, hops: Number(hops), delaySeconds: 0 } }
 }
 
+/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for none. */
 function parse(body: string): Record<string, unknown> {
+  const message = parsed(body)
+  if (typeof message.v === 'number' && message.v > SCHEMA_VERSION) {
+    throw new BatonError(
+      'newer-schema',
+      `a message of version ${message.v} met code of version ${SCHEMA_VERSION}`,
+    )
+  }
+  return message
+}
+
+function parsed(body: string): Record<string, unknown> {
   let message: unknown
   try {
     message = JSON.parse(body)
@@ -137,12 +182,6 @@ function parse(body: string): Record<string, unknown> {
     throw malformed('JSON', body)
   }
   if (typeof message !== 'object' || message === null || !('v' in message)) throw malformed('a message', body)
-  if (typeof message.v === 'number' && message.v > SCHEMA_VERSION) {
-    throw new BatonError(
-      'newer-schema',
-      `a message of version ${message.v} met code of version ${SCHEMA_VERSION}`,
-    )
-  }
   return message as Record<string, unknown>
 }
 

@@ -2,7 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
 import { CONNECTIONS, patient } from '../aws/requests.ts'
-import { createAwsSystem, type SystemAddress } from '../aws/system.ts'
+import { createAwsWorld, type SystemAddress } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createSqsInbox } from '../sqs/inbox.ts'
@@ -45,7 +45,7 @@ const noMetrics: Metrics = { add: () => undefined }
 export function createWorker(options: WorkerOptions): Worker {
   const { log = createConsoleLog(), metrics = noMetrics, isolate } = options
   const { table, system, wakeQueueUrl } = options.system ?? systemOfEnvironment()
-  const world = createAwsSystem({ table, system, wakeQueueUrl, log, metrics })
+  const { system: world, codec, readDispatch } = createAwsWorld({ table, system, wakeQueueUrl, log, metrics })
   const definitions = distinctTasks(options.tasks)
   // A client of its own, in which each type may wait: else receives would keep other calls from their connections.
   const connections = definitions.length + CONNECTIONS
@@ -55,7 +55,7 @@ export function createWorker(options: WorkerOptions): Worker {
       requestTimeout: RECEIVE_TIMEOUT_MS,
     }),
     { system, wakeQueueUrl },
-    { log, clock: systemClock },
+    { log, clock: systemClock, codec, readDispatch },
   )
   if (!isolate) return runWorker(world, inbox, options)
   const isolation = createIsolation(isolate)

@@ -8,7 +8,7 @@ import type { Delivery } from '../ports/messages.ts'
 import { isToken, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S, type TokenDesk } from '../runtime/claim-by-token.ts'
 import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
 import type { Starting } from '../runtime/control/starting.ts'
-import { sendBackSeconds } from '../runtime/early-dispatch.ts'
+import { sendBackSeconds, setBackSeconds } from '../runtime/early-dispatch.ts'
 import { logFields } from '../runtime/log-fields.ts'
 import { MAX_PASSES, PASS_DELAY_S } from '../runtime/received-dispatch.ts'
 import { type Ran, runClaimed, runTask } from '../runtime/run-task.ts'
@@ -122,8 +122,9 @@ async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): P
     return true
   }
   if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
-  if (!over.aborted) return false
-  await delivery.again(0)
+  const restSeconds = over.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
+  if (restSeconds === undefined) return false
+  await delivery.again(restSeconds)
   return true
 }
 

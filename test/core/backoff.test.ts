@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { backoffMs } from '../../shared/core/backoff.ts'
+import { MAX_DELAY_MS } from '../../shared/core/limits.ts'
 import { DEFAULT_OPTIONS, type Retry } from '../../shared/core/options.ts'
 
 const retry = (parts: Partial<Retry>): Retry => ({ ...DEFAULT_OPTIONS.retry, ...parts })
@@ -37,6 +38,19 @@ describe('the wait before a retry', () => {
   ])('%s', (_name, parts, expected) => {
     expect(delays(parts, expected.length)).toEqual(expected)
   })
+
+  test.each(['exponential', 'fibonacci', 'fixed', 'ladder'] as const)(
+    'is a time that can be stored after however many failures and with the longest delays (%s)',
+    backoff => {
+      const longest = { delayMs: MAX_DELAY_MS, maxDelayMs: MAX_DELAY_MS, delaysMs: [1e300] }
+      for (const parts of [{ delayMs: 0 }, longest]) {
+        for (const nth of [1, 1_000, 1_026, 100_100]) {
+          const delay = backoffMs(retry({ backoff, ...parts }), nth, 0.5)
+          expect([nth, Number.isInteger(delay) && delay >= 0 && delay <= MAX_DELAY_MS]).toEqual([nth, true])
+        }
+      }
+    },
+  )
 
   test.each([
     [0, 0, 1_000],

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bodiesApart } from '../../shared/core/body.ts'
 import type { Change } from '../../shared/core/change.ts'
+import { firstFence } from '../../shared/core/fence.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../shared/core/lifecycle.ts'
 import { RECENT_RUNS } from '../../shared/core/limits.ts'
 import { indexed } from '../../shared/core/place.ts'
@@ -207,10 +208,12 @@ describe('every transition', () => {
     })
   })
 
-  test('grows the fence by one with a claim, and never otherwise', () => {
-    forEveryTransition(({ before, after }) => {
-      const growth = after.fence - (before?.fence ?? 0)
-      expect(growth).toBe(after.operation === 'claim' ? 1 : 0)
+  test('grows the fence by one with a claim, and else only where a birth counts on from its time', () => {
+    forEveryTransition(({ before, after, now }) => {
+      const former = before?.fence ?? 0
+      const isBirth = before?.born !== after.born
+      const expected = isBirth ? Math.max(former, firstFence(now)) : former
+      expect(after.fence).toBe(after.operation === 'claim' ? former + 1 : expected)
       for (const run of [...liveRuns(after), ...endedRuns(after)])
         expect(run.fence).toBeLessThanOrEqual(after.fence)
     })

@@ -8,12 +8,15 @@ import { patch } from '../../shared/core/patch.ts'
 import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import type { Worker } from '../../shared/core/worker.ts'
-import { aPublication, BORN, changeOf, HOUR, LATER_BORN, NOW, SECOND } from '../support/a-task.ts'
+import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../support/a-task.ts'
 import type { DynamoStores } from '../support/dynamo-stores.ts'
 import { aMeteredDynamo } from '../support/metered-dynamo.ts'
 import { totalOf, type Units } from '../support/unit-meter.ts'
 
 /** The numbers of docs/data-model.md. */
+
+/** So late that fences have nine digits, as they will from 2029 to 2057: heads keep several. */
+const NOW = Date.UTC(2034, 0, 1, 12)
 
 const dynamo = aMeteredDynamo()
 let stores: DynamoStores
@@ -48,7 +51,7 @@ async function cost(change: Change): Promise<Units> {
 }
 
 const publication = (parts: Parts = {}): Change =>
-  create(aPublication({ key: KEY, traceparent: TRACE, ...parts }), undefined, NOW)
+  create(aPublication({ key: KEY, traceparent: TRACE, dueAt: NOW, ...parts }), undefined, NOW)
 
 const claimOf = (task: Task) => changeOf(claim(task, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1))
 const beatOf = (task: Task, second = 2) =>

@@ -67,3 +67,26 @@ describe('what is not planned', () => {
     expect(logged).toEqual(levels)
   })
 })
+
+it('a head that cannot be planned is let go, and the rest of its batch is planned', async () => {
+  const logged: unknown[] = []
+  const memory = aMemorySystem()
+  const system = {
+    ...memory,
+    log: { ...memory.log, error: (_text: string, fields: object = {}) => logged.push(fields) },
+  }
+  const poison = { ...aTask({ key: 'poison' }), options: undefined } as unknown as Task
+  const positions = await planChanges(system, changesOf(aTask({ key: 'a' }), poison, aTask({ key: 'b' })))
+
+  expect(positions).toEqual([])
+  expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual(['a', 'b'])
+  expect(logged).toContainEqual(expect.objectContaining({ id: 'resize:poison', transient: false }))
+})
+
+it('an outage in the midst of planning has the whole batch come again', async () => {
+  const memory = aMemorySystem()
+  const dispatch = () => Promise.reject(new BatonError('unavailable', 'no answer'))
+  const system = { ...memory, messages: { ...memory.messages, dispatch } }
+
+  await expect(planChanges(system, changesOf(aTask({ key: 'a' })))).rejects.toThrow('no answer')
+})

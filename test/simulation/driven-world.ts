@@ -58,6 +58,7 @@ export async function createDrivenWorld({
   await timeline.run(startsAt)
 
   let awaited = 0
+  let stepped = 0
   let running = Promise.resolve()
   const runWhileAwaited = async () => {
     // Some answers need no time at all.
@@ -88,7 +89,11 @@ export async function createDrivenWorld({
       return Object.fromEntries(methods)
     },
     clock: {
-      now: () => Math.floor(timeline.now()),
+      now: () => Math.floor(timeline.now()) + stepped,
+      monotonic: () => timeline.now() - START,
+      step: ms => {
+        stepped += ms
+      },
       sleep: ms => until(sleep(ms)),
       advance: ms => until(sleep(ms)),
       sleepers: () => awaited,

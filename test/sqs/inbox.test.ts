@@ -6,11 +6,17 @@ import { createMeter } from '../../local/gateway/meter.ts'
 import { type Gateway, startGateway } from '../../local/gateway/server.ts'
 import { type SqsServer, startSqsServer } from '../../local/stores/sqs-server.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { Task } from '../../shared/core/task.ts'
+import { taskFromItem } from '../../shared/dynamo/items.ts'
+import { createTaskCodec } from '../../shared/dynamo/task-codec.ts'
 import { createMemoryInbox } from '../../shared/memory/inbox.ts'
 import type { Log } from '../../shared/ports/machine.ts'
 import { createSqsInbox } from '../../shared/sqs/inbox.ts'
 import { createSqsMessages } from '../../shared/sqs/messages.ts'
+import { createDispatchReader } from '../../shared/sqs/read-dispatch.ts'
 import { inboxContract, type TriedInbox } from '../contract/inbox.ts'
+import { aTask } from '../support/a-task.ts'
 
 let gateway: Gateway
 let server: SqsServer
@@ -31,8 +37,15 @@ afterAll(async () => {
   await server?.stop()
 })
 
+type AnSqsInbox = TriedInbox & {
+  readonly errors: string[]
+  readonly queueUrl: string
+  /** What its table holds. */
+  readonly heads: Map<string, Task>
+}
+
 /** An inbox of a system of its own, and what it logs. */
-async function anSqsInbox(): Promise<TriedInbox & { readonly errors: string[]; readonly queueUrl: string }> {
+async function anSqsInbox(): Promise<AnSqsInbox> {
   systems += 1
   const system = `Test${systems}`
   const wakeQueueUrl = `${gateway.url}/${ACCOUNT_ID}/wake`
@@ -41,13 +54,17 @@ async function anSqsInbox(): Promise<TriedInbox & { readonly errors: string[]; r
   const errors: string[] = []
   const silent = () => undefined
   const log: Log = { debug: silent, info: silent, warn: silent, error: message => void errors.push(message) }
+  const heads = new Map<string, Task>()
+  const codec = createTaskCodec({ task: async item => taskFromItem(item) })
+  const readDispatch = createDispatchReader({ codec, log, tasks: { head: async id => heads.get(id) } })
   return {
-    inbox: createSqsInbox(sqs, names, { log, clock: systemClock }),
+    inbox: createSqsInbox(sqs, names, { log, clock: systemClock, codec, readDispatch }),
     clock: systemClock,
     put: async task => {
-      expect(await createSqsMessages(sqs, names).dispatch([{ task, delaySeconds: 0 }])).toEqual([])
+      expect(await createSqsMessages(sqs, names, codec).dispatch([{ task, delaySeconds: 0 }])).toEqual([])
     },
     errors,
+    heads,
     queueUrl: QueueUrl,
   }
 }
@@ -71,6 +88,32 @@ describe('an inbox on SQS', () => {
     expect(deliveries).toEqual([])
     expect(errors).toEqual(['dropped a dispatch that cannot be read'])
     expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toEqual([])
+  })
+
+  it('delivers a task as it stands whose dispatch other code has written', async () => {
+    const { inbox, heads, queueUrl } = await anSqsInbox()
+    const present = aTask({ revision: 7 })
+    heads.set(present.id, present)
+    const MessageBody = JSON.stringify({ v: 1, task: aTask(), passedOn: 2 })
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+
+    const [delivery] = await inbox.receive('resize', { max: 10, waitMs: 0 })
+
+    expect(delivery).toMatchObject({ task: present, passedOn: 2 })
+    await delivery?.done()
+  })
+
+  it('leaves a dispatch in its queue that cannot be read now', async () => {
+    const { inbox, heads, queueUrl } = await anSqsInbox()
+    heads.get = () => {
+      throw new BatonError('unavailable', 'no answer')
+    }
+    const MessageBody = JSON.stringify({ v: 3, id: 'resize:k1' })
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+
+    expect(await inbox.receive('resize', { max: 10, waitMs: 0 })).toEqual([])
+
+    expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toHaveLength(1)
   })
 
   it('asks for a queue that does not exist only now and then', async () => {

@@ -1,6 +1,7 @@
 import { canvasPath } from '../../../shared/core/api-paths.ts'
 import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { isName } from '../../../shared/core/name.ts'
 import { splitTaskId } from '../../../shared/core/task.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-canvas.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
@@ -12,7 +13,6 @@ import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { canvasAnswer, canvasBody, canvasPublished, canvasQuery } from '../schemas/canvases.ts'
 import { emptyBody } from '../schemas/requests.ts'
-import { isName } from '../schemas/scalars.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/canvases/{id}'

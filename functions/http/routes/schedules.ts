@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { schedulePath, taskPath } from '../../../shared/core/api-paths.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/schedule/schedule.ts'
 import { taskId } from '../../../shared/core/task.ts'
 import type { Operated } from '../../../shared/runtime/operate-task.ts'
@@ -19,7 +20,6 @@ import { publishProblem, unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { scheduleRequestOf } from '../schedule-requests.ts'
 import { emptyBody, namePageQuery } from '../schemas/requests.ts'
-import { isName } from '../schemas/scalars.ts'
 import { scheduleAnswer, scheduleBody, schedulePage, triggerAnswer } from '../schemas/schedules.ts'
 
 const DEFAULT_LIMIT = 20

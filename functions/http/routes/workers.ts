@@ -1,4 +1,5 @@
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { isName } from '../../../shared/core/name.ts'
 import { listWorkers } from '../../../shared/runtime/list-workers.ts'
 import { pageByName } from '../page-by-name.ts'
 import { presentWorker } from '../present.ts'
@@ -6,7 +7,6 @@ import { invalid } from '../problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { workerPage } from '../schemas/answers.ts'
 import { namePageQuery } from '../schemas/requests.ts'
-import { isName } from '../schemas/scalars.ts'
 
 export const workerRoutes = [
   route({

@@ -7,6 +7,7 @@ import {
   MAX_TYPE_LENGTH,
   WORKER_ID_BYTES_MAX,
 } from '../../../shared/core/limits.ts'
+import { isName } from '../../../shared/core/name.ts'
 import { isShortWorkerId } from '../../../shared/core/worker.ts'
 
 /** An object that refuses members it does not know, by name, and says which it does. */
@@ -38,12 +39,6 @@ export function name(maxCharacters: number) {
       `must be 1–${maxCharacters} characters, none of them a control character or half a surrogate pair`,
     )
     .meta({ minLength: 1, maxLength: maxCharacters })
-}
-
-export function isName(text: string, maxCharacters: number): boolean {
-  // A character is a code point here, at most two code units.
-  const isLong = text.length > 2 * maxCharacters || [...text].length > maxCharacters
-  return text.length > 0 && !isLong && text.isWellFormed() && !/\p{Cc}/u.test(text)
 }
 
 /** A name that stands in a path by itself: with a `~` in front it would read as the encoded form of another one. */

@@ -6,8 +6,8 @@ export const TEND_INTERVAL_S = 15
 export const TEND_SOON_S = 5
 /** Who is recorded so long has claimed its task, or never will. */
 const GRACE_MS = 10_000
-/** Whoever has been recorded for less than this cannot be taken for one who never will: clocks are not that far apart. */
-const SURE_MS = 5_000
+/** A holder that was recorded less than this ago cannot count as stale: clocks are not that far apart. */
+export const SURELY_HELD_MS = 5_000
 /** A note that somebody waits, older than this, means that nobody sees to them any more. */
 export const NOTE_LIFE_MS = 4 * TEND_INTERVAL_S * 1_000
 
@@ -50,9 +50,4 @@ export function isBeingClaimed(task: Task, holders: readonly Holder[], now: numb
   const begun = new Set(liveRuns(task).flatMap(({ permits = [] }) => permits.map(({ holder }) => holder)))
   const mayBegin = ({ holder, since }: Holder) => since >= task.updatedAt && !begun.has(holder)
   return holders.some(one => one.taskId === task.id && mayBegin(one) && !mayBeStale(one, now))
-}
-
-/** Whether nobody can have taken out who has been recorded since then. */
-export function isSurelyHeld(since: number, now: number): boolean {
-  return now - since < SURE_MS
 }

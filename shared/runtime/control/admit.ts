@@ -1,9 +1,10 @@
 import { block } from '../../core/control/wait.ts'
 import type { Permit, Task } from '../../core/task.ts'
 import { isSamePiece } from '../../core/work.ts'
+import type { Moment } from '../moment.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
-import { type Terms, termsOf } from './limits-of.ts'
+import { areTermsFresh, type Terms, termsOf } from './limits-of.ts'
 import { acquirePermits, giveBack } from './permits.ts'
 import type { Reserved, Starting } from './starting.ts'
 
@@ -13,13 +14,13 @@ export type Admission =
       readonly ok: true
       readonly permits: readonly Permit[]
       /** When the first of the permits was taken, or before. */
-      readonly heldSince: number
+      readonly heldSince: Moment
       /** When it starts as rate limits count it; undefined: none does. */
       readonly startsAt: number | undefined
       /** Whether limits had a say in it. */
       readonly isLimited: boolean
-      /** Until then no pause can have been acknowledged that this does not heed. */
-      readonly unpausedUntil: number
+      /** When each of its types was read, or before. */
+      readonly readAt: readonly Moment[]
     }
   | {
       readonly ok: false
@@ -59,7 +60,7 @@ export async function admit(
   }
   const { permits, since: heldSince } = acquired
   const startsAt = terms.rates.length > 0 ? start.at : undefined
-  return { ok: true, permits, heldSince, startsAt, isLimited: true, unpausedUntil: terms.unpausedUntil }
+  return { ok: true, permits, heldSince, startsAt, isLimited: true, readAt: terms.readAt }
 }
 
 /** The name of the limit that did not let a task begin, where it can only be one. */
@@ -83,12 +84,12 @@ async function waitForPermit(system: System, seen: Task, limit: string): Promise
   )
 }
 
-/** Whether a type of the task is paused by now, asked when its claim took longer than a pause may go unheeded. */
+/** Whether a type of the task is paused by now. The types are read again when a pause may have been acknowledged since. */
 export async function isPausedByNow(
   system: System,
   task: Task,
-  { unpausedUntil }: Extract<Admission, { ok: true }>,
+  admission: Extract<Admission, { ok: true }>,
 ): Promise<boolean> {
-  if (system.clock.now() <= unpausedUntil) return false
+  if (areTermsFresh(system, admission)) return false
   return (await termsOf(system, task)).isPaused
 }

@@ -3,12 +3,13 @@ import type { Task } from '../../core/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
 import { bodyValue } from '../body-value.ts'
+import { isWithin, type Moment } from '../moment.ts'
 import type { System } from '../system.ts'
 import { knownType, TYPE_LIFETIME_MS } from '../type-cache.ts'
 
 /**
- * A pause is acknowledged so long after it was written: whoever claims has read the type within `TYPE_LIFETIME_MS`, and
- * asks again when the run had not begun by `MAX_CLAIM_MS` after that.
+ * A pause is acknowledged so long after it was written. A claim has read the type within `TYPE_LIFETIME_MS`, and asks again
+ * when the run has not begun by `MAX_CLAIM_MS` after that.
  */
 export const PAUSE_ACK_MS = 1_500
 const MAX_CLAIM_MS = 400
@@ -18,8 +19,8 @@ export type Terms = {
   readonly isPaused: boolean
   readonly rates: readonly Limited<RateLimit>[]
   readonly concurrencies: readonly Limited<ConcurrencyLimit>[]
-  /** Until then no pause can have been acknowledged that this does not heed. */
-  readonly unpausedUntil: number
+  /** When each of the types was read, or before. */
+  readonly readAt: readonly Moment[]
 }
 
 /** A limit by the name under which it counts this very task. */
@@ -32,7 +33,7 @@ export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
 export async function termsOf(system: System, task: Task): Promise<Terms> {
   const names = new Set([task.type, workOf(task).type])
   const known = await Promise.all([...names].map(name => knownType(system, name)))
-  const types = known.flatMap(({ type }) => type ?? [])
+  const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
     rates: await limitedBy(system, task, types, {
@@ -43,8 +44,13 @@ export async function termsOf(system: System, task: Task): Promise<Terms> {
       pick: ({ concurrency }) => concurrency,
       nameOf: concurrencyName,
     }),
-    unpausedUntil: Math.min(...known.map(({ readAt }) => readAt)) + TYPE_LIFETIME_MS + MAX_CLAIM_MS,
+    readAt: known.map(({ readAt }) => readAt),
   }
+}
+
+/** Whether no pause can have been acknowledged that these terms do not heed. */
+export function areTermsFresh({ clock }: Pick<System, 'clock'>, { readAt }: Pick<Terms, 'readAt'>): boolean {
+  return readAt.every(moment => isWithin(clock, moment, TYPE_LIFETIME_MS + MAX_CLAIM_MS))
 }
 
 async function limitedBy<Limit extends { readonly key?: string }>(

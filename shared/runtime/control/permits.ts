@@ -1,12 +1,13 @@
 import {
   isBeingClaimed,
-  isSurelyHeld,
   isTended,
   NOTE_LIFE_MS,
+  SURELY_HELD_MS,
   TEND_INTERVAL_S,
 } from '../../core/control/held-permits.ts'
 import { liveRuns, type Permit, type Task } from '../../core/task.ts'
 import type { ConcurrencyLimit } from '../../core/task-type.ts'
+import { isWithin, type Moment, momentOf } from '../moment.ts'
 import type { System } from '../system.ts'
 import type { Limited } from './limits-of.ts'
 
@@ -15,7 +16,7 @@ const MAX_ROUNDS = 20
 
 /** A permit of each limit, recorded at `since` or later, or why not. */
 export type Acquired =
-  | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: number }
+  | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: Moment }
   | { readonly ok: false; readonly why: Unavailable; readonly limit: string }
 
 /**
@@ -30,7 +31,7 @@ export async function acquirePermits(
   task: Task,
   limits: readonly Limited<ConcurrencyLimit>[],
 ): Promise<Acquired> {
-  const since = system.clock.now()
+  const since = momentOf(system.clock)
   const permits: Permit[] = []
   for (const limited of limits) {
     const permit = { limit: limited.name, holder: newHolder(system) }
@@ -88,9 +89,9 @@ async function lookLater(system: System, limit: string, since: number): Promise<
 export async function stillHolds(
   system: System,
   permits: readonly Permit[],
-  since: number,
+  since: Moment,
 ): Promise<boolean> {
-  if (isSurelyHeld(since, system.clock.now())) return true
+  if (isWithin(system.clock, since, SURELY_HELD_MS)) return true
   for (const { limit, holder } of permits) {
     if (!(await system.limits.keep(limit, holder, system.clock.now()))) return false
   }

@@ -122,7 +122,7 @@ describe('a turn', () => {
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
     const late = (ms: number) => system.clock.sleep(ms + 350)
-    const slow: System = { ...system, clock: { now: system.clock.now, sleep: late } }
+    const slow: System = { ...system, clock: { ...system.clock, sleep: late } }
 
     const outcome = await claim(system, second, 'w1', slow)
 
@@ -157,7 +157,7 @@ describe('a turn', () => {
     await claim(system, first)
     const slow: System = {
       ...system,
-      clock: { now: system.clock.now, sleep: ms => system.clock.sleep(ms + 240) },
+      clock: { ...system.clock, sleep: ms => system.clock.sleep(ms + 240) },
     }
     const begunAt = system.clock.now()
 

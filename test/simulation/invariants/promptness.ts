@@ -115,7 +115,8 @@ export const OF_TIME: readonly Invariant[] = [
     },
   },
   {
-    name: 'nothing is sent any more about tasks that are over',
+    // A change of a type has its tasks gone through, of which an index may show late: it sends that much whatever it finds.
+    name: 'nothing is sent any more once all tasks are over and no type is changed',
     watch: ({ afterwardsMs, steps }) => {
       // A purge goes through its type until it has been through twice, whatever is there.
       const isPurging = steps.some(step => step.do === 'purge')
@@ -123,15 +124,16 @@ export const OF_TIME: readonly Invariant[] = [
       let lastWrite = Number.POSITIVE_INFINITY
       /** The schedule of a far minute fires, whatever became of its tasks. */
       let lastDue = 0
+      const note = (after: Task) => {
+        lastDue = Math.max(lastDue, after.dueAt)
+        if (after.state === 'open') open.add(after.id)
+        else open.delete(after.id)
+      }
       return {
         on: happening => {
           if (afterwardsMs === 0 || isPurging) return undefined
-          if (happening.what === 'write') {
-            lastWrite = happening.at
-            lastDue = Math.max(lastDue, happening.after.dueAt)
-            if (happening.after.state === 'open') open.add(happening.after.id)
-            else open.delete(happening.after.id)
-          }
+          if (happening.what === 'write') note(happening.after)
+          if (happening.what === 'write' || happening.what === 'type') lastWrite = happening.at
           const waited = happening.at - Math.max(lastWrite, lastDue)
           const isTooLate = happening.what === 'sent' && open.size === 0 && waited > QUIET_AFTER_MS
           return isTooLate

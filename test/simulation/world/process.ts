@@ -139,7 +139,7 @@ export function createProcess(world: World, name: string): Process {
     onDeath: react => void mourners.push(react),
     clock: {
       now: wall.now,
-      monotonic: () => Math.floor(timeline.now() - START),
+      monotonic: () => timeline.now() - START,
       sleep: (ms, signal) =>
         new Promise<void>(resolve => {
           if (!alive) return

@@ -1,0 +1,22 @@
+/**
+ * Where the fences of a key begin. A handler may guard what it writes by key and fence: it refuses a smaller fence than the
+ * last one. So the fences of a key grow for ever, also when the task has expired, nothing of it is left, and the key is
+ * published again. A first publication therefore begins at the seconds that have passed since a fixed time, and a head is not
+ * deleted before the time that its last fence stands for.
+ */
+
+/** Any time before the first release would do. Seconds since then fit into 32 bits until 2094. */
+export const FENCE_EPOCH_MS = Date.UTC(2026, 0, 1, 12)
+
+/** The publisher's clock may be behind by less than this. */
+const FENCE_SKEW_MS = 60_000
+
+/** The fence that a publication at `now` counts on from: larger than any of a head that has been deleted by then. */
+export function firstFence(now: number): number {
+  return Math.max(0, Math.floor((now - FENCE_EPOCH_MS) / 1_000))
+}
+
+/** From then on every publication begins beyond this fence. */
+export function fencePassedAt(fence: number): number {
+  return FENCE_EPOCH_MS + (fence + 1) * 1_000 + FENCE_SKEW_MS
+}

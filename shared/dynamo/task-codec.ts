@@ -1,0 +1,32 @@
+import { BatonError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import type { TaskCodec } from '../ports/messages.ts'
+import type { HeadReader } from './head-reader.ts'
+import { headItem } from './items.ts'
+import { HEAD_SORT_KEY } from './keys.ts'
+import type { Item } from './stored-form.ts'
+
+/**
+ * Messages carry tasks as their heads are stored: that form has a version, and code that meets an older one knows how to read
+ * it. Of a flow it names the steps, which each process reads once.
+ */
+export function createTaskCodec(heads: Pick<HeadReader, 'task'>): TaskCodec {
+  return {
+    encode: task => headItem(task) as unknown as Json,
+    decode: async form => heads.task(checked(form)),
+  }
+}
+
+const TEXTS = ['pk', 'born', 'op'] as const
+const NUMBERS = ['v', 'rev', 'due', 'created', 'updated'] as const
+
+/** What every head has, in every version. */
+function checked(form: unknown): Item {
+  const item = (typeof form === 'object' && form !== null ? form : {}) as Item
+  const isHead =
+    item.sk === HEAD_SORT_KEY &&
+    TEXTS.every(name => typeof item[name] === 'string') &&
+    NUMBERS.every(name => Number.isFinite(item[name]))
+  if (!isHead) throw new BatonError('invalid', 'what the message carries is no head of a task')
+  return item
+}
