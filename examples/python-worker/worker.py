@@ -46,7 +46,7 @@ def handle(task, run):
 
     Long work calls `run.check()` now and then, which throws once the run is over, or `run.progress(...)`.
     """
-    given = task.get("input") or {}
+    given = task["params"] if task.get("inputIsParams") else task.get("input") or {}
     if "fail" in given:
         raise Fatal(given["fail"]) if given.get("fatal") else RuntimeError(given["fail"])
     until = time.monotonic() + given.get("sleepMs", 0) / 1_000

@@ -83,7 +83,7 @@ export function createApi(system: System): Hono<Environment> {
 type Target = { readonly path: string; readonly query: URLSearchParams }
 
 /**
- * What is asked for. The event has the path as API Gateway has decoded it; read as a part of a URL, a `#`, `..`, `\\` or
+ * What is asked for. The event has the path as API Gateway has decoded it; read as a part of a URL, a `#`, `..`, `\` or
  * `%41` in it would lead to another resource. Without an event the URL's path is decoded as API Gateway does it.
  */
 function targetOf({ env, req }: Context<Environment>): Target {

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { jsonBytes, jsonProblem, textBytes } from '../../shared/core/json.ts'
+import { escapedBytes, type Json, jsonBytes, jsonProblem, textBytes } from '../../shared/core/json.ts'
 
 const nested = (levels: number): unknown => {
   let value: unknown = 1
@@ -50,4 +51,16 @@ describe('a value that survives storage', () => {
 test('sizes are bytes of UTF-8, not characters', () => {
   expect(textBytes('aä€😀')).toBe(1 + 2 + 3 + 4)
   expect(jsonBytes({ a: '€' })).toBe('{"a":""}'.length + 3)
+})
+
+test('escaped JSON has the bytes that it takes as a text within JSON: at most twice as many', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), value => {
+      const text = JSON.stringify(value)
+      const escaped = escapedBytes(value as Json)
+
+      expect(escaped).toBe(Buffer.byteLength(JSON.stringify(text)) - 2)
+      expect(escaped).toBeLessThanOrEqual(2 * jsonBytes(value as Json))
+    }),
+  )
 })

@@ -107,6 +107,8 @@ describe('a path', () => {
     ['GET', '/v1/claims', 'POST'],
     ['DELETE', '/v1/types/jobs', 'GET, PUT'],
     ['POST', '/healthz', 'GET'],
+    ['DELETE', '/v1/tasks/jobs:a/cancel', 'POST'],
+    ['GET', '/v1/types/jobs/pause', 'POST'],
   ])('%s %s is a 405 that says what is allowed', async (method, path, allow) => {
     const answer = await api.call(method, path)
 
@@ -152,6 +154,7 @@ describe('an id', () => {
       expect((await api.call('GET', path)).body.key).toBe(key)
       expect((await api.call('PATCH', path, { priority: 1 })).body.task.priority).toBe(1)
       expect((await api.call('POST', `${path}/cancel`)).body.task.status).toBe('cancelled')
+      expect((await api.call('POST', `${path}/retry`)).headers.get('location')).toBe(path)
       expect((await api.call('DELETE', path)).status).toBe(204)
     },
   )

@@ -179,8 +179,25 @@ describe('a flow with parameters of 2 MB', () => {
   })
 })
 
+test('flows with results of quotes are all delivered, in several answers', async () => {
+  const steps = ['one', 'two'].map(name => ({ name, do: { type: 'jobs' } }))
+  await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+  for (let n = 0; n < 6; n++) await published(api, { type: 'order', key: `${n}`, input: {} })
+  for (const { task, run } of await claim()) {
+    const path = `${pathOf(task.id)}/runs/${run.id}/succeed`
+    await api.call('POST', path, { fence: run.fence, result: LARGEST })
+  }
+
+  const answers = await claimAll()
+
+  expect(answers.map(({ length }) => length)).toEqual([4, 2])
+  expect(answers.flat().every(({ task }) => task.params.one === LARGEST && task.input.one === LARGEST)).toBe(
+    true,
+  )
+})
+
 describe('a task', () => {
-  test('with a hundred results of quotes is shown with its own, and with the last ones as far as there is room', async () => {
+  test('with twenty results of quotes is shown with its own, and with the last ones as far as there is room', async () => {
     const id = await published(api, { key: 'k', concurrency: 20, input: LARGEST })
     for (let n = 0; n < 20; n++) await succeed(await claimed(api, { workerId: `w${n}` }), LARGEST)
 
