@@ -109,13 +109,18 @@ describe('schedules', () => {
   })
 
   it('wait for a tick in a year by the schedule of its minute', async () => {
-    const { nextRunAt } = await put('far', { cron: '0 0 1 1 *', timezone: 'Asia/Tokyo' })
+    const { nextRunAt, graceMs } = await put('far', {
+      cron: '0 0 1 1 *',
+      timezone: 'Asia/Tokyo',
+      graceMs: 3_600_000,
+    })
     const minute = Math.floor(Date.parse(nextRunAt) / 60_000)
     const deadline = Date.now() + 5_000
     const names = () => system.cloud.scheduler.schedules().map(({ Name }) => Name)
     while (!names().some(name => name.includes(String(minute))) && Date.now() < deadline) await sleep(50)
 
     expect(names().filter(name => name.includes(String(minute)))).toHaveLength(1)
+    expect(graceMs).toBe(3_600_000)
     expect(new Date(nextRunAt).toISOString()).toMatch(/-12-31T15:00:00.000Z$/)
   })
 })

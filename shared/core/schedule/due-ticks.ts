@@ -33,13 +33,16 @@ export function dueTicks(ticks: Ticks, { from, missed, graceMs, pauses = [] }: O
   return { publish: lastDue(ticks, 1, from, now).filter(tick => !isMissed(tick)), next }
 }
 
-/** Usually one tick is due. Looking for it backwards takes up to 0.2 s in the hours after clocks were put back. */
+/** Looking backwards for ticks takes up to 0.2 s in the hours after clocks were put back; so many steps forward do not. */
+const STEPS_MAX = 20
+
 function lastDue(ticks: Ticks, count: number, from: number, now: number): readonly number[] {
-  const first = ticks.next(from - 1)
-  if (first === undefined || first > now) return []
-  const second = ticks.next(first)
-  const isOnlyOne = second === undefined || second > now
-  return isOnlyOne ? [first] : ticks.last(count, from, now + 1)
+  const due: number[] = []
+  for (let tick = ticks.next(from - 1); tick !== undefined && tick <= now; tick = ticks.next(tick)) {
+    if (due.length === STEPS_MAX) return ticks.last(count, from, now + 1)
+    due.push(tick)
+  }
+  return due.slice(-count)
 }
 
 function fellInto({ from, to }: Pause, tick: number): boolean {
