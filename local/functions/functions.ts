@@ -1,6 +1,7 @@
 import type { Meter } from '../gateway/meter.ts'
 import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import { isLoop, nextInChain } from './lineage.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { InvocationResult } from './sandbox.ts'
 import { functionSpecOf, memoryMbOf, mostSandboxesOf, timeoutMsOf } from './spec.ts'
@@ -17,10 +18,20 @@ export type LocalFunction = {
   readonly timeoutMs: number
   /** How many processes it may have. */
   readonly most: number
-  /** Runs it and waits; a failure is a result, never an exception. */
-  invoke(event: unknown, traceId?: string): Promise<InvocationResult>
+  /**
+   * Runs it and waits; a failure is a result, never an exception. `trace` is the header of the chain that the request belongs to;
+   * without one a chain begins.
+   */
+  invoke(event: unknown, trace?: string): Promise<InvocationResult>
+  /**
+   * Whether Lambda refuses to run it in this chain: 16 invocations of it are in it, and its `RecursiveLoop` is not `Allow`.
+   * A refusal is counted and logged.
+   */
+  refuses(trace: string | undefined): boolean
+  /** How many requests it refused because their chain was a loop, as `RecursiveInvocationsDropped` of CloudWatch. */
+  readonly recursionsDropped: () => number
   /** Runs it without waiting for the outcome; retried as its `EventInvokeConfig` says (twice by default). */
-  invokeLater(event: unknown): void
+  invokeLater(event: unknown, trace?: string): void
   pids(): number[]
   /** Starts that many processes ahead of the first invocations. */
   warm(count: number): Promise<void>
@@ -72,8 +83,8 @@ function createFunction(
     return pool
   }
 
-  async function invoke(event: unknown, traceId?: string) {
-    const result = await open().invoke(event, traceId)
+  async function invoke(event: unknown, trace?: string) {
+    const result = await open().invoke(event, nextInChain(trace, arn))
     const place = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     setting.meter.add(place, {
       calls: 1,
@@ -84,13 +95,13 @@ function createFunction(
     return result
   }
 
-  async function invokeLater(event: unknown, delays: readonly number[] = retryDelays) {
-    const { ok } = await invoke(event)
+  async function invokeLater(event: unknown, trace?: string, delays: readonly number[] = retryDelays) {
+    const { ok } = await invoke(event, trace)
     const [delay, ...rest] = delays
     if (ok || delay === undefined) return
     const timer = setTimeout(() => {
       timers.delete(timer)
-      void invokeLater(event, rest)
+      void invokeLater(event, trace, rest)
     }, delay)
     timers.add(timer)
   }
@@ -102,13 +113,34 @@ function createFunction(
     most,
     timeoutMs: timeoutMsOf(stack, logicalId),
     invoke,
-    invokeLater: event => void invokeLater(event),
+    ...recursionOf(stack, { logicalId, arn }, setting),
+    invokeLater: (event, trace) => void invokeLater(event, trace),
     pids: () => pool?.pids() ?? [],
     warm: count => open().warm(count),
     logs: logs.lines,
     stop: async () => {
       for (const timer of timers) clearTimeout(timer)
       await pool?.stop()
+    },
+  }
+}
+
+/** Lambda's default is to end a loop. */
+function recursionOf(
+  stack: Stack,
+  { logicalId, arn }: Pick<LocalFunction, 'logicalId' | 'arn'>,
+  { log }: Setting,
+): Pick<LocalFunction, 'refuses' | 'recursionsDropped'> {
+  const isAllowed = stack.read(logicalId, 'RecursiveLoop') === 'Allow'
+  let dropped = 0
+  return {
+    recursionsDropped: () => dropped,
+    refuses: trace => {
+      if (isAllowed || !isLoop(trace, arn)) return false
+      dropped += 1
+      const message = `Lambda refuses to invoke ${logicalId}: its chain of requests has invoked it 16 times (RecursiveInvocationException)`
+      log(JSON.stringify({ level: 'ERROR', message, dropped, trace }))
+      return true
     },
   }
 }

@@ -10,11 +10,16 @@ export function createLambdaApi(functions: Functions): Backend {
     if (wanted === undefined) return errorAnswer(501, 'NotImplemented', `${call.method} ${call.path}`)
     const target = functions.all().find(({ name, arn }) => [name, arn].includes(decodeURIComponent(wanted)))
     if (!target) return errorAnswer(404, 'ResourceNotFoundException', `Function not found: ${wanted}`)
+    const trace = call.headers['x-amzn-trace-id']
+    const chain = typeof trace === 'string' ? trace : undefined
+    if (target.refuses(chain)) {
+      return errorAnswer(400, 'RecursiveInvocationException', 'Lambda has detected a recursive loop')
+    }
     if (call.headers['x-amz-invocation-type'] === 'Event') {
-      target.invokeLater(bodyOf(call))
+      target.invokeLater(bodyOf(call), chain)
       return jsonAnswer(202, {})
     }
-    const result = await target.invoke(bodyOf(call))
+    const result = await target.invoke(bodyOf(call), chain)
     if (result.ok) return jsonAnswer(200, result.payload)
     return jsonAnswer(200, result.error, { 'x-amz-function-error': 'Unhandled' })
   }
