@@ -34,8 +34,8 @@ export function executorOf(definition: TaskDefinition): Handler {
 /** What cannot be read will not become readable: it is logged and let go; the sweeper sends a fresh dispatch. */
 function readDispatch(system: System, { messageId, body }: SQSRecord): Received[] {
   try {
-    const { task: seen, passedOn } = decodeDispatch(body)
-    return [{ messageId, seen, passedOn }]
+    const { task: seen, ...chain } = decodeDispatch(body)
+    return [{ messageId, seen, ...chain }]
   } catch (error) {
     system.log.error('dropped a dispatch that cannot be read', { error, messageId })
     return []

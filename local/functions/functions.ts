@@ -1,7 +1,7 @@
 import type { Meter } from '../gateway/meter.ts'
 import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
-import { isLoop, nextInChain } from './lineage.ts'
+import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { InvocationResult } from './sandbox.ts'
 import { functionSpecOf, memoryMbOf, mostSandboxesOf, timeoutMsOf } from './spec.ts'
@@ -30,6 +30,8 @@ export type LocalFunction = {
   refuses(trace: string | undefined): boolean
   /** How many requests it refused because their chain was a loop, as `RecursiveInvocationsDropped` of CloudWatch. */
   readonly recursionsDropped: () => number
+  /** How often it was invoked in one chain at most. */
+  readonly longestChain: () => number
   /** Runs it without waiting for the outcome; retried as its `EventInvokeConfig` says (twice by default). */
   invokeLater(event: unknown, trace?: string): void
   pids(): number[]
@@ -75,6 +77,7 @@ function createFunction(
   const logs = keepLines(logicalId, setting)
   const retryDelays = ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name))
   const timers = new Set<NodeJS.Timeout>()
+  const recursion = watchRecursion(stack, { logicalId, arn }, setting)
 
   // Opened on first use: an environment may name values that only exist once the cloud has booted.
   let pool: Pool | undefined
@@ -84,7 +87,8 @@ function createFunction(
   }
 
   async function invoke(event: unknown, trace?: string) {
-    const result = await open().invoke(event, nextInChain(trace, arn))
+    const chain = recursion.enter(trace)
+    const result = await open().invoke(event, chain)
     const place = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     setting.meter.add(place, {
       calls: 1,
@@ -113,7 +117,9 @@ function createFunction(
     most,
     timeoutMs: timeoutMsOf(stack, logicalId),
     invoke,
-    ...recursionOf(stack, { logicalId, arn }, setting),
+    refuses: recursion.refuses,
+    recursionsDropped: recursion.dropped,
+    longestChain: recursion.longest,
     invokeLater: (event, trace) => void invokeLater(event, trace),
     pids: () => pool?.pids() ?? [],
     warm: count => open().warm(count),
@@ -125,17 +131,25 @@ function createFunction(
   }
 }
 
-/** Lambda's default is to end a loop. */
-function recursionOf(
+/** What is known of the chains of requests that invoke a function. Lambda's default is to end a loop. */
+function watchRecursion(
   stack: Stack,
   { logicalId, arn }: Pick<LocalFunction, 'logicalId' | 'arn'>,
   { log }: Setting,
-): Pick<LocalFunction, 'refuses' | 'recursionsDropped'> {
+) {
   const isAllowed = stack.read(logicalId, 'RecursiveLoop') === 'Allow'
   let dropped = 0
+  let longest = 0
   return {
-    recursionsDropped: () => dropped,
-    refuses: trace => {
+    dropped: () => dropped,
+    longest: () => longest,
+    /** The chain with the invocation that begins. */
+    enter: (trace: string | undefined) => {
+      const chain = nextInChain(trace, arn)
+      longest = Math.max(longest, invocationsIn(chain, arn))
+      return chain
+    },
+    refuses: (trace: string | undefined) => {
       if (isAllowed || !isLoop(trace, arn)) return false
       dropped += 1
       const message = `Lambda refuses to invoke ${logicalId}: its chain of requests has invoked it 16 times (RecursiveInvocationException)`

@@ -1,4 +1,4 @@
-import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
+import { type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Functions } from './functions.ts'
 
 const invocation = /^\/2015-03-31\/functions\/([^/]+)\/invocations/
@@ -10,8 +10,7 @@ export function createLambdaApi(functions: Functions): Backend {
     if (wanted === undefined) return errorAnswer(501, 'NotImplemented', `${call.method} ${call.path}`)
     const target = functions.all().find(({ name, arn }) => [name, arn].includes(decodeURIComponent(wanted)))
     if (!target) return errorAnswer(404, 'ResourceNotFoundException', `Function not found: ${wanted}`)
-    const trace = call.headers['x-amzn-trace-id']
-    const chain = typeof trace === 'string' ? trace : undefined
+    const chain = chainOf(call)
     if (target.refuses(chain)) {
       return errorAnswer(400, 'RecursiveInvocationException', 'Lambda has detected a recursive loop')
     }
@@ -23,4 +22,10 @@ export function createLambdaApi(functions: Functions): Backend {
     if (result.ok) return jsonAnswer(200, result.payload)
     return jsonAnswer(200, result.error, { 'x-amz-function-error': 'Unhandled' })
   }
+}
+
+/** The trace header of the chain that a call belongs to. */
+function chainOf({ headers }: Call): string | undefined {
+  const trace = headers['x-amzn-trace-id']
+  return typeof trace === 'string' ? trace : undefined
 }

@@ -14,6 +14,11 @@ export type Dispatch = {
   readonly delaySeconds: number
   /** How often workers have passed it on because there was nothing they could take; 0 when left out. */
   readonly passedOn?: number
+  /**
+   * How often functions have sent it on since the planner, the waker or the sweeper sent one; 0 when left out. Lambda stops a
+   * chain of messages that has no table in it.
+   */
+  readonly hops?: number
 }
 
 /**

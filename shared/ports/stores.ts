@@ -105,15 +105,18 @@ export type LimitStore = {
   countStarts(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
-  /** Takes a holder out, if it is there, and where `since` is given recorded then; answers what is recorded after that. */
+  /**
+   * Takes a holder out, if it is there, and where `since` is given recorded then; answers what is recorded after that. Without
+   * `since`, the table's stream tells the planner that a permit was freed, if tasks are noted to wait.
+   */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
   /** Records anew since when a holder is; false when it is not recorded any more. */
   keep(limit: string, holder: string, now: number): Promise<boolean>
   /** Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
   /**
-   * Notes that somebody waits; undefined when it did, else what is recorded: fewer than `max` hold a permit, so that nobody
-   * need wait, or a note later than `staleAt`.
+   * Notes that a task waits; undefined when it did, else what is recorded: fewer than `max` hold a permit, so that no task
+   * need wait, or a note later than `staleAt`. The table's stream tells the planner of the note.
    */
   noteWaiting(
     limit: string,

@@ -15,15 +15,15 @@ type WakeMessage =
   | ({ kind: 'limit' } & Omit<LimitLook, 'delaySeconds'>)
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
-export function encodeDispatch({ task, passedOn }: Omit<Dispatch, 'delaySeconds'>): string {
-  return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }) })
+export function encodeDispatch({ task, passedOn, hops }: Omit<Dispatch, 'delaySeconds'>): string {
+  return asciiJson({ v: SCHEMA_VERSION, task, ...(passedOn && { passedOn }), ...(hops && { hops }) })
 }
 
 /** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no dispatch. */
-export function decodeDispatch(body: string): Pick<Delivery, 'task' | 'passedOn'> {
-  const { task, passedOn = 0 } = parse(body)
+export function decodeDispatch(body: string): Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'> {
+  const { task, passedOn = 0, hops } = parse(body)
   if (typeof task !== 'object' || task === null) throw malformed('a dispatch', body)
-  return { task: task as Task, passedOn: Number(passedOn) }
+  return { task: task as Task, passedOn: Number(passedOn), ...(hops !== undefined && { hops: Number(hops) }) }
 }
 
 export function encodeLook({ id, born, revision, hops }: Look): string {
@@ -118,10 +118,11 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
   return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
 }
 
-function limitIn({ limit, quiet, since }: Of<'limit'>): Wake | undefined {
+function limitIn({ limit, quiet, since, given }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
   const again = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
-  return { kind: 'limit', look: { limit, ...again, delaySeconds: 0 } }
+  const look = { limit, ...again, ...(given !== undefined && { given }), delaySeconds: 0 }
+  return { kind: 'limit', look }
 }
 
 function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {

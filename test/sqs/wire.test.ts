@@ -41,7 +41,7 @@ describe('messages', () => {
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
     const again = { limit: 'a=ü', quiet: 1, since: 5, delaySeconds: 0 }
-    for (const limit of [again, { limit: 'a', delaySeconds: 0 }]) {
+    for (const limit of [again, { limit: 'a', delaySeconds: 0 }, { limit: 'a', given: 7, delaySeconds: 0 }]) {
       expect(decodeWake(encodeLimitLook(limit))).toEqual({ kind: 'limit', look: limit })
     }
     const job = {
