@@ -30,6 +30,8 @@ export type Look = {
   readonly born: string
   readonly revision: number
   readonly hops: number
+  /** The look is for a far slot: when a queue can delay that long, the task is dispatched. */
+  readonly slot?: true
   readonly delaySeconds: number
 }
 

@@ -1,7 +1,7 @@
 import { BatonError } from '../core/errors.ts'
 import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
-import { plan } from '../core/wake.ts'
+import { plan, slotLookAt } from '../core/wake.ts'
 import type { CanvasLook, Dispatch, Look } from '../ports/messages.ts'
 import { settleDebts } from './settle-debts.ts'
 import type { PlanningSystem, System } from './system.ts'
@@ -48,10 +48,7 @@ export async function sendMessages(system: System, tasks: readonly Task[]): Prom
 /** A dispatch for a turn comes earlier by this: one that comes after it has missed it. */
 const TURN_LEAD_MS = 500
 
-/**
- * Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. What is
- * farther off than a queue can delay is sent back when it comes.
- */
+/** Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. */
 function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
   if (dispatchAt === undefined) return []
@@ -69,7 +66,10 @@ export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const delayMs = Math.min(Math.max(0, lookAt - now), MAX_QUEUE_DELAY_MS)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
-  return [{ id, born, revision, hops, delaySeconds: rounded(delayMs / 1_000) }]
+  const isForSlot = lookAt === slotLookAt(task, now)
+  return [
+    { id, born, revision, hops, ...(isForSlot && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
+  ]
 }
 
 function canvasLookOf(task: Task, now: number): CanvasLook[] {

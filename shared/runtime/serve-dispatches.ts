@@ -1,5 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
-import { startsAt } from '../core/wake.ts'
+import { startsAt } from '../core/place.ts'
 import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Clock } from '../ports/machine.ts'

@@ -1,6 +1,6 @@
 import type { Claimer } from '../core/claim.ts'
 import { finish } from '../core/finish.ts'
-import { startsAt } from '../core/wake.ts'
+import { startsAt } from '../core/place.ts'
 import { workOf } from '../core/work.ts'
 import { claimByTokens, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S } from './claim-by-token.ts'
 import type { ClaimedOrHeld } from './claim-ready.ts'

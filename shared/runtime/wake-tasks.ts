@@ -68,6 +68,8 @@ async function wakeTask(system: System, one: Look, seen: Task | undefined): Prom
     return []
   }
   if (!isPlannedOnThis(one, task)) return []
+  const isSlotNear = one.slot && plan(task, system.clock.now()).dispatchAt !== undefined
+  if (isSlotNear) return sendMessages(system, [task])
   return [...(await markTargets(system, [task])), ...(await rearm(system, task, one))]
 }
 

@@ -26,8 +26,8 @@ export function decodeDispatch(body: string): Pick<Delivery, 'task' | 'passedOn'
   return { task: task as Task, passedOn: Number(passedOn), ...(hops !== undefined && { hops: Number(hops) }) }
 }
 
-export function encodeLook({ id, born, revision, hops }: Look): string {
-  return encodeWake({ kind: 'look', id, born, revision, hops })
+export function encodeLook({ delaySeconds: _delay, ...look }: Look): string {
+  return encodeWake({ kind: 'look', ...look })
 }
 
 export function encodeMinute(look: MinuteLook | { minute: number }): string {
@@ -94,9 +94,9 @@ function wakeIn(message: Partial<WakeMessage>): Message | undefined {
 
 type Of<Kind> = Partial<Extract<WakeMessage, { kind: Kind }>>
 
-function lookIn({ id, born, revision = 0, hops = 0 }: Of<'look'>): Wake | undefined {
+function lookIn({ id, born, revision = 0, hops = 0, slot }: Of<'look'>): Wake | undefined {
   if (typeof id !== 'string' || typeof born !== 'string') return undefined
-  return { kind: 'look', look: { id, born, revision, hops, delaySeconds: 0 } }
+  return { kind: 'look', look: { id, born, revision, hops, ...(slot && { slot }), delaySeconds: 0 } }
 }
 
 function minuteIn(message: Of<'minute'>): Wake | undefined {

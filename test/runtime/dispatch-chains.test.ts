@@ -97,18 +97,21 @@ describe('a chain of dispatches', () => {
     expect([again, system.messages.dispatches.map(({ hops }) => hops)]).toEqual([[], [8]])
   })
 
-  it.each(Object.entries(REASONS))('stays in its queue at its bound, in spite of %s', async (_name, given) => {
-    const { system, received, on } = await given()
+  it.each(Object.entries(REASONS))(
+    'stays in its queue at its bound, in spite of %s',
+    async (_name, given) => {
+      const { system, received, on } = await given()
 
-    const again = await served(
-      system,
-      received.map(one => ({ ...one, hops: DISPATCH_HOPS_MAX })),
-      on,
-    )
+      const again = await served(
+        system,
+        received.map(one => ({ ...one, hops: DISPATCH_HOPS_MAX })),
+        on,
+      )
 
-    expect([again, system.messages.dispatches]).toEqual([['m'], []])
-    expect(system.counted('LookLoop')).toBe(2)
-  })
+      expect([again, system.messages.dispatches]).toEqual([['m'], []])
+      expect(system.counted('LookLoop')).toBe(2)
+    },
+  )
 
   it('goes on from the longest one of its batch, as its trace does', async () => {
     const system = aMemorySystem()
