@@ -30,6 +30,7 @@ export type MetricName =
   | 'ClaimConflict'
   | 'LeaseLost'
   | 'LookLoop'
+  | 'UnscheduledMinute'
   | 'SweeperRepaired'
   | 'Stuck'
   | 'NeedsAttention'

@@ -1,6 +1,7 @@
 import { needsAttention } from '../core/flow/describe-steps.ts'
 import { EVERY_TYPE } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
+import type { Messages } from '../ports/messages.ts'
 import { countEnds } from './canvas/count-ends.ts'
 import { logFields } from './log-fields.ts'
 import { planTasks } from './plan-tasks.ts'
@@ -9,21 +10,43 @@ import type { PlanningSystem } from './system.ts'
 /** A task as one change of the stream left it, and where in the stream that change stands. */
 type TaskChange = { readonly task: Task; readonly position: string }
 
+/** Changes that a process remembers to have planned: ten batches. */
+const PLANNED_MAX = 1_000
+
+/** What each process has planned, by its way to the queues. */
+const planned = new WeakMap<Messages, Set<string>>()
+
 /**
  * Plans each task that changed, and counts those that have ended in their canvases; answers the positions of the changes
  * that must come again. Of several changes of one task only the newest is planned, since a plan follows from the task
  * alone. What is refused for what it is does not come again: one bad item must not block its shard.
+ *
+ * Lambda delivers everything from the first failed position on again. A change that this process has planned needs
+ * nothing then, so that one failing message does not send those of a hundred other tasks again.
  */
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
-  const tasks = [...newest.values()].map(({ task }) => task)
+  const known = planned.get(system.messages) ?? new Set<string>()
+  const due = [...newest.values()].filter(change => !known.has(nameOf(change)))
+  const tasks = due.map(({ task }) => task)
   for (const { task } of changes) tellOfTrouble(system, task)
   const failures = (await Promise.all([planTasks(system, tasks), countEnds(system, tasks)])).flat()
   for (const failure of failures) {
     if (failure.transient) system.log.warn('not planned yet', failure)
     else system.log.error('not planned: its message is refused', failure)
   }
-  return failures.filter(({ transient }) => transient).flatMap(({ id }) => newest.get(id)?.position ?? [])
+  const again = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
+  const done = due.filter(({ task }) => !again.has(task.id)).map(nameOf)
+  planned.set(
+    system.messages,
+    new Set([...(planned.get(system.messages) ?? []), ...done].slice(-PLANNED_MAX)),
+  )
+  return [...again].flatMap(id => newest.get(id)?.position ?? [])
+}
+
+/** Positions alone do not name a change: each shard has its own. */
+function nameOf({ task: { id, born, revision }, position }: TaskChange): string {
+  return `${id} ${born} ${revision} ${position}`
 }
 
 /** An undo that fails for good halts its flow until a person decides. The change that ended it is told once. */

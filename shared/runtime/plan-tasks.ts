@@ -1,5 +1,5 @@
-import { BatonError } from '../core/errors.ts'
-import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import { minuteStart } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { plan, slotLookAt } from '../core/wake.ts'
 import type { CanvasLook, Dispatch, Look } from '../ports/messages.ts'
@@ -17,12 +17,12 @@ export type PlanFailure = { readonly id: string; readonly reason: string; readon
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
-  const failures = await Promise.all([
+  const [unsent, unsettled] = await Promise.all([
     sendMessages(system, tasks),
-    ensureMinutes(system, tasks),
     indebted.length > 0 ? settleDebts(system, indebted) : [],
+    ensureMinutes(system, tasks),
   ])
-  return failures.flat()
+  return [...unsent, ...unsettled]
 }
 
 /** The dispatches, markers and looks of `tasks`; far ones are left to their minute's schedule. */
@@ -79,24 +79,27 @@ function canvasLookOf(task: Task, now: number): CanvasLook[] {
   return [{ id, born, from: 0, delaySeconds: Math.ceil(Math.max(0, driveAt - now) / 1_000) }]
 }
 
-function isOutage(error: unknown): boolean {
-  return error instanceof BatonError && error.code === 'unavailable'
-}
-
-async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const now = system.clock.now()
-  const byMinute = new Map<number, Task[]>()
-  for (const task of tasks) {
-    const { minute } = plan(task, now)
-    if (minute !== undefined) byMinute.set(minute, [...(byMinute.get(minute) ?? []), task])
-  }
-  const results = [...byMinute].map(async ([minute, waiting]) => {
+/**
+ * Makes sure that the minutes of far tasks have their schedules. A schedule that cannot be created is no failure of its
+ * tasks: the sweeper wakes each minute that has tasks and was not woken, and a stream that came again for it would send the
+ * messages of all other tasks again.
+ */
+async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<void> {
+  const { timers, clock, metrics, log } = system
+  const now = clock.now()
+  const byMinute = Map.groupBy(tasks, task => plan(task, now).minute)
+  const ensured = [...byMinute].map(async ([minute, waiting]) => {
+    if (minute === undefined) return
     try {
-      await system.timers.ensureMinute(minute)
-      return []
+      await timers.ensureMinute(minute)
     } catch (error) {
-      return waiting.map(({ id }) => ({ id, reason: String(error), transient: isOutage(error) }))
+      metrics.add('UnscheduledMinute', 1, EVERY_TYPE)
+      log.warn('a far minute has no schedule; the sweeper wakes it', {
+        minute: minuteStart(minute),
+        tasks: waiting.length,
+        error,
+      })
     }
   })
-  return (await Promise.all(results)).flat()
+  await Promise.all(ensured)
 }
