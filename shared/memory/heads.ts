@@ -1,4 +1,5 @@
 import type { Change, Guard } from '../core/change.ts'
+import type { LookRecord } from '../core/look-chain.ts'
 import type { Task } from '../core/task.ts'
 import type { Applied } from '../ports/stores.ts'
 import { asStored } from './as-stored.ts'
@@ -10,10 +11,12 @@ export type MemoryHeads = {
   all(): Iterable<Task>
   /** Writes the head of a change, its bodies apart, if its guard holds. */
   write(change: Change): Applied
+  recordLook(task: Task, record: LookRecord, now: number): boolean
 }
 
 export function createMemoryHeads(): MemoryHeads {
   const heads = new Map<string, Task>()
+  const looks = new Map<string, LookRecord & Pick<Task, 'born' | 'revision'>>()
   return {
     get: id => heads.get(id),
     all: () => heads.values(),
@@ -24,6 +27,17 @@ export function createMemoryHeads(): MemoryHeads {
       const merged = asStored(current ? mergedTask(current, change) : after)
       heads.set(after.id, merged)
       return { applied: true, task: after.operation === 'beat' ? merged : after }
+    },
+    recordLook: ({ id, born, revision }, record, now) => {
+      const current = heads.get(id)
+      if (current?.born !== born || current.revision !== revision) return false
+      const other = looks.get(id)
+      const isSameRevision = other?.born === born && other.revision === revision
+      const isAhead = isSameRevision && other.hops >= record.hops && other.until >= now
+      if (isAhead && other.name !== record.name) return false
+      looks.set(id, { ...record, born, revision })
+      heads.set(id, { ...current, operation: 'beat' })
+      return true
     },
   }
 }

@@ -7,6 +7,7 @@ import type { BodyWrite, Change } from '../core/change.ts'
 import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
 import type { StartLog, StoredStarts } from '../core/control/starts.ts'
 import type { Json } from '../core/json.ts'
+import type { LookRecord } from '../core/look-chain.ts'
 import type { EndedRun, Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import type { Marker, Worker } from '../core/worker.ts'
@@ -28,6 +29,12 @@ export type TaskStore = {
    * differ, then the records of runs that it ended.
    */
   apply(change: Change): Promise<Applied>
+  /**
+   * Records in the head that a chain of looks at this revision goes on. False when the task has changed since, or when another
+   * chain of this revision has come as far and its record holds at `now`. Repeating a record of the same name changes
+   * nothing. As a heartbeat, it bumps no revision and the planner does not see it.
+   */
+  recordLook(task: Task, record: LookRecord, now: number): Promise<boolean>
   /** An input or result kept apart; undefined when it has expired. Strongly consistent. */
   body(id: string, ref: string): Promise<Json | undefined>
   /** Prolongs the life of a body; nothing happens when it is gone. */

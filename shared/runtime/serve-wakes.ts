@@ -57,7 +57,7 @@ async function lookAll(system: System, received: readonly Received[]): Promise<s
   if (looks.length === 0) return []
   const failures = await wakeTasks(
     system,
-    looks.map(({ look }) => look),
+    looks.map(({ messageId, look }) => ({ ...look, messageId })),
   )
   const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
   for (const failure of failures) system.log.warn('look not done yet', failure)

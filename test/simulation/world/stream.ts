@@ -42,9 +42,9 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
   const happens = (share: number) => share > 0 && chance.fraction() < share
 
   /** The positions of the changes that must come again; all of them when the planner died or took too long. */
-  const plan = (batch: readonly Change[]) =>
+  const plan = (batch: readonly Change[], by = 'planner') =>
     planners
-      .invoke('planner', async ({ system }) => {
+      .invoke(by, async ({ system }) => {
         const tasks = batch.filter(change => 'task' in change)
         const limits = batch.flatMap(change => ('limit' in change ? change.limit : []))
         const [failed] = await Promise.all([planChanges(system, tasks), planLimits(system, limits)])
@@ -74,7 +74,10 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     }
     if (happens(weather.streamAgain)) {
       note(() => `will deliver ${batch.length} changes again`)
-      timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => void plan(batch))
+      timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => {
+        // A process remembers what it has planned; a process that reads the stream anew does not.
+        void plan(batch, 'later planner')
+      })
     }
     void plan(batch).then(failed => goOn(batch, failed))
   }
