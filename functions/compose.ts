@@ -36,6 +36,7 @@ const UNITS = {
   ClaimConflict: 'Count',
   LeaseLost: 'Count',
   LookLoop: 'Count',
+  UnscheduledMinute: 'Count',
   SweeperRepaired: 'Count',
   Stuck: 'Count',
   NeedsAttention: 'Count',

@@ -41,7 +41,9 @@ async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord)
   const { messageId, body } = record
   try {
     const read = await readDispatch(body)
-    return read ? { received: { messageId, seen: read.task, passedOn: read.passedOn } } : {}
+    if (!read) return {}
+    const { task: seen, ...chain } = read
+    return { received: { messageId, seen, ...chain } }
   } catch (error) {
     system.log.warn('a dispatch cannot be read now, and comes again', { error, messageId })
     return { unread: messageId }

@@ -1,6 +1,8 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { BatonError } from '../shared/core/errors.ts'
+import { limitChangeIn } from '../shared/dynamo/limit-changes.ts'
 import { workerChangeIn } from '../shared/dynamo/worker-changes.ts'
+import { planLimits } from '../shared/runtime/control/plan-limits.ts'
 import { planChanges } from '../shared/runtime/plan-changes.ts'
 import { createTeller, type ToldChange } from '../shared/runtime/tell-changes.ts'
 import { composeHeadReader, flushMetrics } from './compose.ts'
@@ -15,7 +17,9 @@ const tell = createTeller(composeTelling(system))
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = (await Promise.all(event.Records.map(readChange))).flat()
   const tasks = changes.filter(change => 'task' in change)
-  const failed = (await Promise.all([planChanges(system, tasks), tell(changes)])).flat()
+  const limits = event.Records.flatMap(({ dynamodb }) => limitChangeIn(dynamodb?.NewImage ?? {}) ?? [])
+  const planned = await Promise.all([planChanges(system, tasks), tell(changes), planLimits(system, limits)])
+  const failed = planned.flatMap(positions => positions ?? [])
   flushMetrics()
   return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
 }

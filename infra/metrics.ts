@@ -9,6 +9,7 @@ const STATISTICS: Record<MetricName, string> = {
   ClaimConflict: 'Sum',
   LeaseLost: 'Sum',
   LookLoop: 'Sum',
+  UnscheduledMinute: 'Sum',
   SweeperRepaired: 'Sum',
   Stuck: 'Maximum',
   NeedsAttention: 'Sum',

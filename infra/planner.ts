@@ -9,8 +9,12 @@ import {
 import { Construct } from 'constructs'
 import {
   BEAT_OPERATION,
+  FREED_ATTRIBUTE,
+  FREED_TO_NOBODY,
   HEAD_SORT_KEY,
+  NOTED_ATTRIBUTE,
   OPERATION_ATTRIBUTE,
+  PERMITS_SORT_KEY,
   PRIMARY_KEY,
   WORKERS_PARTITION,
 } from '../shared/dynamo/keys.ts'
@@ -63,7 +67,7 @@ export class Planner extends Construct {
       retryAttempts: STREAM_RETRIES,
       maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS),
       onFailure: { bind: () => ({ destination: failures.queueArn }) },
-      filters: [changedHeads, comingAndGoingWorkers],
+      filters: [changedHeads, comingAndGoingWorkers, freedPermits, notedWaits],
     })
   }
 }
@@ -81,4 +85,22 @@ const changedHeads = FilterCriteria.filter({
 const comingAndGoingWorkers = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'REMOVE'),
   dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
+})
+
+/** Permits that were given back while tasks wait; permits that are taken, or given back to nobody, do not match. */
+const freedPermits = FilterCriteria.filter({
+  eventName: FilterRule.isEqual('MODIFY'),
+  dynamodb: {
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
+    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_TO_NOBODY)) } },
+  },
+})
+
+/** Limits that a task has just been noted to wait for. */
+const notedWaits = FilterCriteria.filter({
+  eventName: FilterRule.isEqual('MODIFY'),
+  dynamodb: {
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
+    NewImage: { [NOTED_ATTRIBUTE]: { N: FilterRule.exists() } },
+  },
 })

@@ -1,6 +1,7 @@
 import type { Meter } from '../gateway/meter.ts'
 import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { InvocationResult } from './sandbox.ts'
@@ -18,10 +19,22 @@ export type LocalFunction = {
   readonly timeoutMs: number
   /** How many processes it may have. */
   readonly most: number
-  /** Runs it and waits; a failure is a result, never an exception. */
-  invoke(event: unknown, traceId?: string): Promise<InvocationResult>
+  /**
+   * Runs it and waits; a failure is a result, never an exception. `trace` is the header of the chain that the request belongs to;
+   * without one a chain begins.
+   */
+  invoke(event: unknown, trace?: string): Promise<InvocationResult>
+  /**
+   * Whether Lambda refuses to run it in this chain: 16 invocations of it are in it, and its `RecursiveLoop` is not `Allow`.
+   * A refusal is counted and logged.
+   */
+  refuses(trace: string | undefined): boolean
+  /** How many requests it refused because their chain was a loop, as `RecursiveInvocationsDropped` of CloudWatch. */
+  readonly recursionsDropped: () => number
+  /** How often it was invoked in one chain at most. */
+  readonly longestChain: () => number
   /** Runs it without waiting for the outcome; retried as its `EventInvokeConfig` says (twice by default). */
-  invokeLater(event: unknown): void
+  invokeLater(event: unknown, trace?: string): void
   pids(): number[]
   /** Starts that many processes ahead of the first invocations. */
   warm(count: number): Promise<void>
@@ -65,6 +78,7 @@ function createFunction(
   const logs = keepLines(logicalId, setting)
   const retryDelays = ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name))
   const timers = new Set<NodeJS.Timeout>()
+  const recursion = watchRecursion(stack, { logicalId, arn }, setting)
 
   // Opened on first use: an environment may name values that only exist once the cloud has booted.
   let pool: Pool | undefined
@@ -73,8 +87,9 @@ function createFunction(
     return pool
   }
 
-  async function invoke(event: unknown, traceId?: string) {
-    const result = deliverable(await open().invoke(event, traceId))
+  async function invoke(event: unknown, trace?: string) {
+    const chain = recursion.enter(trace)
+    const result = deliverable(await open().invoke(event, chain))
     const place = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
     setting.meter.add(place, {
       calls: 1,
@@ -85,13 +100,13 @@ function createFunction(
     return result
   }
 
-  async function invokeLater(event: unknown, delays: readonly number[] = retryDelays) {
-    const { ok } = await invoke(event)
+  async function invokeLater(event: unknown, trace?: string, delays: readonly number[] = retryDelays) {
+    const { ok } = await invoke(event, trace)
     const [delay, ...rest] = delays
     if (ok || delay === undefined) return
     const timer = setTimeout(() => {
       timers.delete(timer)
-      void invokeLater(event, rest)
+      void invokeLater(event, trace, rest)
     }, delay)
     timers.add(timer)
   }
@@ -103,7 +118,10 @@ function createFunction(
     most,
     timeoutMs: timeoutMsOf(stack, logicalId),
     invoke,
-    invokeLater: event => void invokeLater(event),
+    refuses: recursion.refuses,
+    recursionsDropped: recursion.dropped,
+    longestChain: recursion.longest,
+    invokeLater: (event, trace) => void invokeLater(event, trace),
     pids: () => pool?.pids() ?? [],
     warm: count => open().warm(count),
     logs: logs.lines,
@@ -124,6 +142,34 @@ function deliverable(result: InvocationResult): InvocationResult {
     durationMs,
     ok: false,
     error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
+  }
+}
+
+/** What is known of the chains of requests that invoke a function. Lambda's default is to end a loop. */
+function watchRecursion(
+  stack: Stack,
+  { logicalId, arn }: Pick<LocalFunction, 'logicalId' | 'arn'>,
+  { log }: Setting,
+) {
+  const isAllowed = stack.read(logicalId, 'RecursiveLoop') === 'Allow'
+  let dropped = 0
+  let longest = 0
+  return {
+    dropped: () => dropped,
+    longest: () => longest,
+    /** The chain with the invocation that begins. */
+    enter: (trace: string | undefined) => {
+      const chain = nextInChain(trace, arn)
+      longest = Math.max(longest, invocationsIn(chain, arn))
+      return chain
+    },
+    refuses: (trace: string | undefined) => {
+      if (isAllowed || !isLoop(trace, arn)) return false
+      dropped += 1
+      const message = `Lambda refuses to invoke ${logicalId}: its chain of requests has invoked it 16 times (RecursiveInvocationException)`
+      log(JSON.stringify({ level: 'ERROR', message, dropped, trace }))
+      return true
+    },
   }
 }
 

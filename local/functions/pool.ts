@@ -9,7 +9,7 @@ import { type FunctionSpec, type InvocationResult, type Sandbox, startSandbox } 
 const GROWTH_PATIENCE_MS = 25
 
 export type Pool = {
-  invoke(event: unknown, traceId?: string): Promise<InvocationResult>
+  invoke(event: unknown, traceId: string): Promise<InvocationResult>
   pids(): number[]
   /** Starts processes ahead of the first invocations. */
   warm(count: number): Promise<void>
@@ -18,7 +18,7 @@ export type Pool = {
 
 type Waiting = {
   readonly event: unknown
-  readonly traceId: string | undefined
+  readonly traceId: string
   readonly since: number
   resolve(result: InvocationResult): void
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
@@ -34,7 +34,7 @@ export type Sandbox = {
   readonly ended: Promise<void>
   /** Whether it can take another invocation. */
   alive(): boolean
-  invoke(event: unknown, traceId?: string): Promise<InvocationResult>
+  invoke(event: unknown, traceId: string): Promise<InvocationResult>
   kill(): void
 }
 
@@ -84,7 +84,7 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
     )
   })
 
-  function invoke(event: unknown, traceId = newTrace()): Promise<InvocationResult> {
+  function invoke(event: unknown, traceId: string): Promise<InvocationResult> {
     const requestId = randomUUID()
     const begun = performance.now()
     return new Promise(resolve => {
@@ -126,9 +126,6 @@ const timedOut = ({ timeoutMs }: FunctionSpec): InvocationError => ({
   errorType: 'Sandbox.Timedout',
   errorMessage: `Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`,
 })
-
-const newTrace = () =>
-  `Root=1-${Math.floor(Date.now() / 1000).toString(16)}-${randomBytes(12).toString('hex')};Parent=${randomBytes(8).toString('hex')};Sampled=0`
 
 function spawnRuntime(spec: FunctionSpec): ChildProcess {
   const bootstrap = fileURLToPath(new URL('./bootstrap.ts', import.meta.url))

@@ -1,4 +1,5 @@
 import type { LocalFunction } from '../functions/functions.ts'
+import { joinedTrace } from '../functions/lineage.ts'
 import { readBatchFailures } from './batch-failures.ts'
 import { type Pattern, passesFilters } from './event-pattern.ts'
 import type { MappingState } from './mapping.ts'
@@ -16,12 +17,15 @@ export type SqsDelivery = {
 
 /**
  * Gives one batch to the function and deletes what it handled. What it did not handle stays invisible until its
- * visibility timeout ends, as on AWS; what the filters refuse is deleted unseen.
+ * visibility timeout ends, as on AWS; what the filters refuse is deleted unseen. A message whose chain is a loop is refused at
+ * each receive until its queue's redrive policy moves it. Source: AWS Compute Blog, "Detecting and stopping recursive loops
+ * in AWS Lambda functions": the mapping gets an exception, and the message reaches the dead-letter queue by its receive count.
  */
 export async function deliverMessages(messages: readonly Message[], delivery: SqsDelivery) {
   const { filters, state, target, remove } = delivery
-  const wanted = messages.filter(message => passesFilters(filters, filterView(message)))
-  await remove(messages.filter(message => !wanted.includes(message)))
+  const passed = messages.filter(message => passesFilters(filters, filterView(message)))
+  await remove(messages.filter(message => !passed.includes(message)))
+  const wanted = passed.filter(({ MessageId }) => !target.refuses(delivery.traceOf(MessageId)))
   if (wanted.length === 0) return
 
   const records = wanted.map(message =>
@@ -29,9 +33,10 @@ export async function deliverMessages(messages: readonly Message[], delivery: Sq
   )
   if (state.dropped?.(records)) return remove(wanted)
 
+  const trace = joinedTrace(records.map(({ attributes }) => attributes.AWSTraceHeader))
   let handled = wanted
   for (let round = 0; round < state.deliveries; round += 1) {
-    const result = await target.invoke({ Records: records }, records[0]?.attributes.AWSTraceHeader)
+    const result = await target.invoke({ Records: records }, trace)
     handled = result.ok ? handledOf(handled, result.payload, delivery) : []
   }
   await remove(handled)

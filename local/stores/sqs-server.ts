@@ -139,7 +139,7 @@ function headersOf(headers: Record<string, unknown>): Record<string, string> {
 
 type Traced = { MessageSystemAttributes?: { AWSTraceHeader?: { StringValue?: string } } }
 
-// fauxqs forgets system attributes, and Lambda needs the trace to recognise loops.
+// fauxqs forgets system attributes, and Lambda needs the trace to recognise loops. A message keeps its own on every receive.
 function keepTraces(traces: Map<string, string>, call: Call, answer: Answer) {
   if (answer.status !== 200 || !call.operation.startsWith('SendMessage')) return
   const fromCaller = call.headers['x-amzn-trace-id']

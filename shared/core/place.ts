@@ -34,7 +34,7 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 }
 
 /**
- * - due beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
+ * - to be woken beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
  * - due, but a concurrency limit is used up: the limit's place, unless it is taken
  *   in order and the limit is for all beside it;
  * - taken in order, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
@@ -45,10 +45,10 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
   const hasSlot = openSlots(task) > 0
-  if (hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS) return minutePlace(task)
+  if (hasSlot && isFar(task, now)) return minutePlace(task)
   const limit = limitStoodBy(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: orderOf(task) }
-  if (isTakenInOrder(task) && hasSlot && task.dueAt <= now && !isTargeted(task)) {
+  if (hasSlot && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: orderOf(task) }
   }
   if (liveRuns(task).length === 0) return undefined
@@ -80,10 +80,34 @@ function runningPlaceOf(task: Task): Place {
   return { name, order: orderNumber(startedAt ?? updatedAt) }
 }
 
+/** When the task can be claimed at the earliest: when it is due, and when its slot under a rate limit comes. */
+export function startsAt({ dueAt, wait }: Task): number {
+  return wait?.kind === 'turn' ? Math.max(dueAt, wait.at) : dueAt
+}
+
+/** When the task must be woken at the latest: when it can be claimed, or when its deadline ends it before. */
+export function wakesAt(task: Task): number {
+  return Math.min(startsAt(task), task.deadlineAt ?? Number.POSITIVE_INFINITY)
+}
+
+/**
+ * Whether the task waits for its minute: longer than a queue can delay a message. A task that is due and taken in order stays
+ * ready while it waits for a far slot, since the slot of a lesser task may be spent on it.
+ */
+export function isFar(task: Task, now: number): boolean {
+  return wakesAt(task) - now > MAX_QUEUE_DELAY_MS && !isReady(task, now)
+}
+
+/** Whether the task may stand among those that workers take in order. */
+export function isReady(task: Task, now: number): boolean {
+  return isTakenInOrder(task) && task.dueAt <= now && !isTargeted(task)
+}
+
 function minutePlace(task: Task): Place {
+  const at = wakesAt(task)
   return {
-    name: minutePlaceName(minuteOf(task.dueAt), hash32(task.id) % MINUTE_SHARDS),
-    order: orderNumber(task.dueAt),
+    name: minutePlaceName(minuteOf(at), hash32(task.id) % MINUTE_SHARDS),
+    order: orderNumber(at),
   }
 }
 

@@ -5,7 +5,7 @@ import { runRecord } from './end-runs.ts'
 import { failed } from './finish.ts'
 import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from './limits.ts'
 import { leaseEnded, lose } from './lose.ts'
-import { indexed, minuteOf, readyPlaceOf } from './place.ts'
+import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from './place.ts'
 import { isTicking } from './schedule/transitions.ts'
 import { retryDelayMs } from './settle.ts'
 import { isComplete, outstayed } from './several-successes.ts'
@@ -39,24 +39,30 @@ export function plan(task: Task, now: number): Plan {
   if (task.owes) return { settles: true }
   if (task.state !== 'open') return {}
   const hasSlot = openSlots(task) > 0
-  const isFar = hasSlot && task.dueAt - now > MAX_QUEUE_DELAY_MS
-  const lookAt = nextLook(task, now, isFar)
-  const dispatches = hasSlot && !isFar && isDispatched(task, now)
+  const isInMinute = hasSlot && isFar(task, now)
+  const lookAt = nextLook(task, now, isInMinute)
+  const isWithinDelay = startsAt(task) - now <= MAX_QUEUE_DELAY_MS
+  const dispatches = hasSlot && !isInMinute && isWithinDelay && isDispatched(task, now)
   const marks = hasSlot && task.dueAt <= now && isTargeted(task)
   return {
-    ...(isFar && { minute: minuteOf(task.dueAt) }),
+    ...(isInMinute && { minute: minuteOf(wakesAt(task)) }),
     ...(dispatches && { dispatchAt: Math.max(startsAt(task), now) }),
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
   }
 }
 
-/** When the task can be claimed at the earliest: when it is due, and when its turn comes. */
-export function startsAt({ dueAt, wait }: Task): number {
-  return wait?.kind === 'turn' ? Math.max(dueAt, wait.at) : dueAt
+/**
+ * When a look must see to the dispatch of a ready task whose slot is farther off than a queue can delay: as soon as it can.
+ * Undefined for all other tasks.
+ */
+export function slotLookAt(task: Task, now: number): number | undefined {
+  const isFarOff = startsAt(task) - now > MAX_QUEUE_DELAY_MS
+  if (!isFarOff || openSlots(task) === 0 || !isReady(task, now) || !isDispatched(task, now)) return undefined
+  return startsAt(task) - MAX_QUEUE_DELAY_MS
 }
 
-/** What is taken in order is dispatched once it stands in its ready place, where whoever is told may take another first. */
+/** A task that is taken in order is dispatched once it stands in its ready place, where the worker may take another first. */
 function isDispatched(task: Task, now: number): boolean {
   if (workOf(task).kind === 'http' || isTargeted(task) || task.wait?.kind === 'permit') return false
   return !isTakenInOrder(task) || task.dueAt <= now
@@ -86,17 +92,19 @@ export function nextWake(task: Task, now: number): number | undefined {
     (markFor || settles) && now,
     lookAt,
     drivenAt,
-    minute === undefined ? undefined : task.dueAt,
+    minute === undefined ? undefined : wakesAt(task),
   ].filter(time => time !== undefined)
   return times.length > 0 ? Math.min(...times) : undefined
 }
 
-function nextLook(task: Task, now: number, isFar: boolean): number | undefined {
+function nextLook(task: Task, now: number, isInMinute: boolean): number | undefined {
   const times = liveRuns(task)
     .flatMap(run => [run.leaseUntil, runLimit(run)])
     .map(time => time + LOOK_SLACK_MS)
-  if (task.deadlineAt !== undefined && (!isFar || task.deadlineAt < task.dueAt)) times.push(task.deadlineAt)
-  if (openSlots(task) > 0 && !isFar && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  if (task.deadlineAt !== undefined && !isInMinute) times.push(task.deadlineAt)
+  if (openSlots(task) > 0 && !isInMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
+  const slotLook = slotLookAt(task, now)
+  if (slotLook !== undefined) times.push(slotLook)
   if (isComplete(task) || outstayed(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined

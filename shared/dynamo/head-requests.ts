@@ -5,12 +5,13 @@ import type {
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import type { Change, Guard } from '../core/change.ts'
+import type { LookRecord } from '../core/look-chain.ts'
 import type { Task } from '../core/task.ts'
 import { changedPaths } from './changed-paths.ts'
-import { updateExpression } from './expressions.ts'
+import { JOINED_BY_AND, updateExpression } from './expressions.ts'
 import { guardExpression } from './guard-clauses.ts'
 import { headItem } from './items.ts'
-import { HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from './keys.ts'
+import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from './keys.ts'
 import { METERED } from './sending.ts'
 
 /**
@@ -116,5 +117,47 @@ export function updateHead(
     ExpressionAttributeValues: { ...update.values, ...condition.values },
     ReturnValues: isBeat ? 'ALL_NEW' : 'NONE',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+const NO_CHAIN_AS_FAR = [
+  'attribute_not_exists(#looks)',
+  '#looks.#rev <> :rev',
+  '#looks.#hops < :hops',
+  '#looks.#until < :now',
+  '#looks.#name = :name',
+].join(' OR ')
+
+/** Guard: birth and revision are those seen, and no other chain of looks at this revision has come as far. */
+export function recordLook(
+  table: string,
+  { id, born, revision }: Task,
+  { hops, name, until }: LookRecord,
+  now: number,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: headKey(id),
+    UpdateExpression: 'SET #looks = :looks, #op = :beat',
+    ConditionExpression: ['#born = :born', '#rev = :rev', `(${NO_CHAIN_AS_FAR})`].join(JOINED_BY_AND),
+    ExpressionAttributeNames: {
+      '#born': 'born',
+      '#rev': 'rev',
+      '#op': OPERATION_ATTRIBUTE,
+      '#looks': 'looks',
+      '#hops': 'hops',
+      '#until': 'until',
+      '#name': 'name',
+    },
+    ExpressionAttributeValues: {
+      ':born': born,
+      ':rev': revision,
+      ':looks': { rev: revision, hops, name, until },
+      ':beat': BEAT_OPERATION,
+      ':hops': hops,
+      ':now': now,
+      ':name': name,
+    },
   }
 }

@@ -58,9 +58,25 @@ export const STARTS_SORT_KEY = 'starts'
 
 /** Permits under a concurrency limit: one item for each limit, an attribute for each holder. */
 export function permitsPartition(limit: string): string {
-  return `permits#${limit}`
+  return PERMITS_PREFIX + limit
 }
 export const PERMITS_SORT_KEY = 'permits'
+
+/** The limit whose permits stand in this partition. */
+export function limitOfPermits(partition: string): string {
+  return partition.slice(PERMITS_PREFIX.length)
+}
+
+const PERMITS_PREFIX = 'permits#'
+
+/**
+ * Attributes of a limit's permits that only tell the stream what the last write was; the next write removes them.
+ * `FREED`: a permit was given back; the value is the note that tasks wait, `FREED_TO_NOBODY` when there was none.
+ * `NOTED`: the note that tasks wait was written, and no look sees to the limit yet.
+ */
+export const FREED_ATTRIBUTE = 'freed'
+export const FREED_TO_NOBODY = 0
+export const NOTED_ATTRIBUTE = 'noted'
 
 /** Small records of the machinery, one item each. */
 export function recordPartition(name: string): string {

@@ -4,7 +4,15 @@ import type { StartLog, StoredStarts } from '../core/control/starts.ts'
 import { SCHEMA_VERSION } from '../core/limits.ts'
 import { JOINED_BY_AND } from './expressions.ts'
 import { TOKEN_ATTRIBUTE } from './head-requests.ts'
-import { PERMITS_SORT_KEY, permitsPartition, STARTS_SORT_KEY, startsPartition } from './keys.ts'
+import {
+  FREED_ATTRIBUTE,
+  FREED_TO_NOBODY,
+  NOTED_ATTRIBUTE,
+  PERMITS_SORT_KEY,
+  permitsPartition,
+  STARTS_SORT_KEY,
+  startsPartition,
+} from './keys.ts'
 import { METERED } from './sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
@@ -24,6 +32,10 @@ const NO_NOTE_THAT_HOLDS = '(attribute_not_exists(#waits) OR #waits <= :stale)'
 const PERMITS_LIFE_MS = 60 * 86_400_000
 /** Attributes that name holders begin so. */
 const HOLDER_MARK = 'h~'
+
+/** What a write of the permits tells the stream is gone with the next write: each record shows its own write only. */
+const TOLD = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
+const TELLS_NOTHING = '#freed, #noted'
 
 function startsKey(limit: string) {
   return { pk: startsPartition(limit), sk: STARTS_SORT_KEY }
@@ -120,9 +132,10 @@ export function acquirePermit(
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: 'SET #holder = :held, #v = :v, #ttl = :ttl ADD #count :one',
+    UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${TELLS_NOTHING} ADD #count :one`,
     ConditionExpression: [HOLDS_NOT, HAS_ROOM].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
+      ...TOLD,
       '#holder': HOLDER_MARK + holder,
       '#v': 'v',
       '#ttl': 'ttl',
@@ -139,7 +152,10 @@ export function acquirePermit(
   }
 }
 
-/** Guard: the holder is recorded, and where `since` is given since then. */
+/**
+ * Guard: the holder is recorded, and where `since` is given since then. Tells the stream that a permit is free, unless a
+ * look takes a stale holder out, which admits the next task itself.
+ */
 export function releasePermit(
   table: string,
   limit: string,
@@ -151,14 +167,20 @@ export function releasePermit(
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: 'REMOVE #holder ADD #count :less',
+    UpdateExpression: isSince
+      ? `REMOVE #holder, ${TELLS_NOTHING} ADD #count :less`
+      : 'SET #freed = if_not_exists(#waits, :nobody) REMOVE #holder, #noted ADD #count :less',
     ConditionExpression: isSince ? [HOLDS, HOLDS_SINCE].join(JOINED_BY_AND) : HOLDS,
     ExpressionAttributeNames: {
       '#holder': HOLDER_MARK + holder,
       '#count': 'count',
-      ...(isSince && { '#at': 'at' }),
+      ...TOLD,
+      ...(isSince ? { '#at': 'at' } : { '#waits': 'waits' }),
     },
-    ExpressionAttributeValues: { ':less': -1, ...(isSince && { ':since': since }) },
+    ExpressionAttributeValues: {
+      ':less': -1,
+      ...(isSince ? { ':since': since } : { ':nobody': FREED_TO_NOBODY }),
+    },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
@@ -170,14 +192,14 @@ export function keepPermit(table: string, limit: string, holder: string, now: nu
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: 'SET #holder.#at = :now',
+    UpdateExpression: `SET #holder.#at = :now REMOVE ${TELLS_NOTHING}`,
     ConditionExpression: HOLDS,
-    ExpressionAttributeNames: { '#holder': HOLDER_MARK + holder, '#at': 'at' },
+    ExpressionAttributeNames: { ...TOLD, '#holder': HOLDER_MARK + holder, '#at': 'at' },
     ExpressionAttributeValues: { ':now': now },
   }
 }
 
-/** Guard: no permit is left, and no note later than `staleAt` is there. */
+/** Guard: no permit is left, and no note later than `staleAt` is there. Tells the stream that looks must begin. */
 export function noteWaiting(
   table: string,
   limit: string,
@@ -188,9 +210,9 @@ export function noteWaiting(
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: 'SET #waits = :now',
+    UpdateExpression: 'SET #waits = :now, #noted = :now REMOVE #freed',
     ConditionExpression: [USED_UP, NO_NOTE_THAT_HOLDS].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#waits': 'waits', '#count': 'count' },
+    ExpressionAttributeNames: { ...TOLD, '#waits': 'waits', '#count': 'count' },
     ExpressionAttributeValues: { ':now': now, ':max': max, ':stale': staleAt },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
@@ -207,9 +229,9 @@ export function renewWaiting(
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: 'SET #waits = :now, #v = :v, #ttl = :ttl',
+    UpdateExpression: `SET #waits = :now, #v = :v, #ttl = :ttl REMOVE ${TELLS_NOTHING}`,
     ConditionExpression: seen === undefined ? NO_NOTE : SAME_NOTE,
-    ExpressionAttributeNames: { '#waits': 'waits', '#v': 'v', '#ttl': 'ttl' },
+    ExpressionAttributeNames: { ...TOLD, '#waits': 'waits', '#v': 'v', '#ttl': 'ttl' },
     ExpressionAttributeValues: {
       ':now': now,
       ':v': SCHEMA_VERSION,
@@ -226,9 +248,9 @@ export function clearWaiting(table: string, limit: string, since: number): Updat
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: 'REMOVE #waits',
+    UpdateExpression: `REMOVE #waits, ${TELLS_NOTHING}`,
     ConditionExpression: SAME_NOTE,
-    ExpressionAttributeNames: { '#waits': 'waits' },
+    ExpressionAttributeNames: { ...TOLD, '#waits': 'waits' },
     ExpressionAttributeValues: { ':seen': since },
   }
 }

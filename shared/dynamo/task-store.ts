@@ -13,7 +13,7 @@ import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../p
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-requests.ts'
 import { createHeadReader, type HeadReader } from './head-reader.ts'
-import { batchGetHeads, getHead, putHead, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
+import { batchGetHeads, getHead, putHead, recordLook, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from './index-requests.ts'
 import { answerOf, type Conditional, conditional } from './sending.ts'
 import { bodyFromItem, runFromItem } from './side-items.ts'
@@ -42,6 +42,10 @@ export function createTaskStore(
       return (await Promise.all(items.map(item => readableTask(on, item)))).flat()
     },
     apply: change => applyChange(on, change),
+    recordLook: async (task, record, now) => {
+      const request = recordLook(table, task, record, now)
+      return !('refusedBy' in (await conditional(documents.send(new UpdateCommand(request)))))
+    },
     body: async (id, ref) => {
       const { Item } = await answerOf(documents.send(new GetCommand(getBody(table, id, ref))))
       return Item && bodyFromItem(Item)

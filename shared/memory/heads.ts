@@ -1,4 +1,5 @@
 import type { Change, Guard } from '../core/change.ts'
+import type { LookRecord } from '../core/look-chain.ts'
 import type { Task } from '../core/task.ts'
 import type { Applied } from '../ports/stores.ts'
 import { asStored } from './as-stored.ts'
@@ -12,10 +13,12 @@ export type MemoryHeads = {
   write(change: Change): Applied
   /** Deletes the head under an id, as DynamoDB deletes an expired item. */
   drop(id: string): void
+  recordLook(task: Task, record: LookRecord, now: number): boolean
 }
 
 export function createMemoryHeads(): MemoryHeads {
   const heads = new Map<string, Task>()
+  const looks = new Map<string, LookRecord & Pick<Task, 'born' | 'revision'>>()
   return {
     get: id => heads.get(id),
     all: () => heads.values(),
@@ -28,6 +31,17 @@ export function createMemoryHeads(): MemoryHeads {
       heads.set(after.id, merged)
       const isBlind = guard.kind === 'live' || guard.kind === 'counted'
       return { applied: true, task: isBlind ? merged : after }
+    },
+    recordLook: ({ id, born, revision }, record, now) => {
+      const current = heads.get(id)
+      if (current?.born !== born || current.revision !== revision) return false
+      const other = looks.get(id)
+      const isSameRevision = other?.born === born && other.revision === revision
+      const isAhead = isSameRevision && other.hops >= record.hops && other.until >= now
+      if (isAhead && other.name !== record.name) return false
+      looks.set(id, { ...record, born, revision })
+      heads.set(id, { ...current, operation: 'beat' })
+      return true
     },
   }
 }

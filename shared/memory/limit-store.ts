@@ -1,10 +1,10 @@
-import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
+import type { HeldPermits, Holder, LimitChange } from '../core/control/held-permits.ts'
 import type { StartLog } from '../core/control/starts.ts'
 import type { LimitStore } from '../ports/stores.ts'
 import { asStored } from './as-stored.ts'
 
-/** What limits have granted, in memory. */
-export function createMemoryLimitStore(): LimitStore {
+/** What limits have granted, in memory. `tell` is told what the table's stream tells the planner. */
+export function createMemoryLimitStore(tell: (change: LimitChange) => void = () => undefined): LimitStore {
   const starts = new Map<string, { readonly log: StartLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
   const of = (limit: string) => {
@@ -40,8 +40,10 @@ export function createMemoryLimitStore(): LimitStore {
       return undefined
     },
     release: async (limit, holder, since) => {
-      const { holders } = of(limit)
-      if (since === undefined || holders.get(holder)?.since === since) holders.delete(holder)
+      const { holders, waitsSince } = of(limit)
+      const isReleased = since === undefined || holders.get(holder)?.since === since
+      const isFreed = isReleased && holders.delete(holder)
+      if (isFreed && since === undefined && waitsSince !== undefined) tell({ kind: 'freed', limit })
       return shown(limit)
     },
     keep: async (limit, holder, now) => {
@@ -56,6 +58,7 @@ export function createMemoryLimitStore(): LimitStore {
       const isNoted = held.waitsSince !== undefined && held.waitsSince > staleAt
       if (held.holders.size < max || isNoted) return shown(limit)
       held.waitsSince = now
+      tell({ kind: 'noted', limit, since: now })
       return undefined
     },
     renewWaiting: async (limit, now, seen) => {

@@ -18,6 +18,7 @@ export function createMemoryTaskStore(): TaskStore {
       if (applied.applied) keep(change.after.id, afterHead)
       return applied
     },
+    recordLook: async (task, record, now) => heads.recordLook(task, record, now),
     page: async query => pageOf(heads.all(), query),
     count: async range => entriesIn(heads.all(), range).length,
   }

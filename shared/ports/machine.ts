@@ -33,6 +33,7 @@ export type MetricName =
   | 'ClaimConflict'
   | 'LeaseLost'
   | 'LookLoop'
+  | 'UnscheduledMinute'
   | 'SweeperRepaired'
   | 'Stuck'
   | 'NeedsAttention'

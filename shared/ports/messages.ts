@@ -15,6 +15,11 @@ export type Dispatch = {
   readonly delaySeconds: number
   /** How often workers have passed it on because there was nothing they could take; 0 when left out. */
   readonly passedOn?: number
+  /**
+   * How often functions have sent it on since the planner, the waker or the sweeper sent one; 0 when left out. Lambda stops a
+   * chain of messages that has no table in it.
+   */
+  readonly hops?: number
 }
 
 /** How a message carries a task: in a form that has a version, so that code of another version never misreads it. */
@@ -33,6 +38,8 @@ export type Look = {
   readonly born: string
   readonly revision: number
   readonly hops: number
+  /** The look is for a far slot: when a queue can delay that long, the task is dispatched. */
+  readonly slot?: true
   readonly delaySeconds: number
 }
 

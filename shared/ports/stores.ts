@@ -7,6 +7,7 @@ import type { BodyWrite, Change } from '../core/change.ts'
 import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
 import type { StartLog, StoredStarts } from '../core/control/starts.ts'
 import type { Json } from '../core/json.ts'
+import type { LookRecord } from '../core/look-chain.ts'
 import type { EndedRun, Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import type { Marker, Worker } from '../core/worker.ts'
@@ -28,6 +29,12 @@ export type TaskStore = {
    * differ, then the records of runs that it ended.
    */
   apply(change: Change): Promise<Applied>
+  /**
+   * Records in the head that a chain of looks at this revision goes on. False when the task has changed since, or when another
+   * chain of this revision has come as far and its record holds at `now`. Repeating a record of the same name changes
+   * nothing. As a heartbeat, it bumps no revision and the planner does not see it.
+   */
+  recordLook(task: Task, record: LookRecord, now: number): Promise<boolean>
   /** An input or result kept apart; undefined when it has expired. Strongly consistent. */
   body(id: string, ref: string): Promise<Json | undefined>
   /** Prolongs the life of a body; nothing happens when it is gone. */
@@ -105,15 +112,18 @@ export type LimitStore = {
   countStarts(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
-  /** Takes a holder out, if it is there, and where `since` is given recorded then; answers what is recorded after that. */
+  /**
+   * Takes a holder out, if it is there, and where `since` is given recorded then; answers what is recorded after that. Without
+   * `since`, the table's stream tells the planner that a permit was freed, if tasks are noted to wait.
+   */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
   /** Records anew since when a holder is; false when it is not recorded any more. */
   keep(limit: string, holder: string, now: number): Promise<boolean>
   /** Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
   /**
-   * Notes that somebody waits; undefined when it did, else what is recorded: fewer than `max` hold a permit, so that nobody
-   * need wait, or a note later than `staleAt`.
+   * Notes that a task waits; undefined when it did, else what is recorded: fewer than `max` hold a permit, so that no task
+   * need wait, or a note later than `staleAt`. The table's stream tells the planner of the note.
    */
   noteWaiting(
     limit: string,

@@ -1,8 +1,8 @@
 import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import { startsAt } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
-import { startsAt } from '../core/wake.ts'
 
-/** A dispatch that arrives early by less than this is waited for; one that is earlier goes back with a delay. */
+/** A worker waits in place for a dispatch that arrives early by less than this. An earlier one goes back with a delay. */
 const MAX_WAIT_MS = 1_500
 
 /**

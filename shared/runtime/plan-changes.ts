@@ -1,7 +1,8 @@
-import { BatonError } from '../core/errors.ts'
+import { isOutage } from '../core/errors.ts'
 import { needsAttention } from '../core/flow/describe-steps.ts'
 import { EVERY_TYPE } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
+import type { Messages } from '../ports/messages.ts'
 import { countEnds } from './canvas/count-ends.ts'
 import { logFields } from './log-fields.ts'
 import { type PlanFailure, planTasks } from './plan-tasks.ts'
@@ -11,22 +12,48 @@ import type { PlanningSystem } from './system.ts'
 /** A task as one change of the stream left it, and where in the stream that change stands. */
 type TaskChange = { readonly task: Task; readonly position: string }
 
+/** Changes that a process remembers to have planned: ten batches. */
+const PLANNED_MAX = 1_000
+
+/** What each process has planned, by its way to the queues. */
+const memories = new WeakMap<Messages, Set<string>>()
+
 /**
  * Plans each task that changed, and counts those that have ended in their canvases; answers the positions of the changes
  * that must come again. Of several changes of one task only the newest is planned, since a plan follows from the task
  * alone. What is refused for what it is does not come again: one bad item must not block its shard.
+ *
+ * Lambda delivers everything from the first failed position on again. A change that this process has planned needs
+ * nothing then, so that one failing message does not send those of a hundred other tasks again.
  */
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
-  const tasks = [...newest.values()].map(({ task }) => task)
+  const known = memories.get(system.messages) ?? new Set<string>()
+  const due = [...newest.values()].filter(change => !known.has(nameOf(change)))
+  const tasks = due.map(({ task }) => task)
   for (const { task } of changes) tellOfTrouble(system, task)
-  const planned = [planTasks, countEnds].map(work => apartIfNeeded(work, system, tasks))
-  const failures = (await Promise.all(planned)).flat()
+  const working = [planTasks, countEnds].map(work => apartIfNeeded(work, system, tasks))
+  const failures = (await Promise.all(working)).flat()
   for (const failure of failures) {
     if (failure.transient) system.log.warn('not planned yet', failure)
     else system.log.error('not planned: its message is refused', failure)
   }
-  return failures.filter(({ transient }) => transient).flatMap(({ id }) => newest.get(id)?.position ?? [])
+  const again = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
+  remember(
+    system.messages,
+    due.filter(({ task }) => !again.has(task.id)),
+  )
+  return [...again].flatMap(id => newest.get(id)?.position ?? [])
+}
+
+function remember(messages: Messages, done: readonly TaskChange[]): void {
+  const known = [...(memories.get(messages) ?? []), ...done.map(nameOf)]
+  memories.set(messages, new Set(known.slice(-PLANNED_MAX)))
+}
+
+/** Positions alone do not name a change: each shard has its own. */
+function nameOf({ task: { id, born, revision }, position }: TaskChange): string {
+  return `${id} ${born} ${revision} ${position}`
 }
 
 type Work = (system: PlanningSystem, tasks: readonly Task[]) => Promise<PlanFailure[]>
@@ -45,7 +72,7 @@ async function apartIfNeeded(
   try {
     return await work(system, tasks)
   } catch (error) {
-    if (error instanceof BatonError && error.code === 'unavailable') throw error
+    if (isOutage(error)) throw error
     const [only, ...others] = tasks
     if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
     const each = await sideBySide(tasks, APART_AT_ONCE, task => apartIfNeeded(work, system, [task]))

@@ -1,7 +1,7 @@
-import { BatonError } from '../core/errors.ts'
-import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import { minuteStart } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
-import { plan } from '../core/wake.ts'
+import { plan, slotLookAt } from '../core/wake.ts'
 import type { CanvasLook, Dispatch, Look } from '../ports/messages.ts'
 import { settleDebts } from './settle-debts.ts'
 import type { PlanningSystem, System } from './system.ts'
@@ -17,12 +17,12 @@ export type PlanFailure = { readonly id: string; readonly reason: string; readon
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
-  const failures = await Promise.all([
+  const [unsent, unsettled] = await Promise.all([
     sendMessages(system, tasks),
-    ensureMinutes(system, tasks),
     indebted.length > 0 ? settleDebts(system, indebted) : [],
+    ensureMinutes(system, tasks),
   ])
-  return failures.flat()
+  return [...unsent, ...unsettled]
 }
 
 /** The dispatches, markers and looks of `tasks`; far ones are left to their minute's schedule. */
@@ -48,10 +48,7 @@ export async function sendMessages(system: System, tasks: readonly Task[]): Prom
 /** A dispatch for a turn comes earlier by this: one that comes after it has missed it. */
 const TURN_LEAD_MS = 500
 
-/**
- * Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. What is
- * farther off than a queue can delay is sent back when it comes.
- */
+/** Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. */
 function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
   if (dispatchAt === undefined) return []
@@ -69,7 +66,10 @@ export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const delayMs = Math.min(Math.max(0, lookAt - now), MAX_QUEUE_DELAY_MS)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
-  return [{ id, born, revision, hops, delaySeconds: rounded(delayMs / 1_000) }]
+  const isForSlot = lookAt === slotLookAt(task, now)
+  return [
+    { id, born, revision, hops, ...(isForSlot && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
+  ]
 }
 
 function canvasLookOf(task: Task, now: number): CanvasLook[] {
@@ -79,24 +79,27 @@ function canvasLookOf(task: Task, now: number): CanvasLook[] {
   return [{ id, born, from: 0, delaySeconds: Math.ceil(Math.max(0, driveAt - now) / 1_000) }]
 }
 
-function isOutage(error: unknown): boolean {
-  return error instanceof BatonError && error.code === 'unavailable'
-}
-
-async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const now = system.clock.now()
-  const byMinute = new Map<number, Task[]>()
-  for (const task of tasks) {
-    const { minute } = plan(task, now)
-    if (minute !== undefined) byMinute.set(minute, [...(byMinute.get(minute) ?? []), task])
-  }
-  const results = [...byMinute].map(async ([minute, waiting]) => {
+/**
+ * Makes sure that the minutes of far tasks have their schedules. A schedule that cannot be created is no failure of its
+ * tasks: the sweeper wakes each minute that has tasks and was not woken, and a stream that came again for it would send the
+ * messages of all other tasks again.
+ */
+async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<void> {
+  const { timers, clock, metrics, log } = system
+  const now = clock.now()
+  const byMinute = Map.groupBy(tasks, task => plan(task, now).minute)
+  const ensured = [...byMinute].map(async ([minute, waiting]) => {
+    if (minute === undefined) return
     try {
-      await system.timers.ensureMinute(minute)
-      return []
+      await timers.ensureMinute(minute)
     } catch (error) {
-      return waiting.map(({ id }) => ({ id, reason: String(error), transient: isOutage(error) }))
+      metrics.add('UnscheduledMinute', 1, EVERY_TYPE)
+      log.warn('a far minute has no schedule; the sweeper wakes it', {
+        minute: minuteStart(minute),
+        tasks: waiting.length,
+        error,
+      })
     }
   })
-  return (await Promise.all(results)).flat()
+  await Promise.all(ensured)
 }

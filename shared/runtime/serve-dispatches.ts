@@ -1,5 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
-import { startsAt } from '../core/wake.ts'
+import { startsAt } from '../core/place.ts'
 import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Clock } from '../ports/machine.ts'
@@ -7,12 +7,15 @@ import { isToken } from './claim-by-token.ts'
 import { sendBackSeconds, setBackSeconds } from './early-dispatch.ts'
 import {
   caught,
+  chainedTogether,
   type DispatchTools,
+  isChainOver,
   isSuspect,
   MAX_PASSES,
   PASS_DELAY_S,
   type Received,
   sendBack,
+  sentOn,
   toolsFor,
 } from './received-dispatch.ts'
 import { runTask } from './run-task.ts'
@@ -35,10 +38,11 @@ type ServingTools = {
  */
 export async function serveDispatches(
   system: System,
-  received: readonly Received[],
+  batch: readonly Received[],
   claimer: Claimer,
   { stopAt, ...rest }: ServingTools,
 ): Promise<string[]> {
+  const received = chainedTogether(batch)
   const suspect = received.find(({ seen }) => isSuspect(seen))
   const served = suspect ? [suspect] : received
   const others = received.filter(one => !served.includes(one))
@@ -84,13 +88,8 @@ function signalAt(clock: Clock, time: number, over: AbortSignal): AbortSignal {
 /** Message ids of those that could not be sent back, and must come again by themselves. */
 async function sendBackAll(system: System, received: readonly Received[]): Promise<string[]> {
   if (received.length === 0) return []
-  const failures = await system.messages.dispatch(
-    received.map(({ seen, passedOn = 0 }) => ({
-      task: seen,
-      delaySeconds: 0,
-      ...(passedOn > 0 && { passedOn }),
-    })),
-  )
+  if (isChainOver(system, received)) return received.map(({ messageId }) => messageId)
+  const failures = await system.messages.dispatch(received.map(one => sentOn(one, 0)))
   return failures.flatMap(({ index }) => received[index]?.messageId ?? [])
 }
 
@@ -120,21 +119,22 @@ async function sorted(
   return { early, tokens: [...groups.values()], named: inTime.filter((_, index) => !areTokens[index]) }
 }
 
-async function sendBackEarly(system: System, { seen, passedOn }: Received): Promise<void> {
-  await sendBack(system, seen, sendBackSeconds(seen, system.clock.now()) ?? 0, passedOn)
+async function sendBackEarly(system: System, one: Received): Promise<void> {
+  await sendBack(system, one, sendBackSeconds(one.seen, system.clock.now()) ?? 0)
 }
 
 async function runNamed(
   system: System,
-  { seen, passedOn = 0 }: Received,
+  one: Received,
   claimer: Claimer,
   tools: DispatchTools,
 ): Promise<void> {
+  const { seen, passedOn = 0 } = one
   await sleepUntil(system.clock, seen.dueAt)
   const delaySeconds = setBackSeconds(seen, system.clock.now())
-  if (delaySeconds !== undefined) return sendBack(system, seen, delaySeconds, passedOn)
+  if (delaySeconds !== undefined) return sendBack(system, one, delaySeconds)
   const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
-  // Somebody else is about to claim it, and may die: by the last pass he has, or never will.
+  // Another worker is about to claim it, and may die. After the last pass it has claimed the task, or never will.
   const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < MAX_PASSES
-  if (isPassable) await sendBack(system, seen, PASS_DELAY_S, passedOn + 1)
+  if (isPassable) await sendBack(system, one, PASS_DELAY_S, passedOn + 1)
 }

@@ -1,6 +1,6 @@
 import type { Claimer } from '../core/claim.ts'
 import { finish } from '../core/finish.ts'
-import { startsAt } from '../core/wake.ts'
+import { startsAt } from '../core/place.ts'
 import { workOf } from '../core/work.ts'
 import { claimByTokens, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S } from './claim-by-token.ts'
 import type { ClaimedOrHeld } from './claim-ready.ts'
@@ -108,8 +108,8 @@ function passable(
     .slice(0, Math.max(0, left))
 }
 
-async function pass(system: System, { seen, passedOn = 0 }: Received, isAtOnce: boolean): Promise<void> {
-  await sendBack(system, seen, isAtOnce ? 0 : TOKEN_PASS_DELAY_S, passedOn + 1)
+async function pass(system: System, one: Received, isAtOnce: boolean): Promise<void> {
+  await sendBack(system, one, isAtOnce ? 0 : TOKEN_PASS_DELAY_S, (one.passedOn ?? 0) + 1)
 }
 
 /** A claimed run is guarded by its lease: its message is not needed any more. */

@@ -26,19 +26,23 @@ export async function serveWakes(
   return failed.flat()
 }
 
-/** Permits of one limit that were given back are seen to together. */
+/** Permits of one limit that were given back are handed on together. */
 function lookAtLimits(system: System, received: readonly Received[]): Promise<string[]>[] {
   const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.quiet === undefined)
   const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
-      await tendLimit(system, { limit, delaySeconds: 0 }, looks.length)
+      await tendLimit(system, { limit, delaySeconds: 0 }, looks.reduce(sumGiven, 0))
       return []
     } catch (error) {
       system.log.warn('nobody was let in under a limit yet', { error, limit })
       return looks.map(({ messageId }) => messageId)
     }
   })
+}
+
+function sumGiven(sum: number, { wake }: Received): number {
+  return sum + (wake.kind === 'limit' ? (wake.look.given ?? 1) : 0)
 }
 
 /** A look that comes again and again, for as long as somebody waits; those that come once are seen to together. */
@@ -53,7 +57,7 @@ async function lookAll(system: System, received: readonly Received[]): Promise<s
   if (looks.length === 0) return []
   const failures = await wakeTasks(
     system,
-    looks.map(({ look }) => look),
+    looks.map(({ messageId, look }) => ({ ...look, messageId })),
   )
   const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
   for (const failure of failures) system.log.warn('look not done yet', failure)

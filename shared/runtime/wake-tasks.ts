@@ -1,4 +1,5 @@
 import { EVERY_TYPE } from '../core/limits.ts'
+import { lookRecord } from '../core/look-chain.ts'
 import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { look, plan } from '../core/wake.ts'
@@ -12,6 +13,9 @@ import type { System } from './system.ts'
 import { markTargets } from './targets.ts'
 import { transact } from './transact.ts'
 
+/** A look as its queue delivered it; without an id it counts as delivered once. */
+type ReceivedLook = Look & { readonly messageId?: string }
+
 const PAGE = 100
 /** A run of an hour with the default lease is looked at 240 times; far beyond any sane run something is looping. */
 const MAX_HOPS = 100_000
@@ -23,7 +27,7 @@ const FIRED_LIFE_MS = 3_600_000
  * Looks at tasks: records what has come due, or marks it for its listed workers, and arms the next look of those that
  * need nothing yet.
  */
-export async function wakeTasks(system: System, sent: readonly Look[]): Promise<PlanFailure[]> {
+export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): Promise<PlanFailure[]> {
   const looks = latestLooks(sent)
   const heads = await system.tasks.heads(looks.map(({ id }) => id))
   const found = new Map(heads.map(task => [task.id, task]))
@@ -38,8 +42,8 @@ export async function wakeTasks(system: System, sent: readonly Look[]): Promise<
 }
 
 /** Of several looks at one birth of a task the one planned last: it alone may be armed anew, and queues keep no order. */
-function latestLooks(looks: readonly Look[]): Look[] {
-  const latest = new Map<string, Look>()
+function latestLooks(looks: readonly ReceivedLook[]): ReceivedLook[] {
+  const latest = new Map<string, ReceivedLook>()
   for (const look of looks) {
     const name = `${look.id} ${look.born}`
     if ((latest.get(name)?.revision ?? -1) < look.revision) latest.set(name, look)
@@ -54,7 +58,7 @@ async function freshEnough(system: System, one: Look, seen: Task | undefined): P
 }
 
 /** A look at a birth that is gone dies. One planned on an older revision does its duty but leaves the next to newer. */
-async function wakeTask(system: System, one: Look, seen: Task | undefined): Promise<PlanFailure[]> {
+async function wakeTask(system: System, one: ReceivedLook, seen: Task | undefined): Promise<PlanFailure[]> {
   if (seen?.born !== one.born) return []
   await waitOutTheRest(system, seen)
   if (seen.schedule) return wakeSchedule(system, one)
@@ -68,6 +72,8 @@ async function wakeTask(system: System, one: Look, seen: Task | undefined): Prom
     return []
   }
   if (!isPlannedOnThis(one, task)) return []
+  const isSlotNear = one.slot && plan(task, system.clock.now()).dispatchAt !== undefined
+  if (isSlotNear) return sendMessages(system, [task])
   return [...(await markTargets(system, [task])), ...(await rearm(system, task, one))]
 }
 
@@ -75,7 +81,7 @@ function isPlannedOnThis(one: Look, task: Task | undefined): task is Task {
   return task !== undefined && task.born === one.born && task.revision <= one.revision
 }
 
-async function wakeSchedule(system: System, one: Look): Promise<PlanFailure[]> {
+async function wakeSchedule(system: System, one: ReceivedLook): Promise<PlanFailure[]> {
   const { ticked, task } = await tickSchedule(system, one)
   return ticked || !isPlannedOnThis(one, task) ? [] : rearm(system, task, one)
 }
@@ -86,14 +92,24 @@ async function waitOutTheRest({ clock }: System, task: Task): Promise<void> {
   if (lookAt - clock.now() < 1_000) await sleepUntil(clock, lookAt)
 }
 
-async function rearm(system: System, task: Task, { hops }: Look): Promise<PlanFailure[]> {
+async function rearm(system: System, task: Task, { hops, messageId }: ReceivedLook): Promise<PlanFailure[]> {
   if (hops >= MAX_HOPS) {
     for (const type of [task.type, EVERY_TYPE]) system.metrics.add('LookLoop', 1, type)
     system.log.error('a look was armed anew too often; the sweeper goes on', { ...logFields(task), hops })
     return []
   }
+  if (!(await mayGoOn(system, task, hops + 1, messageId))) return []
   const failures = await system.messages.look(lookOf(task, system.clock.now(), hops + 1))
   return failures.map(({ index: _index, ...why }) => ({ id: task.id, ...why }))
+}
+
+/** Whether the chain arms its look number `hops`: it ends when another chain looks at the same run and has come as far. */
+async function mayGoOn(system: System, task: Task, hops: number, messageId?: string): Promise<boolean> {
+  const now = system.clock.now()
+  const record = lookRecord(task, { hops, messageId: messageId ?? system.chance.ulid(now).slice(-10) }, now)
+  if (!record || (await system.tasks.recordLook(task, record, now))) return true
+  system.log.debug('a doubled chain of looks has ended', { ...logFields(task), hops })
+  return false
 }
 
 /**

@@ -23,6 +23,8 @@ export type ScheduleTarget = {
 const MAX_REMEMBERED = 10_000
 /** A schedule whose time is about to pass may be refused; it is set so far ahead. */
 const MIN_AHEAD_MS = 60_000
+/** After a failure the service is left alone for so long: a planner that waits for it in every batch falls behind. */
+const SILENCE_MS = 10_000
 
 /**
  * One EventBridge schedule per minute in which far tasks fall due, under a name made from the minute, deleted after it
@@ -30,10 +32,17 @@ const MIN_AHEAD_MS = 60_000
  */
 export function createFarTimers(scheduler: SchedulerClient, clock: Clock, target: ScheduleTarget): FarTimers {
   const ensured = new Set<number>()
+  let silentUntil = 0
   return {
     ensureMinute: async minute => {
       if (ensured.has(minute)) return
-      await createOnce(scheduler, clock, target, minute)
+      if (silentUntil > clock.now()) throw new BatonError('unavailable', 'EventBridge Scheduler just failed')
+      try {
+        await createOnce(scheduler, clock, target, minute)
+      } catch (error) {
+        silentUntil = clock.now() + SILENCE_MS
+        throw error
+      }
       if (ensured.size >= MAX_REMEMBERED) ensured.clear()
       ensured.add(minute)
     },

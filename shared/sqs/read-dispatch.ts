@@ -6,7 +6,7 @@ import type { TaskStore } from '../ports/stores.ts'
 import { type DecodedDispatch, decodeDispatch } from './wire.ts'
 
 /** A dispatch with its task; undefined: nothing can be made of it, now or later. */
-export type ReadDispatch = { readonly task: Task; readonly passedOn: number }
+type ReadDispatch = { readonly task: Task } & Pick<DecodedDispatch, 'passedOn' | 'hops'>
 
 /** @throws BatonError when it cannot be read now: the store does not answer, or newer code has written the task. */
 export type DispatchReader = (body: string) => Promise<ReadDispatch | undefined>
@@ -25,11 +25,11 @@ export function createDispatchReader(from: {
   return async body => {
     const dispatch = decoded(log, body)
     if (!dispatch) return undefined
-    const { id, passedOn } = dispatch
+    const { id, form: _form, ...chain } = dispatch
     const carried = await taskCarried(from, dispatch)
     const task = carried ?? (await tasks.head(id))
     if (!task) log.info('dropped a dispatch of a task that is gone', { taskId: id })
-    return task && { task, passedOn }
+    return task && { task, ...chain }
   }
 }
 

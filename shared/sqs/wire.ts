@@ -33,25 +33,41 @@ const DISPATCH_VERSION = 2
 export type DecodedDispatch = {
   readonly id: string
   readonly passedOn: number
+  readonly hops?: number
   /** What it carries of the task; undefined where the envelope is of a version that this code does not know. */
   readonly form?: unknown
 }
 
-export function encodeDispatch(codec: TaskCodec, { task, passedOn }: Omit<Dispatch, 'delaySeconds'>): string {
+export function encodeDispatch(
+  codec: TaskCodec,
+  { task, passedOn, hops }: Omit<Dispatch, 'delaySeconds'>,
+): string {
   const head = codec.encode(task)
-  return asciiJson({ v: DISPATCH_VERSION, id: task.id, head, ...(passedOn && { passedOn }) })
+  return asciiJson({
+    v: DISPATCH_VERSION,
+    id: task.id,
+    head,
+    ...(passedOn && { passedOn }),
+    ...(hops && { hops }),
+  })
 }
 
 /** @throws BatonError `invalid` for anything that names no task. */
 export function decodeDispatch(body: string): DecodedDispatch {
-  const { v, id = idInVersion1(body), head, passedOn } = parsed(body)
+  const { v, id = idInVersion1(body), head, passedOn, hops } = parsed(body)
   if (typeof id !== 'string' || !splitTaskId(id)) throw malformed('a dispatch', body)
-  const count = Number(passedOn)
   return {
     id,
-    passedOn: Number.isSafeInteger(count) && count > 0 ? count : 0,
+    passedOn: countIn(passedOn),
+    ...(hops !== undefined && { hops: countIn(hops) }),
     ...(v === DISPATCH_VERSION && { form: head }),
   }
+}
+
+/** How often something has happened, as a message says; 0 for anything that is no count. */
+function countIn(value: unknown): number {
+  const count = Number(value)
+  return Number.isSafeInteger(count) && count > 0 ? count : 0
 }
 
 function idInVersion1(body: string): unknown {
@@ -59,8 +75,8 @@ function idInVersion1(body: string): unknown {
   return typeof task === 'object' && task !== null && 'id' in task ? task.id : undefined
 }
 
-export function encodeLook({ id, born, revision, hops }: Look): string {
-  return encodeWake({ kind: 'look', id, born, revision, hops })
+export function encodeLook({ delaySeconds: _delay, ...look }: Look): string {
+  return encodeWake({ kind: 'look', ...look })
 }
 
 export function encodeMinute(look: MinuteLook | { minute: number }): string {
@@ -127,9 +143,9 @@ function wakeIn(message: Partial<WakeMessage>): Message | undefined {
 
 type Of<Kind> = Partial<Extract<WakeMessage, { kind: Kind }>>
 
-function lookIn({ id, born, revision = 0, hops = 0 }: Of<'look'>): Wake | undefined {
+function lookIn({ id, born, revision = 0, hops = 0, slot }: Of<'look'>): Wake | undefined {
   if (typeof id !== 'string' || typeof born !== 'string') return undefined
-  return { kind: 'look', look: { id, born, revision, hops, delaySeconds: 0 } }
+  return { kind: 'look', look: { id, born, revision, hops, ...(slot && { slot }), delaySeconds: 0 } }
 }
 
 function minuteIn(message: Of<'minute'>): Wake | undefined {
@@ -151,10 +167,11 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
   return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
 }
 
-function limitIn({ limit, quiet, since }: Of<'limit'>): Wake | undefined {
+function limitIn({ limit, quiet, since, given }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
   const again = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
-  return { kind: 'limit', look: { limit, ...again, delaySeconds: 0 } }
+  const look = { limit, ...again, ...(given !== undefined && { given }), delaySeconds: 0 }
+  return { kind: 'limit', look }
 }
 
 function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {

@@ -1,7 +1,7 @@
 import type { Claimer } from '../core/claim.ts'
+import { startsAt } from '../core/place.ts'
 import { openSlots, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
-import { startsAt } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'

@@ -6,6 +6,7 @@ import { flowsContract } from './flows.ts'
 import { guardsContract } from './guards.ts'
 import { indexesContract } from './indexes.ts'
 import { limitsContract } from './limits.ts'
+import { looksContract } from './looks.ts'
 import { pathsContract } from './paths.ts'
 import { recordsContract } from './records.ts'
 import { targetsContract } from './targets.ts'
@@ -19,6 +20,7 @@ export type MakeStores = () => Promise<Stores>
 export function storesContract(makeStores: MakeStores): void {
   describe('guards', () => guardsContract(makeStores))
   describe('paths', () => pathsContract(makeStores))
+  describe('looks', () => looksContract(makeStores))
   describe('bodies', () => bodiesContract(makeStores))
   describe('indexes', () => indexesContract(makeStores))
   describe('flows', () => flowsContract(makeStores))

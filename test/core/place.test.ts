@@ -7,6 +7,7 @@ import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../support/a-task.ts
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const
 const waitingFor = (limit: string) => ({ wait: { kind: 'permit', limit } }) as const
+const withSlotAt = (at: number) => ({ wait: { kind: 'turn', limit: 'resize', terms: '1/1000', at } }) as const
 const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 
 describe('the place of a task', () => {
@@ -16,6 +17,18 @@ describe('the place of a task', () => {
     [`minute#${minuteOf(far)}#`, 'beyond that it waits for its minute', aTask({ dueAt: far })],
     [`minute#${minuteOf(far)}#`, 'over HTTP too', aTask({ dueAt: far, kind: 'http' })],
     ['ready#resize#0', 'a due task over HTTP is found by its workers', aTask({ kind: 'http' })],
+    [`minute#${minuteOf(far)}#`, 'a due task waits for the minute of a far slot', aTask(withSlotAt(far))],
+    [undefined, 'a slot within a queue delay needs no place', aTask(withSlotAt(far - 1))],
+    [
+      'ready#resize#0',
+      'taken in order, it stays ready: the slot of a lesser task may be spent on it',
+      aTask({ ordering: 'priority', ...withSlotAt(far) }),
+    ],
+    [
+      `minute#${minuteOf(far)}#`,
+      'a deadline before the due time ends the task, so its minute counts',
+      aTask({ dueAt: far + HOUR, deadlineAt: far }),
+    ],
     [
       undefined,
       'a task over HTTP is in no ready place before it is due',

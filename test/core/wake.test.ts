@@ -21,6 +21,7 @@ const far = NOW + 15 * MINUTE + 1
 const farMinute = Math.floor(far / MINUTE)
 const two = { options: { concurrency: 2 } } as const
 const targeted = { options: { workerIds: ['a', 'b'] } } as const
+const slotAt = (at: number) => ({ kind: 'turn', limit: 'resize', terms: '1/1000', at }) as const
 const ended = { state: 'succeeded', finishedAt: NOW } as const
 
 describe('what must be sent for a task', () => {
@@ -72,9 +73,34 @@ describe('what must be sent for a task', () => {
       { minute: farMinute },
     ],
     [
-      'its retry due only after its deadline: a look at the deadline all the same',
+      'its retry due only after its deadline: the minute of the deadline',
       aTask({ dueAt: NOW + DAY, retrying: true, deadlineAt: NOW + HOUR }),
-      { minute: Math.floor((NOW + DAY) / MINUTE), lookAt: NOW + HOUR },
+      { minute: Math.floor((NOW + HOUR) / MINUTE) },
+    ],
+    [
+      'its retry due only after a deadline within 15 minutes: a look at the deadline',
+      aTask({ dueAt: NOW + DAY, retrying: true, deadlineAt: NOW + MINUTE }),
+      { lookAt: NOW + MINUTE },
+    ],
+    [
+      'due, its slot under a rate limit hours ahead: the minute of the slot',
+      aTask({ wait: slotAt(NOW + 10 * HOUR) }),
+      { minute: Math.floor((NOW + 10 * HOUR) / MINUTE) },
+    ],
+    [
+      'due, its slot within 15 minutes: a dispatch for the slot',
+      aTask({ wait: slotAt(far - 1) }),
+      { dispatchAt: far - 1 },
+    ],
+    [
+      'taken in order, its slot hours ahead: a look when a queue can delay that long',
+      aTask({ ordering: 'priority', wait: slotAt(NOW + 10 * HOUR) }),
+      { lookAt: NOW + 10 * HOUR - 15 * MINUTE },
+    ],
+    [
+      'taken in order, its slot within 15 minutes: a dispatch for the slot',
+      aTask({ ordering: 'priority', wait: slotAt(far - 1), place: { name: 'ready#resize#0', order: '' } }),
+      { dispatchAt: far - 1 },
     ],
     [
       'running with no free slot, though its due time was moved far away: a look at its lease end',

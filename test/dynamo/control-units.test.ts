@@ -33,7 +33,7 @@ async function aSystem(limits: TypeLimits) {
     if ('refused' in claimed) throw new Error(claimed.refused)
     await succeed(system, claimed)
   }
-  return { publish, claim, run }
+  return { publish, claim, run, finish: (claimed: Claimed) => succeed(system, claimed) }
 }
 
 async function succeed(system: System, { task, run: { fence } }: Claimed): Promise<void> {
@@ -73,6 +73,16 @@ describe('what limits cost, in capacity units of claim and finish, reads and wri
     const units = await unitsOf(() => Promise.all(tasks.map(claim)))
 
     expect(units / 100).toBeLessThan(1.2)
+  })
+
+  it('nothing more for a permit that is given back while tasks wait, though the planner is told of it', async () => {
+    const { publish, claim, finish: end } = await aSystem({ concurrency: { max: 1 } })
+    const held = await claim(await publish('holder'))
+    await claim(await publish('waits'))
+    if ('refused' in held) throw new Error(held.refused)
+
+    // The end of the run 3, its permit 1.
+    expect(await unitsOf(() => end(held))).toBe(4)
   })
 
   it('to wait for a permit two: asking, and standing in its place', async () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
 import { claim } from '../../shared/core/claim.ts'
+import { throttle } from '../../shared/core/control/wait.ts'
 import { finish, type Outcome } from '../../shared/core/finish.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
 import { cancel, remove } from '../../shared/core/operate.ts'
@@ -172,6 +173,39 @@ describe('heartbeats', () => {
     await cost(claimed)
 
     expect(await cost(beatOf(claimed.after))).toEqual({ table: 1 })
+  })
+})
+
+describe('a chain of looks', () => {
+  it('costs 1 unit when it records itself, and makes no later write of the head larger', async () => {
+    const published = publication({ ...METADATA, input: SMALL })
+    const claimed = claimOf(published.after)
+    await cost(published)
+    await cost(claimed)
+
+    dynamo.take()
+    const record = { hops: 99_993, name: '5fea7756', until: NOW + HOUR }
+    expect(await stores.tasks.recordLook(claimed.after, record, NOW)).toBe(true)
+
+    expect(dynamo.take()).toEqual({ table: 1 })
+    expect((await cost(endOf(claimed.after, { outcome: 'succeed', result: SMALL }))).table).toBe(1)
+  })
+})
+
+describe('a slot under a rate limit', () => {
+  const throttled = (task: Task, at: number) =>
+    changeOf(throttle(task, { limit: 'resize', at, terms: '1/1000' }, NOW))
+
+  it('costs 1 unit, and hours ahead 1 more for its minute', async () => {
+    const near = publication()
+    const far = publication({ key: 'far' })
+    await cost(near)
+    await cost(far)
+
+    expect(await cost(throttled(near.after, NOW + SECOND))).toEqual({ table: 1 })
+    const waiting = throttled(far.after, NOW + HOUR)
+    expect(await cost(waiting)).toEqual({ table: 1, place: 1 })
+    expect(await cost(claimOf(waiting.after))).toEqual({ table: 1, place: 1 })
   })
 })
 

@@ -103,7 +103,7 @@ describe('a look', () => {
     const older = { ...lookAt(task), revision: task.revision - 1 }
 
     await wakeTasks(system, [lookAt(task), older])
-    await wakeTasks(system, [older, lookAt(task)])
+    await wakeTasks(system, [older, lookAt(task, 1)])
 
     expect(system.messages.looks.map(({ revision }) => revision)).toEqual([task.revision, task.revision])
   })

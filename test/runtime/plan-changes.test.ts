@@ -42,18 +42,18 @@ describe('what is not planned', () => {
     ['comes again at its newest position for a passing trouble', {}, unsent(true), ['p2'], ['warn']],
     ['is let go when its message is refused, which blocks nothing', {}, unsent(false), [], ['error']],
     [
-      'comes again when its minute has no schedule, for an outage',
+      'is left to the sweeper when its minute has no schedule, for an outage',
       far,
       withoutTimers(new BatonError('unavailable', 'no answer')),
-      ['p0', 'p2'],
-      ['warn', 'warn'],
+      [],
+      ['warn'],
     ],
     [
-      'is let go when the schedule of its minute is refused',
+      'is left to the sweeper when the schedule of its minute is refused',
       far,
       withoutTimers(new Error('no such group')),
       [],
-      ['error', 'error'],
+      ['warn'],
     ],
   ])('%s', async (_name, parts, broken, positions, levels) => {
     const logged: string[] = []
@@ -89,4 +89,51 @@ it('an outage in the midst of planning has the whole batch come again', async ()
   const system = { ...memory, messages: { ...memory.messages, dispatch } }
 
   await expect(planChanges(system, changesOf(aTask({ key: 'a' })))).rejects.toThrow('no answer')
+})
+
+describe('a batch that comes again', () => {
+  /** Lambda's mapping: the batch comes again from its first failed position, up to so many times. */
+  async function delivered(system: PlanningSystem, tasks: readonly Task[], most: number): Promise<number> {
+    let batch = changesOf(...tasks)
+    let deliveries = 0
+    for (; batch.length > 0 && deliveries < most; deliveries += 1) {
+      const failed = await planChanges(system, batch)
+      const first = batch.findIndex(({ position }) => failed.includes(position))
+      batch = first < 0 ? [] : batch.slice(first)
+    }
+    return deliveries
+  }
+
+  it('is none when the schedule of one far task cannot be created, and every other task is dispatched once', async () => {
+    const system = aMemorySystem()
+    const tasks = Array.from({ length: 99 }, (_, nth) => aTask({ key: `k${nth}` }))
+    const ensureMinute = () => Promise.reject(new BatonError('unavailable', 'no answer'))
+
+    const deliveries = await delivered(
+      { ...system, timers: { ensureMinute } },
+      [aTask({ key: 'far', dueAt: NOW + HOUR }), ...tasks],
+      11,
+    )
+
+    expect([deliveries, system.messages.dispatches.length]).toEqual([1, 99])
+    expect(system.counted('UnscheduledMinute')).toBe(1)
+  })
+
+  it('sends the messages of no other task again while one message fails', async () => {
+    const system = aMemorySystem()
+    const sent: string[] = []
+    let outages = 3
+    const dispatch: typeof system.messages.dispatch = async dispatches => {
+      const index = dispatches.findIndex(({ task }) => task.key === 'k0')
+      const isFailing = index >= 0 && outages-- > 0
+      sent.push(...dispatches.filter((_, nth) => !isFailing || nth !== index).map(({ task }) => task.key))
+      return isFailing ? [{ index, reason: 'no answer', transient: true }] : []
+    }
+    const tasks = Array.from({ length: 100 }, (_, nth) => aTask({ key: `k${nth}` }))
+
+    const deliveries = await delivered({ ...system, messages: { ...system.messages, dispatch } }, tasks, 11)
+
+    expect(deliveries).toBe(4)
+    expect(sent.toSorted()).toEqual(tasks.map(({ key }) => key).toSorted())
+  })
 })

@@ -93,7 +93,7 @@ describe('a batch of dispatches', () => {
 
     expect(again).toEqual([])
     expect(startedAt).toEqual([NOW + 1_400])
-    expect(system.messages.dispatches).toEqual([{ task: tasks[1], delaySeconds: 20 }])
+    expect(system.messages.dispatches).toEqual([{ task: tasks[1], delaySeconds: 20, hops: 1 }])
   })
 
   it('with a task whose last run was lost runs that one alone; the rest goes back before it begins', async () => {

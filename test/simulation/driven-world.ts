@@ -51,6 +51,7 @@ export async function createDrivenWorld({
   const table = createTable(world, () => undefined)
   const services = createServices(world, {
     table,
+    onLimit: () => undefined,
     schedules: () => {
       throw new Error('nobody schedules anything here')
     },

@@ -107,6 +107,7 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
       if (!schedules) throw new Error('no scheduler yet')
       return schedules
     },
+    onLimit: change => stream.pushLimit(change),
   })
   const systemFor = (process: Process) => {
     const system = services.systemFor(process)

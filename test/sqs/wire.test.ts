@@ -36,6 +36,12 @@ describe('messages', () => {
 
         expect(body).toMatch(/^[\x20-\x7e]*$/)
         expect(decodeDispatch(body)).toEqual({ id: task.id, form: task, passedOn: 0 })
+        expect(decodeDispatch(encodeDispatch(plainCodec, { task, passedOn: 2, hops: 3 }))).toEqual({
+          id: task.id,
+          form: task,
+          passedOn: 2,
+          hops: 3,
+        })
       }),
     )
   })
@@ -44,10 +50,12 @@ describe('messages', () => {
     const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
 
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
+    const forSlot = { ...look, slot: true as const }
+    expect(decodeWake(encodeLook(forSlot))).toEqual({ kind: 'look', look: forSlot })
     const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
     expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
     const again = { limit: 'a=ü', quiet: 1, since: 5, delaySeconds: 0 }
-    for (const limit of [again, { limit: 'a', delaySeconds: 0 }]) {
+    for (const limit of [again, { limit: 'a', delaySeconds: 0 }, { limit: 'a', given: 7, delaySeconds: 0 }]) {
       expect(decodeWake(encodeLimitLook(limit))).toEqual({ kind: 'limit', look: limit })
     }
     const job = {

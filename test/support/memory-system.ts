@@ -17,10 +17,11 @@ import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
 import { createMemoryTypeStore } from '../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../shared/memory/worker-store.ts'
 import type { Log, MetricName } from '../../shared/ports/machine.ts'
+import { planLimits } from '../../shared/runtime/control/plan-limits.ts'
 import type { PlanningSystem } from '../../shared/runtime/system.ts'
 import { aPublication, changeOf, NOW } from './a-task.ts'
 
-/** A whole system in memory, its clock standing at `NOW`. */
+/** A whole system in memory, its clock standing at `NOW`. Its planner sees at once what the stream tells of limits, and no tasks. */
 export type MemorySystem = PlanningSystem & {
   readonly clock: ManualClock
   readonly messages: MemoryMessages
@@ -34,17 +35,18 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export function aMemorySystem(): MemorySystem {
   const clock = createManualClock(NOW)
   const counts = new Map<MetricName, number>()
+  const messages = createMemoryMessages()
   return {
     clock,
     chance: createSeededChance(1),
     tasks: createMemoryTaskStore(),
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
-    limits: createMemoryLimitStore(),
+    limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
-    messages: createMemoryMessages(),
+    messages,
     timers: createMemoryFarTimers(),
     log: silent,
     metrics: { add: (name, value) => counts.set(name, (counts.get(name) ?? 0) + value) },

@@ -21,14 +21,26 @@ export type Holder = { readonly holder: string; readonly taskId: string; readonl
 export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitsSince?: number }
 
 /**
- * A message that makes the waker see to those who wait for permits of a limit. It comes again as long as somebody does;
- * `quiet`: how often in a row nobody did; `since`: the note that it goes by. Both left out: a permit was given back, and it
- * comes once. `delaySeconds` is a whole number from 0 to 900.
+ * What the table's stream tells the planner of a limit while tasks wait for it. Handlers send no messages about limits: a
+ * chain handler, waker, handler has no table between, and Lambda would cut it after 16 rounds.
+ *
+ * - `freed`  a permit was given back
+ * - `noted`  a task waits, and no look sees to the limit yet; `since` is the time of that note
+ */
+export type LimitChange =
+  | { readonly kind: 'freed'; readonly limit: string }
+  | { readonly kind: 'noted'; readonly limit: string; readonly since: number }
+
+/**
+ * A message that makes the waker see to the tasks that wait for permits of a limit. It comes again as long as tasks wait;
+ * `quiet`: how often in a row none did; `since`: the note that it goes by. Both left out: `given` permits were given back (one
+ * when left out), and the message comes once. `delaySeconds` is a whole number from 0 to 900.
  */
 export type LimitLook = {
   readonly limit: string
   readonly quiet?: number
   readonly since?: number
+  readonly given?: number
   readonly delaySeconds: number
 }
 

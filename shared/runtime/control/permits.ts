@@ -1,10 +1,4 @@
-import {
-  isBeingClaimed,
-  isTended,
-  NOTE_LIFE_MS,
-  SURELY_HELD_MS,
-  TEND_INTERVAL_S,
-} from '../../core/control/held-permits.ts'
+import { isBeingClaimed, isTended, NOTE_LIFE_MS, SURELY_HELD_MS } from '../../core/control/held-permits.ts'
 import { liveRuns, type Permit, type Task } from '../../core/task.ts'
 import type { ConcurrencyLimit } from '../../core/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../moment.ts'
@@ -65,21 +59,12 @@ async function acquire(
       max: limit.max,
       staleAt: now - NOTE_LIFE_MS,
     })
-    if (!seen) {
-      await lookLater(system, name, now)
-      return 'used-up'
-    }
+    // The planner begins the looks at the limit when the stream shows it the note.
+    if (!seen) return 'used-up'
     // Others have noted it, or a permit was given back to nobody: then there is room after all.
     if (seen.holders.length >= limit.max) return 'used-up'
   }
   return 'used-up'
-}
-
-async function lookLater(system: System, limit: string, since: number): Promise<void> {
-  const look = { limit, quiet: 0, since, delaySeconds: TEND_INTERVAL_S }
-  const [failure] = await system.messages.lookAtLimits([look])
-  if (failure)
-    system.log.warn('the sweeper will have to see to those who wait for a limit', { limit, ...failure })
 }
 
 /**
@@ -99,14 +84,13 @@ export async function stillHolds(
 }
 
 /**
- * Gives permits back, and has the waker let in who waits for them. Never fails: a permit that stays recorded is found to be
- * stale when somebody waits for it.
+ * Gives permits back. Where tasks wait for them, the table's stream tells the planner, which sends the waker to admit the
+ * next. Never fails: the looks at the limit find a permit that stays recorded to be stale.
  */
 export async function giveBack(system: System, permits: readonly Permit[]): Promise<void> {
   for (const { limit, holder } of permits) {
     try {
-      const { waitsSince } = await system.limits.release(limit, holder)
-      if (waitsSince !== undefined) await system.messages.lookAtLimits([{ limit, delaySeconds: 0 }])
+      await system.limits.release(limit, holder)
     } catch (error) {
       system.log.warn('a permit was not given back', { limit, holder, error })
     }

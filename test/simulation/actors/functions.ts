@@ -102,7 +102,7 @@ function execute(
     world.history.tell({ at, by: process.name, what: 'delivered', task: body.task })
   return serveDispatches(
     system,
-    batch.map(({ messageId, body }) => ({ messageId, seen: body.task, passedOn: body.passedOn })),
+    batch.map(({ messageId, body: { task, ...chain } }) => ({ messageId, seen: task, ...chain })),
     { workerId: requestId },
     {
       definition: handlerIn(world, process, script, type, () => requestId),

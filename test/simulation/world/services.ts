@@ -1,4 +1,4 @@
-import type { LimitLook } from '../../../shared/core/control/held-permits.ts'
+import type { LimitChange, LimitLook } from '../../../shared/core/control/held-permits.ts'
 import { WORKER_VISIBILITY_S } from '../../../shared/core/limits.ts'
 import type { JobLook } from '../../../shared/core/type-job.ts'
 import { workOf } from '../../../shared/core/work.ts'
@@ -29,7 +29,7 @@ import type { Table } from './table.ts'
 import type { World } from './world.ts'
 
 /** What a dispatch carries. */
-export type Dispatched = Pick<Delivery, 'task' | 'passedOn'>
+export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'>
 
 /** The services of a world, and every port on them as one process reaches it. */
 export type Services = {
@@ -55,7 +55,16 @@ const VISIBILITY_MS = { wakes: 180_000, lambda: 720_000, workers: WORKER_VISIBIL
 
 export function createServices(
   world: World,
-  { table, schedules }: { readonly table: Table; readonly schedules: () => Schedules },
+  {
+    table,
+    schedules,
+    onLimit,
+  }: {
+    readonly table: Table
+    readonly schedules: () => Schedules
+    /** Told what the table's stream tells of limits. */
+    readonly onLimit: (change: LimitChange) => void
+  },
 ): Services {
   const { timeline } = world
   const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
@@ -67,7 +76,7 @@ export function createServices(
     types: strict.types(types.store),
     canvases: strict.canvases(createMemoryCanvasStore()),
     records: strict.records(createMemoryRecordStore(clock)),
-    limits: strict.limits(watchedLimits(world)),
+    limits: strict.limits(watchedLimits(world, onLimit)),
     targets: strict.targets(createMemoryTargets(clock)),
     workers: createMemoryWorkerStore(clock),
   }
@@ -143,8 +152,8 @@ function watchedTypes({ history, timeline }: World): {
 }
 
 /** What limits have granted; the history is told who holds a permit. */
-function watchedLimits({ history, timeline }: World): LimitStore {
-  const store = createMemoryLimitStore()
+function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChange) => void): LimitStore {
+  const store = createMemoryLimitStore(onLimit)
   const tell = (limit: string, holder: string, isHeld: boolean) =>
     history.tell({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
   return {
@@ -203,10 +212,10 @@ function messagesFor(
       sendAll<Dispatch>(
         `send ${dispatches.length} dispatches`,
         dispatches,
-        ({ task, delaySeconds, passedOn = 0 }) => {
+        ({ task, delaySeconds, passedOn = 0, hops = 0 }) => {
           const { id, born, revision } = task
           history.tell({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
-          queueOf(workOf(task).type)?.send({ task, passedOn }, delaySeconds)
+          queueOf(workOf(task).type)?.send({ task, passedOn, hops }, delaySeconds)
         },
       ),
     look: looks =>
@@ -269,7 +278,7 @@ async function receive(
     ...one.body,
     done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
     again: async (delaySeconds, passedOn = one.body.passedOn) => {
-      const anew = { ...one.body, passedOn }
+      const anew = { task: one.body.task, passedOn }
       await process.call('send a message anew', () => queue.send(anew, delaySeconds), 'queues')
       await process.call('delete a message', () => queue.delete(one), 'queues')
     },

@@ -1,14 +1,18 @@
+import type { LimitChange } from '../../../shared/core/control/held-permits.ts'
 import { hash32 } from '../../../shared/core/hash.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { createSeededChance } from '../../../shared/memory/chance.ts'
+import { planLimits } from '../../../shared/runtime/control/plan-limits.ts'
 import { planChanges } from '../../../shared/runtime/plan-changes.ts'
 import type { Sandboxes } from './sandboxes.ts'
 import type { World } from './world.ts'
 
-type Change = { readonly task: Task; readonly position: string }
+type Written = { readonly task: Task } | { readonly limit: LimitChange }
+type Change = Written & { readonly position: string }
+type Shard = { push(written: Written): void }
 
 /** The table's stream with the planner behind it: each shard in order, a batch at a time, a failed one again. */
-export type Stream = { push(task: Task): void }
+export type Stream = { push(task: Task): void; pushLimit(change: LimitChange): void }
 
 const SHARDS = 2
 const MAX_BATCH = 10
@@ -20,10 +24,13 @@ const MAX_TRIES = 10
 
 export function createStream(world: World, planners: Sandboxes): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
-  return { push: task => shards[hash32(task.id) % SHARDS]?.push(task) }
+  return {
+    push: task => shards[hash32(task.id) % SHARDS]?.push({ task }),
+    pushLimit: limit => shards[hash32(limit.limit) % SHARDS]?.push({ limit }),
+  }
 }
 
-function createShard(world: World, planners: Sandboxes, number: number): Stream {
+function createShard(world: World, planners: Sandboxes, number: number): Shard {
   const { timeline, history } = world
   const chance = createSeededChance(world.seedOf(`stream ${number}`))
   const waiting: Change[] = []
@@ -35,9 +42,14 @@ function createShard(world: World, planners: Sandboxes, number: number): Stream 
   const happens = (share: number) => share > 0 && chance.fraction() < share
 
   /** The positions of the changes that must come again; all of them when the planner died or took too long. */
-  const plan = (batch: readonly Change[]) =>
+  const plan = (batch: readonly Change[], by = 'planner') =>
     planners
-      .invoke('planner', ({ system }) => planChanges(system, batch))
+      .invoke(by, async ({ system }) => {
+        const tasks = batch.filter(change => 'task' in change)
+        const limits = batch.flatMap(change => ('limit' in change ? change.limit : []))
+        const [failed] = await Promise.all([planChanges(system, tasks), planLimits(system, limits)])
+        return failed
+      })
       .then(answer => answer ?? batch.map(({ position }) => position))
 
   const goOn = (batch: readonly Change[], failed: readonly string[]) => {
@@ -62,7 +74,10 @@ function createShard(world: World, planners: Sandboxes, number: number): Stream 
     }
     if (happens(weather.streamAgain)) {
       note(() => `will deliver ${batch.length} changes again`)
-      timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => void plan(batch))
+      timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => {
+        // A process remembers what it has planned; a process that reads the stream anew does not.
+        void plan(batch, 'later planner')
+      })
     }
     void plan(batch).then(failed => goOn(batch, failed))
   }
@@ -75,9 +90,9 @@ function createShard(world: World, planners: Sandboxes, number: number): Stream 
   }
 
   return {
-    push: task => {
+    push: written => {
       pushed += 1
-      waiting.push({ task, position: String(pushed) })
+      waiting.push({ ...written, position: String(pushed) })
       readLater(0)
     },
   }

@@ -126,6 +126,13 @@ export function createTable(
         }
         return applied
       },
+      recordLook: (task, record, now) =>
+        process.call(`record a look at ${task.id}`, () => {
+          const isRecorded = heads.recordLook(task, record, now)
+          const head = heads.get(task.id)
+          if (isRecorded && head) showLater(head)
+          return isRecorded
+        }),
       body: (id, ref) => process.call(`read a body of ${id}`, () => bodies.body(id, ref)),
       renewBody: (id, ref, expiresAt) =>
         process.call(`renew a body of ${id}`, () => bodies.renewBody(id, ref, expiresAt)),

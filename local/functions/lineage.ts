@@ -1,0 +1,67 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+/**
+ * Lambda's detection of recursive loops. The trace header of a request names its chain: `Lineage=1a2b3c4d:3|5e6f7a8b:1`
+ * counts how often each function was invoked in it. The SDK hands the header from `_X_AMZN_TRACE_ID` to every call that it
+ * makes, SQS keeps it with the message, and the invocation by that message goes on with the count. Table streams and
+ * schedules carry no header, so a chain ends there.
+ * Source: Lambda Developer Guide, "Use Lambda recursive loop detection to prevent infinite loops".
+ */
+
+/** Lambda refuses the next invocation of a function in one chain of requests. */
+const CHAIN_INVOCATIONS_MAX = 16
+
+const FIELD = 'Lineage='
+
+/** The trace header of a chain that begins. */
+export function newTrace(): string {
+  const seconds = Math.floor(Date.now() / 1000).toString(16)
+  return `Root=1-${seconds}-${randomBytes(12).toString('hex')};Parent=${randomBytes(8).toString('hex')};Sampled=0`
+}
+
+/** How often the function was invoked in the chain. */
+export function invocationsIn(trace: string | undefined, functionArn: string): number {
+  return lineageOf(trace).get(nameOf(functionArn)) ?? 0
+}
+
+/** Whether Lambda refuses to invoke the function once more in this chain. */
+export function isLoop(trace: string | undefined, functionArn: string): boolean {
+  return invocationsIn(trace, functionArn) >= CHAIN_INVOCATIONS_MAX
+}
+
+/** The header that the invocation runs with, and with which its calls go out. */
+export function nextInChain(trace: string | undefined, functionArn: string): string {
+  const lineage = new Map(lineageOf(trace))
+  lineage.set(nameOf(functionArn), invocationsIn(trace, functionArn) + 1)
+  return withLineage(trace ?? newTrace(), lineage)
+}
+
+/**
+ * One header for a batch of messages: that of the first, with the longest lineage. An invocation has one trace, so all that
+ * it sends goes on from the longest chain of its batch.
+ */
+export function joinedTrace(traces: readonly (string | undefined)[]): string | undefined {
+  const [first, ...others] = traces.filter(trace => trace !== undefined)
+  if (first === undefined || others.length === 0) return first
+  const longest = new Map<string, number>()
+  for (const trace of [first, ...others]) {
+    for (const [name, count] of lineageOf(trace)) longest.set(name, Math.max(count, longest.get(name) ?? 0))
+  }
+  return withLineage(first, longest)
+}
+
+function withLineage(trace: string, lineage: ReadonlyMap<string, number>): string {
+  const others = trace.split(';').filter(field => !field.startsWith(FIELD))
+  const counts = [...lineage].map(([name, count]) => `${name}:${count}`)
+  return counts.length > 0 ? [...others, FIELD + counts.join('|')].join(';') : others.join(';')
+}
+
+function lineageOf(trace = ''): ReadonlyMap<string, number> {
+  const field = trace.split(';').find(one => one.startsWith(FIELD))
+  const counts = field?.slice(FIELD.length).split('|') ?? []
+  return new Map(counts.map(entry => entry.split(':')).map(([name = '', count]) => [name, Number(count)]))
+}
+
+function nameOf(functionArn: string): string {
+  return createHash('sha256').update(functionArn).digest('hex').slice(0, 8)
+}
