@@ -181,6 +181,66 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied.applied && applied.task).toEqual(await tasks.head(running.id))
   })
 
+  it('counts successes that were decided on one sight of the task beside each other', async () => {
+    const { tasks } = await makeStores()
+    const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
+    const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
+    const first = succeed(two, 1, NOW + SECOND)
+    const second = succeed(two, 2, NOW + SECOND)
+
+    const applied = [await tasks.apply(first), await tasks.apply(second)]
+
+    const head = await tasks.head(seen.id)
+    expect(first.guard.kind).toBe('counted')
+    expect(applied.map(one => one.applied && one.task.revision)).toEqual([two.revision + 1, two.revision + 2])
+    expect(applied[1]).toEqual({ applied: true, task: head })
+    expect(head).toMatchObject({ state: 'open', live: {}, operation: 'succeed', updatedAt: NOW + SECOND })
+    expect(head?.ended).toMatchObject({ 1: { state: 'succeeded' }, 2: { state: 'succeeded' } })
+  })
+
+  it('keeps what others have changed while a success was counted, and lets them see that it was', async () => {
+    const { tasks } = await makeStores()
+    const seen = await publish(tasks, { kind: 'http', options: { concurrency: 4 } })
+    const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
+    const success = succeed(two, 1, NOW + SECOND)
+
+    await claimed(tasks, two, 'w3')
+    const beaten = await written(tasks, beat(two, 2, NOW + SECOND))
+    const after = await written(tasks, success)
+    const decidedBefore = await tasks.apply(changeOf(patch(beaten, { priority: 1 }, NOW + SECOND)))
+
+    expect(Object.keys(after.live)).toEqual(['2', '3'])
+    expect(after.live[2]?.leaseUntil).toBe(beaten.live[2]?.leaseUntil)
+    expect(after).toMatchObject({ fence: 3, revision: beaten.revision + 1 })
+    expect(decidedBefore).toEqual({ applied: false, current: after })
+  })
+
+  it('refuses to count a success whose run has ended, its own repetition included, and shows that', async () => {
+    const { tasks } = await makeStores()
+    const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
+    const one = await claimed(tasks, seen, 'w1')
+    const success = succeed(one, 1, NOW + SECOND)
+
+    const counted = await written(tasks, success)
+    const again = await tasks.apply(success)
+    const zombie = await tasks.apply(succeed({ ...one, born: LATER_BORN }, 1, NOW))
+
+    expect(again).toEqual({ applied: false, current: counted })
+    expect(zombie.applied).toBe(false)
+  })
+
+  it('takes the next claim after all runs of a task were counted', async () => {
+    const { tasks } = await makeStores()
+    const seen = await publish(tasks, { kind: 'http', options: { concurrency: 2 } })
+    const counted = await written(tasks, succeed(await claimed(tasks, seen, 'w1'), 1, NOW + SECOND))
+
+    const running = await claimed(tasks, counted, 'w2', NOW + SECOND)
+    const done = await written(tasks, succeed(running, 2, NOW + SECOND))
+
+    expect(done).toMatchObject({ state: 'succeeded', live: {} })
+    expect(Object.keys(done.ended)).toEqual(['1', '2'])
+  })
+
   it('keeps tombstones, and begins a new birth over them alone', async () => {
     const { tasks } = await makeStores()
     const first = await claimed(tasks, await publish(tasks, { kind: 'http', userId: 'u1' }))
