@@ -6,7 +6,7 @@ import type { TaskStore } from '../ports/stores.ts'
 import { type DecodedDispatch, decodeDispatch } from './wire.ts'
 
 /** A dispatch with its task; undefined: nothing can be made of it, now or later. */
-export type ReadDispatch = { readonly task: Task; readonly passedOn: number }
+type ReadDispatch = { readonly task: Task; readonly passedOn: number }
 
 /** @throws BatonError when it cannot be read now: the store does not answer, or newer code has written the task. */
 export type DispatchReader = (body: string) => Promise<ReadDispatch | undefined>
