@@ -36,9 +36,9 @@ export const MAX_CONCURRENCY = 100
 export const MAX_RETRIES = 1_000
 /** Steps of a flow: its head, which is written twice a step, keeps a record of each. */
 export const MAX_STEPS = 100
-/** Of all steps of a flow type as JSON: every dispatch of its tasks carries them, resolved. */
+/** Of all steps of a flow type as JSON: they stand in the item of their type. */
 export const MAX_STEPS_BYTES = 100 * KB
-/** Of the steps of a flow, resolved, in each dispatch: a queue takes 256 KB and bills by 64 KB. */
+/** Of the steps of a flow, resolved: one item, which each process that works on such flows reads once. */
 export const MAX_DEFINITION_BYTES = 180 * KB
 /**
  * Of a flow's input and its steps' results. A claim shows them as `params` and as `input`; when both do not fit an

@@ -13,7 +13,10 @@ export type TaskContext<Stage extends string = string, Input = unknown> = {
   readonly runId: string
   /** 1 for the first run; counts failed and lost runs. */
   readonly attempt: number
-  /** Grows with every claim; hand it to stores that can refuse an older one. */
+  /**
+   * Grows with every claim of the key, for ever: also over restarts, and when the task has expired and its key is published
+   * again. It does not begin at 1. Hand it to stores that can refuse an older one.
+   */
   readonly fence: number
   /** The same for every run of this piece of work; differs after a restart, in another stage or step, and for its undo. */
   readonly idempotencyKey: string

@@ -1,4 +1,5 @@
-import { BatonError } from '../core/errors.ts'
+import { BatonError, type FieldProblem } from '../core/errors.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../core/signal-bounds.ts'
 import type { ChildPublication } from '../define/task-context.ts'
 import { publish } from './publish.ts'
 import { requestOfBody } from './request-of-body.ts'
@@ -26,10 +27,14 @@ export async function publishChild(
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
   if (over.aborted) throw tooLate(publication, over)
+  const problems = unstorableIn(publication)
+  if (problems.length > 0) throw invalid(problems)
+  const { delayMs, ...request } = requestOfBody(publication)
   const outcome = await publish(system, {
     ...(userId !== undefined && { userId }),
     ...(traceparent !== undefined && { traceparent }),
-    ...requestOfBody(publication),
+    ...request,
+    ...(delayMs !== undefined && { delayMs: wholeDelay(delayMs) }),
     parentId: id,
   })
   if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
@@ -40,18 +45,29 @@ export async function publishChild(
         `no type '${publication.type}'; there are ${outcome.existing.join(', ')}`,
       )
     case 'invalid':
-      throw new BatonError(
-        'invalid',
-        outcome.problems.map(({ path, message }) => `${path} ${message}`).join('; '),
-        {
-          problems: outcome.problems,
-        },
-      )
+      throw invalid(outcome.problems)
     case 'running':
       throw new BatonError('refused', `${outcome.task.id} is running`)
     case 'error':
       throw outcome.error
   }
+}
+
+/** What could not be stored, or would make a time that no calendar has. */
+function unstorableIn({ delayMs, dueAt, priority, stage }: ChildPublication): FieldProblem[] {
+  const isNoTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
+  const found: ReadonlyArray<readonly [string, string | undefined]> = [
+    ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
+    ['dueAt', isNoTime ? 'must be a time as 2026-01-31T12:00:00.000Z' : undefined],
+    ['priority', priority === undefined ? undefined : priorityProblem(priority)],
+    ['stage', stage === undefined ? undefined : stageProblem(stage)],
+  ]
+  return found.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
+}
+
+function invalid(problems: readonly FieldProblem[]): BatonError {
+  const message = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
+  return new BatonError('invalid', message, { problems })
 }
 
 function tooLate({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {

@@ -114,6 +114,28 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     expect(typeof head.error?.message).toBe('string')
   })
 
+  class OtherRetryLater extends Error {
+    override readonly name = 'RetryLater'
+    readonly delayMs = Number.NaN
+  }
+  class OtherNext {
+    readonly kind = 'baton-next'
+    readonly stage = ''
+    readonly delayMs = Number.NaN
+  }
+  test.each<[string, Run, object]>([
+    [
+      'throws',
+      () => {
+        throw new OtherRetryLater('later')
+      },
+      { state: 'open', error: { name: 'RetryLater', message: 'later' } },
+    ],
+    ['returns', () => new OtherNext(), { state: 'failed', error: { name: 'InvalidResult' } }],
+  ])('%s a signal of another copy of the package', async (_how, run, expected) => {
+    expect(await afterRun(run)).toMatchObject({ live: {}, failures: 1, stage: 'one', ...expected })
+  })
+
   test('reports progress that is no number, and does not catch the refusal', async () => {
     const head = await afterRun((_input, { progress }) => progress({ done: Number.NaN }))
 

@@ -153,13 +153,20 @@ describe('other requests are refused by the path of the field', () => {
     ['succeed', { fence: 1, next: {} }, 'next.stage'],
     ['succeed', { fence: 1, next: { stage: '' } }, 'next.stage'],
     ['succeed', { fence: 1, next: { stage: 'b', delayMs: -1 } }, 'next.delayMs'],
+    ['succeed', { fence: 1, next: { stage: 'a\nb' } }, 'next.stage'],
+    ['succeed', { fence: 1, next: { stage: 'x'.repeat(101) } }, 'next.stage'],
+    ['succeed', { fence: 1, next: { stage: 'b', delayMs: 8.65e15 } }, 'next.delayMs'],
+    ['succeed', { fence: 1, next: { stage: 'b', priority: 1.5 } }, 'next.priority'],
+    ['succeed', { fence: 1, next: { stage: 'b', priority: 1e10 } }, 'next.priority'],
     ['succeed', { fence: 1, result: [1e300] }, 'result.0'],
     ['fail', { fence: 1 }, 'error'],
     ['fail', { fence: 1, error: 'no' }, 'error'],
     ['fail', { fence: 1, error: { name: 'E' } }, 'error.message'],
     ['fail', { fence: 1, error: { name: 'E', message: 'm', code: 1 } }, 'error.code'],
     ['fail', { fence: 1, error: { name: 'E', message: 'm' }, retryInMs: -1 }, 'retryInMs'],
+    ['fail', { fence: 1, error: { name: 'E', message: 'm' }, retryInMs: 8.65e15 }, 'retryInMs'],
     ['release', { fence: 1, delayMs: 1.5 }, 'delayMs'],
+    ['release', { fence: 1, delayMs: 8.65e15 }, 'delayMs'],
   ])('the word of a run, %s %j', async (word, body, path) => {
     await expectRefused('POST', `/v1/tasks/jobs:a/runs/x/${word}`, body, path)
   })

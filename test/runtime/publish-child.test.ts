@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
+import { MAX_DELAY_MS } from '../../shared/core/limits.ts'
 import { cancel } from '../../shared/core/operate.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
@@ -14,6 +15,7 @@ const CHILD = { type: 'resize', key: 'child' }
 async function publishing(
   meanwhile: (system: MemorySystem, task: Task, context: TaskContext) => Promise<unknown>,
   stopping?: AbortSignal,
+  more: object = {},
 ) {
   const system = aMemorySystem()
   await registered(system)
@@ -21,7 +23,7 @@ async function publishing(
   let published: unknown
   const run = async (_input: unknown, context: TaskContext) => {
     await meanwhile(system, task, context)
-    published = await context.publish(CHILD).catch((error: unknown) => error)
+    published = await context.publish({ ...CHILD, ...more }).catch((error: unknown) => error)
   }
   const definition = defineTask('resize', { input: z.unknown(), run })
   let isOver = false
@@ -40,6 +42,21 @@ it('is published while its run lasts', async () => {
 
   expect(published).toEqual({ id: 'resize:child', created: true })
   expect(child?.state).toBe('open')
+})
+
+it.each([
+  ['delayMs', Number.NaN],
+  ['delayMs', MAX_DELAY_MS + 1],
+  ['delayMs', -1],
+  ['dueAt', 'tomorrow'],
+  ['priority', 1.5],
+  ['priority', Number.POSITIVE_INFINITY],
+  ['stage', ''],
+])('is refused with a %s that cannot be stored: %s', async (field, value) => {
+  const { published, child } = await publishing(async () => undefined, undefined, { [field]: value })
+
+  expect(published).toMatchObject({ code: 'invalid', problems: [{ path: field }] })
+  expect(child).toBeUndefined()
 })
 
 it('is refused once a heartbeat has found the run gone', async () => {

@@ -1,6 +1,7 @@
 import { DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MINUTE_SHARDS, minutePlaceName } from '../../shared/core/place.ts'
+import { splitTaskId } from '../../shared/core/task.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
 import { expectWithin, scaled } from '../support/scale.ts'
 import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'
@@ -40,8 +41,8 @@ afterAll(async () => {
 /** Sees every batch that is sent, and stops none. */
 function noteDispatches({ Entries = [] }: Record<string, unknown>): boolean {
   for (const { MessageBody, DelaySeconds } of Entries as Array<Record<string, unknown>>) {
-    const { task } = JSON.parse(String(MessageBody))
-    if (task) sent.push({ key: task.key, delaySeconds: Number(DelaySeconds) })
+    const { id, head } = JSON.parse(String(MessageBody))
+    if (head) sent.push({ key: splitTaskId(id)?.key ?? '', delaySeconds: Number(DelaySeconds) })
   }
   return false
 }

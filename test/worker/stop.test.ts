@@ -28,7 +28,7 @@ describe('a worker that is stopped', () => {
     expect(early).toBe(false)
     expect(stop.isOver()).toBe(true)
     expect((await test.head(running!)).state).toBe('succeeded')
-    expect(await test.head(later!)).toMatchObject({ state: 'open', fence: 0 })
+    expect(await test.head(later!)).toMatchObject({ state: 'open', fence: later!.fence })
     expect(test.inbox.size('resize')).toBe(1)
     expect(test.system.clock.sleepers()).toBe(0)
   })
@@ -88,7 +88,7 @@ describe('a worker that is stopped', () => {
     await test.system.clock.advance(1 * SECOND)
 
     expect(stop.isOver()).toBe(true)
-    expect(await test.head(task!)).toMatchObject({ state: 'open', fence: 0 })
+    expect(await test.head(task!)).toMatchObject({ state: 'open', fence: task!.fence })
     expect(test.inbox.size('resize')).toBe(1)
   })
 
