@@ -8,18 +8,18 @@ import { mergedTask } from './merged-task.ts'
 export type MemoryHeads = {
   get(id: string): Task | undefined
   all(): Iterable<Task>
-  /** Writes the head of a change, its bodies apart, if its guard holds. */
-  write(change: Change): Applied
   /** Deletes the head under an id, as DynamoDB deletes an expired item. */
   drop(id: string): void
+  /** Writes the head of a change, its bodies apart, if its guard holds. */
+  write(change: Change): Applied
 }
 
 export function createMemoryHeads(): MemoryHeads {
   const heads = new Map<string, Task>()
   return {
     get: id => heads.get(id),
-    all: () => heads.values(),
     drop: id => void heads.delete(id),
+    all: () => heads.values(),
     write: change => {
       const { after, guard } = change
       const current = heads.get(after.id)

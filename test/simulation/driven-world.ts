@@ -79,17 +79,8 @@ export async function createDrivenWorld({
   }
   const sleep = (ms: number) => new Promise<void>(resolve => timeline.at(timeline.now() + ms, resolve))
 
-  const clock = {
-    now: () => Math.floor(timeline.now()),
-    monotonic: () => Math.floor(timeline.now() - START),
-    sleep: (ms: number) => until(sleep(ms)),
-    advance: (ms: number) => until(sleep(ms)),
-    sleepers: () => awaited,
-  }
-
   return {
     world,
-    clock,
     notes,
     table,
     services,
@@ -101,6 +92,12 @@ export async function createDrivenWorld({
         (...args: unknown[]) => until(does(...args)),
       ])
       return Object.fromEntries(methods)
+    },
+    clock: {
+      now: () => Math.floor(timeline.now()),
+      sleep: ms => until(sleep(ms)),
+      advance: ms => until(sleep(ms)),
+      sleepers: () => awaited,
     },
   }
 }

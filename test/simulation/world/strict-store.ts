@@ -23,12 +23,16 @@ export type StrictStore = {
   ofHead(change: Change): void
   /** @throws Error for a body or a record that DynamoDB would refuse. */
   ofBody(id: string, body: BodyWrite): void
-  /** The store, but it refuses what DynamoDB would. */
-  limits(store: LimitStore): LimitStore
-  records(store: RecordStore): RecordStore
-  targets(store: Targets): Targets
-  types(store: TypeStore): TypeStore
-  canvases(store: CanvasStore): CanvasStore
+  /** The same stores, but they refuse what DynamoDB would. */
+  stores(kept: Stores): Stores
+}
+
+type Stores = {
+  readonly limits: LimitStore
+  readonly records: RecordStore
+  readonly targets: Targets
+  readonly types: TypeStore
+  readonly canvases: CanvasStore
 }
 
 const TABLE = 'tasks'
@@ -52,28 +56,12 @@ export function createStrictness({ scenario, history, timeline }: World): Strict
       if (change.before && isLarge(after)) check(after.id, () => ({ Item: { ...headItem(after) } }))
     },
     ofBody: (id, body) => check(`a body of ${id}`, () => putBody(TABLE, id, body)),
-    limits: store => strictLimits(store, check),
-    records: store => strictRecords(store, check),
-    targets: store => ({
-      ...store,
-      mark: async marker => {
-        check(`the marker of ${marker.taskId}`, () => putMarker(TABLE, marker, timeline.now()))
-        return store.mark(marker)
-      },
-    }),
-    types: store => ({
-      ...store,
-      put: async (next, version) => {
-        check(`the type ${next.type}`, () => putType(TABLE, next, version))
-        return store.put(next, version)
-      },
-    }),
-    canvases: store => ({
-      ...store,
-      addEnds: async (canvas, chunk, ends, expiresAt) => {
-        check(`ends of ${canvas.canvasId}`, () => addEnds(TABLE, canvas, chunk, { ends, expiresAt }))
-        return store.addEnds(canvas, chunk, ends, expiresAt)
-      },
+    stores: ({ limits, records, targets, types, canvases }) => ({
+      limits: strictLimits(limits, check),
+      records: strictRecords(records, check),
+      targets: strictTargets(targets, timeline.now, check),
+      types: strictTypes(types, check),
+      canvases: strictCanvases(canvases, check),
     }),
   }
 }
@@ -119,6 +107,36 @@ function strictRecords(store: RecordStore, check: Check): RecordStore {
     putNew: async (name, value, expiresAt) => {
       check(`the record ${name}`, () => putRecord(TABLE, name, value, expiresAt))
       return store.putNew(name, value, expiresAt)
+    },
+  }
+}
+
+function strictTargets(store: Targets, now: () => number, check: Check): Targets {
+  return {
+    ...store,
+    mark: async marker => {
+      check(`the marker of ${marker.taskId}`, () => putMarker(TABLE, marker, now()))
+      return store.mark(marker)
+    },
+  }
+}
+
+function strictTypes(store: TypeStore, check: Check): TypeStore {
+  return {
+    ...store,
+    put: async (next, version) => {
+      check(`the type ${next.type}`, () => putType(TABLE, next, version))
+      return store.put(next, version)
+    },
+  }
+}
+
+function strictCanvases(store: CanvasStore, check: Check): CanvasStore {
+  return {
+    ...store,
+    addEnds: async (canvas, chunk, ends, expiresAt) => {
+      check(`ends of ${canvas.canvasId}`, () => addEnds(TABLE, canvas, chunk, { ends, expiresAt }))
+      return store.addEnds(canvas, chunk, ends, expiresAt)
     },
   }
 }
