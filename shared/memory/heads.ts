@@ -9,11 +9,11 @@ import { mergedTask } from './merged-task.ts'
 export type MemoryHeads = {
   get(id: string): Task | undefined
   all(): Iterable<Task>
-  /** Writes the head of a change, its bodies apart, if its guard holds. */
-  write(change: Change): Applied
   /** Deletes the head under an id, as DynamoDB deletes an expired item. */
   drop(id: string): void
   recordLook(task: Task, record: LookRecord, now: number): boolean
+  /** Writes the head of a change, its bodies apart, if its guard holds. */
+  write(change: Change): Applied
 }
 
 export function createMemoryHeads(): MemoryHeads {
@@ -21,8 +21,8 @@ export function createMemoryHeads(): MemoryHeads {
   const looks = new Map<string, LookRecord & Pick<Task, 'born' | 'revision'>>()
   return {
     get: id => heads.get(id),
-    all: () => heads.values(),
     drop: id => void heads.delete(id),
+    all: () => heads.values(),
     write: change => {
       const { after, guard } = change
       const current = heads.get(after.id)

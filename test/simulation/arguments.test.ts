@@ -7,6 +7,8 @@ it.each([
   [['--seeds=20', '--from=0'], { from: 0, count: 20 }],
   [['--seed', '7'], { seed: 7, isTraced: false }],
   [['--trace', '--seed', '7'], { seed: 7, isTraced: true }],
+  [['--seed', '7', '--only', 'crowd'], { seed: 7, isTraced: false, only: 'crowd' }],
+  [['--seeds', '5', '--only=control'], { from: 1, count: 5, only: 'control' }],
 ])('understands %j', (args, request) => {
   expect(parseArguments(args)).toEqual(request)
 })
@@ -23,6 +25,7 @@ it.each([
   [['--seed', '1', '--seeds', '2'], '--seeds does not go with --seed'],
   [['--trace'], '--trace needs --seed'],
   [['--trace=no', '--seed', '1'], '--trace takes no value'],
+  [['--only', 'crowds'], "--only is 'crowds': give one of control, far"],
   [['--sedes', '3'], '--sedes is unknown'],
   [['7'], "'7' is no flag"],
 ])('refuses %j in one line that says what is legal', (args, beginning) => {
@@ -30,5 +33,5 @@ it.each([
 
   const mistake = 'mistake' in request ? request.mistake : 'none'
   expect(mistake.startsWith(beginning)).toBe(true)
-  expect(mistake).toMatch(/^.*(legal are|give a whole number).*$/)
+  expect(mistake).toMatch(/^.*(legal are|give a whole number|give one of).*$/)
 })

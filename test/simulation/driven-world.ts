@@ -22,7 +22,11 @@ export type DrivenWorld = {
   until<T>(answer: Promise<T>): Promise<T>
 }
 
-type Parts = { readonly weather?: Partial<Weather>; readonly calmAt?: number; readonly startsAt?: number }
+type Parts = Pick<Scenario, 'outages' | 'conditions' | 'trial'> & {
+  readonly weather?: Partial<Weather>
+  readonly calmAt?: number
+  readonly startsAt?: number
+}
 
 /** Nothing that a test waits for takes longer: a century. */
 const MOST_MS = 100 * 366 * 24 * 60 * 60_000
@@ -31,6 +35,7 @@ export async function createDrivenWorld({
   weather = {},
   calmAt = Number.POSITIVE_INFINITY,
   startsAt = START,
+  ...rest
 }: Parts = {}): Promise<DrivenWorld> {
   const notes: string[] = []
   const scenario: Scenario = {
@@ -42,6 +47,7 @@ export async function createDrivenWorld({
     flows: [],
     workers: [],
     steps: [],
+    ...rest,
   }
   const world = createWorld(scenario, {
     tell: () => undefined,

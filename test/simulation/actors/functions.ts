@@ -40,6 +40,7 @@ function feed<Body>(
         active -= 1
         if (queue.visible() > 0) lookSoon()
       })
+      if (queue.visible() > 0) lookSoon()
     })
   }
   const serve = async (batch: readonly Received<Body>[]) => {

@@ -1,6 +1,7 @@
-import { endedRuns, liveRuns } from '../../../shared/core/task.ts'
+import { type EndedRun, endedRuns, liveRuns } from '../../../shared/core/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn } from './pieces.ts'
@@ -16,35 +17,13 @@ export const OF_REPORTS: readonly Invariant[] = [
     name: 'what a handler has reported in time is never recorded as lost',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario)
-      /** Until when the run was safe at its report, and when that was, by run. */
-      const reported = new Map<string, { readonly at: number; readonly leaseUntil: number }>()
-      const leases = new Map<string, number>()
-      const lostIn = ({ before, after }: Write) =>
-        endedRuns(after).find(({ fence, state }) => {
-          const run = before?.live[fence]
-          const report = run && state === 'lost' && reported.get(`${after.id} ${before.born} ${fence}`)
-          return report && !isExcused(scenario, report.at, run.leaseUntil)
-        })
-      const births = new Map<string, string>()
+      const reports = createReports()
       return {
         on: happening => {
           if (!isJudged) return undefined
-          if (happening.what === 'write') {
-            const { after } = happening
-            births.set(after.id, after.born)
-            for (const { fence, leaseUntil } of liveRuns(after))
-              leases.set(`${after.id} ${after.born} ${fence}`, leaseUntil)
-            const lost = lostIn(happening)
-            return (
-              lost && `run ${lost.fence} of ${after.id} is recorded as lost, though its handler had ended`
-            )
-          }
-          if (happening.what !== 'reported') return undefined
-          const { id, fence, at } = happening
-          const run = `${id} ${births.get(id)} ${fence}`
-          const leaseUntil = leases.get(run) ?? 0
-          if (leaseUntil - at > LEAST_LEFT_MS) reported.set(run, { at, leaseUntil })
-          return undefined
+          const lost = happening.what === 'write' ? lostIn(happening, reports.at, scenario) : undefined
+          reports.see(happening)
+          return lost && `run ${lost.fence} was recorded as lost, though its handler had ended in time`
         },
       }
     },
@@ -53,25 +32,17 @@ export const OF_REPORTS: readonly Invariant[] = [
     name: 'no task fails while all its handlers succeed',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario) && !scenario.outages
-      /** Of each birth, the runs that have not ended well as far as their handlers go. */
-      const unwell = new Map<string, Set<number>>()
-      const births = new Map<string, string>()
+      const handlers = createHandlers()
       return {
         on: happening => {
           if (!isJudged) return undefined
-          if (happening.what === 'reported' && happening.end === 'succeed')
-            unwell.get(`${happening.id} ${births.get(happening.id)}`)?.delete(happening.fence)
+          handlers.see(happening)
           if (happening.what !== 'write') return undefined
           const { before, after } = happening
-          const birth = `${after.id} ${after.born}`
-          births.set(after.id, after.born)
-          const run = claimIn(happening)
-          if (run) unwell.set(birth, (unwell.get(birth) ?? new Set()).add(run.fence))
           const isFailed =
             before?.state === 'open' && after.state === 'failed' && !after.flow && !after.canvas
-          const isJust =
-            after.deadlineAt !== undefined || after.fence === 0 || (unwell.get(birth)?.size ?? 1) > 0
-          return isFailed && !isJust
+          const isLate = after.deadlineAt !== undefined
+          return isFailed && !isLate && handlers.haveAllSucceeded(birthOf(after))
             ? `${after.id} has failed, though every handler has succeeded`
             : undefined
         },
@@ -79,6 +50,63 @@ export const OF_REPORTS: readonly Invariant[] = [
     },
   },
 ]
+
+function birthOf({ id, born }: { readonly id: string; readonly born: string }): string {
+  return `${id} ${born}`
+}
+
+/** When each run was reported to have ended, if that was in time. */
+function createReports() {
+  const reportedAt = new Map<string, number>()
+  const leases = new Map<string, number>()
+  const births = new Map<string, string>()
+  return {
+    at: (run: string) => reportedAt.get(run),
+    see: (happening: Happening) => {
+      if (happening.what === 'write') {
+        const { after } = happening
+        births.set(after.id, birthOf(after))
+        for (const { fence, leaseUntil } of liveRuns(after))
+          leases.set(`${birthOf(after)} ${fence}`, leaseUntil)
+      }
+      if (happening.what !== 'reported') return
+      const run = `${births.get(happening.id)} ${happening.fence}`
+      if ((leases.get(run) ?? 0) - happening.at > LEAST_LEFT_MS) reportedAt.set(run, happening.at)
+    },
+  }
+}
+
+function lostIn(
+  { before, after }: Write,
+  reportedAt: (run: string) => number | undefined,
+  scenario: Scenario,
+): EndedRun | undefined {
+  if (!before) return undefined
+  return endedRuns(after).find(({ fence, state }) => {
+    const run = before.live[fence]
+    const at = run && state === 'lost' ? reportedAt(`${birthOf(before)} ${fence}`) : undefined
+    return run && at !== undefined && !isExcused(scenario, at, run.leaseUntil)
+  })
+}
+
+/** Of each birth, the runs whose handlers have not succeeded. */
+function createHandlers() {
+  const left = new Map<string, Set<number>>()
+  const births = new Map<string, string>()
+  return {
+    haveAllSucceeded: (birth: string) => left.get(birth)?.size === 0,
+    see: (happening: Happening) => {
+      if (happening.what === 'write') births.set(happening.after.id, birthOf(happening.after))
+      const run = claimIn(happening)
+      if (run && happening.what === 'write') {
+        const birth = birthOf(happening.after)
+        left.set(birth, (left.get(birth) ?? new Set()).add(run.fence))
+      }
+      if (happening.what === 'reported' && happening.end === 'succeed')
+        left.get(births.get(happening.id) ?? '')?.delete(happening.fence)
+    },
+  }
+}
 
 /** Whether no process dies, freezes or misjudges time, so that each end of a run can be written in time. */
 function areProcessesSpared({ weather, steps }: Scenario): boolean {

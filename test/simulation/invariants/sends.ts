@@ -1,17 +1,17 @@
 import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
 import { liveRuns } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
 /** One, and one more where a batch of the stream comes again for another reason. */
 const DISPATCHES_MAX = 2
-/** One chain of looks makes four a minute with the default lease. */
-const LOOKS_PER_MINUTE_MAX = 8
-const MINUTE_MS = 60_000
-/** Looks are counted over so long, after a while in which chains may merge. */
-const COUNTED_MINUTES = 5
+/** Looks are counted over five minutes, after a while in which chains may merge. */
+const COUNTED_MS = 300_000
 const MERGING_MS = 120_000
+/** Eight a minute: one chain of looks makes four with the default lease. */
+const LOOKS_MAX = 40
 
 /** Promises about how much is sent. */
 export const OF_SENDS: readonly Invariant[] = [
@@ -40,33 +40,39 @@ export const OF_SENDS: readonly Invariant[] = [
     name: 'in the long run a running task is looked at a few times a minute, however many messages were doubled',
     awaits: 'looks',
     watch: ({ calmAt }) => {
-      /** Since when nothing but heartbeats was written, by task. */
-      const still = new Map<string, number>()
+      const runs = createStillRuns()
       const looks = new Map<string, number[]>()
       return {
         on: happening => {
-          if (happening.what === 'write' && happening.after.operation !== 'beat') {
-            const { after, at } = happening
-            const isUsual = after.options.leaseMs >= DEFAULT_OPTIONS.leaseMs && liveRuns(after).length > 0
-            if (isUsual) still.set(after.id, at)
-            else still.delete(after.id)
-            looks.delete(after.id)
-          }
+          runs.see(happening)
           if (happening.what !== 'looked') return undefined
           const { id, at } = happening
-          const since = Math.max(still.get(id) ?? Number.POSITIVE_INFINITY, START + calmAt)
-          if (at - since < MERGING_MS) return undefined
-          const window = COUNTED_MINUTES * MINUTE_MS
-          const times = [...(looks.get(id) ?? []), at].filter(time => time > at - window)
+          const since = Math.max(runs.since(id), START + calmAt) + MERGING_MS
+          const times = [...(looks.get(id) ?? []), at].filter(time => time > Math.max(since, at - COUNTED_MS))
           looks.set(id, times)
-          return times.length > COUNTED_MINUTES * LOOKS_PER_MINUTE_MAX
-            ? `${id} was looked at ${times.length} times in ${COUNTED_MINUTES} minutes`
+          return times.length > LOOKS_MAX
+            ? `${id} was looked at ${times.length} times in ${COUNTED_MS} ms`
             : undefined
         },
       }
     },
   },
 ]
+
+/** Since when nothing but heartbeats was written of each task that runs with at least the default lease. */
+function createStillRuns() {
+  const still = new Map<string, number>()
+  return {
+    since: (id: string) => still.get(id) ?? Number.POSITIVE_INFINITY,
+    see: (happening: Happening) => {
+      if (happening.what !== 'write' || happening.after.operation === 'beat') return
+      const { after, at } = happening
+      const isUsual = after.options.leaseMs >= DEFAULT_OPTIONS.leaseMs && liveRuns(after).length > 0
+      if (isUsual) still.set(after.id, at)
+      else still.delete(after.id)
+    },
+  }
+}
 
 /** Whether nothing goes wrong but that the scheduler is out. */
 function isDisturbedByScheduler({ weather, outages = [], steps }: Scenario): boolean {

@@ -71,15 +71,15 @@ export function createServices(
   const queues = new Map<string, Queue<Dispatched>>()
   const clock = { now: () => Math.floor(timeline.now()) }
   const types = watchedTypes(world)
-  const strict = createStrictness(world)
-  const stores = {
-    types: strict.types(types.store),
-    canvases: strict.canvases(createMemoryCanvasStore()),
-    records: strict.records(createMemoryRecordStore(clock)),
-    limits: strict.limits(watchedLimits(world, onLimit)),
-    targets: strict.targets(createMemoryTargets(clock)),
+  const kept = {
+    types: types.store,
+    canvases: createMemoryCanvasStore(),
+    records: createMemoryRecordStore(clock),
+    limits: watchedLimits(world, onLimit),
+    targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
+  const stores = { ...kept, ...createStrictness(world).stores(kept) }
 
   return {
     wakes,

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { remove } from '../../shared/core/operate.ts'
+import { create } from '../../shared/core/publish.ts'
+import { aPublication, NOW } from '../support/a-task.ts'
+import { runWaker } from './actors/functions.ts'
+import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
+import { generate, RARITIES } from './generate.ts'
+import type { Outage, Service } from './scenario.ts'
+import { sentencesOf } from './sentences.ts'
+import { createProcess } from './world/process.ts'
+import { createSandboxes } from './world/sandboxes.ts'
+import { createSchedules } from './world/schedules.ts'
+import { START } from './world/world.ts'
+
+/** What the world of a trial is like is what its scenario says. */
+
+const MINUTE_MS = 60_000
+const SERVICES: readonly Service[] = ['table', 'queues', 'scheduler', 'functions']
+
+const without = (service: Service, ms = 10_000) =>
+  createDrivenWorld({ outages: [{ service, from: 0, ms }], calmAt: 3_600_000 })
+
+/** What became of a call to each service. */
+async function answersIn(world: DrivenWorld) {
+  const { until, process } = world
+  const one = process()
+  const answers = SERVICES.map(async service => {
+    const answer = await until(one.call('ask', () => 'answered', service).catch(error => error.code))
+    return [service, answer] as const
+  })
+  return Object.fromEntries(await Promise.all(answers))
+}
+
+describe('an outage', () => {
+  it.each(SERVICES)('of %s is of that service alone, and has an end', async service => {
+    const world = await without(service)
+
+    const during = await answersIn(world)
+    await world.clock.advance(10_000)
+
+    const all = Object.fromEntries(SERVICES.map(name => [name, 'answered']))
+    expect(during).toEqual({ ...all, [service]: 'unavailable' })
+    expect(await answersIn(world)).toEqual(all)
+  })
+
+  it('of the scheduler fires what fell due once it is over', async () => {
+    const outage: Outage = { service: 'scheduler', from: 5 * MINUTE_MS, ms: 10 * MINUTE_MS }
+    const { world, clock } = await createDrivenWorld({ outages: [outage], calmAt: 3_600_000 })
+    const fired: number[] = []
+    const schedules = createSchedules(world, () => fired.push(clock.now() - START))
+
+    schedules.ensureMinute(START / MINUTE_MS + 10)
+    await clock.advance(30 * MINUTE_MS)
+
+    expect(fired).toHaveLength(1)
+    expect(fired[0]).toBeGreaterThanOrEqual(15 * MINUTE_MS)
+  })
+
+  it('of functions invokes none', async () => {
+    const { world, services, until } = await without('functions')
+    const sandboxes = createSandboxes(world, { timeoutMs: 1_000, systemFor: services.systemFor })
+
+    expect(await until(sandboxes.invoke('api', async () => 'answered'))).toBeUndefined()
+  })
+})
+
+describe('a clock that jumps', () => {
+  it('is wrong by up to the step, and another clock knows of no jump', async () => {
+    const { world, clock } = await createDrivenWorld({ weather: { stepMs: 3_000 }, calmAt: 3_600_000 })
+    const process = createProcess(world, 'a process')
+    const errors: number[] = []
+
+    const begunAt = process.clock.monotonic()
+    for (let second = 0; second < 300; second++) {
+      await clock.advance(1_000)
+      errors.push(process.clock.now() - clock.now())
+    }
+
+    expect(new Set(errors).size).toBeGreaterThan(5)
+    expect(Math.min(...errors)).toBeLessThan(-1_000)
+    expect(Math.max(...errors)).toBeGreaterThan(1_000)
+    expect(errors.every(error => Math.abs(error) <= 3_000)).toBe(true)
+    expect(process.clock.monotonic() - begunAt).toBe(300_000)
+  })
+})
+
+describe('what has expired', () => {
+  const publication = create(aPublication(), undefined, NOW)
+
+  it('is deleted some time later, where it is deleted at all', async () => {
+    const world = await createDrivenWorld({ startsAt: NOW, conditions: { ttlLagMs: 1_000 } })
+    const kept = await createDrivenWorld({ startsAt: NOW })
+
+    for (const { until, services, process, clock } of [world, kept]) {
+      const { tasks } = services.systemFor(process())
+      await until(tasks.apply(publication))
+      const { change } = { change: remove(publication.after, NOW) }
+      await until(tasks.apply(change))
+      await clock.advance((change.after.expiresAt ?? 0) - NOW + 1_001)
+    }
+
+    expect(world.table.head('resize:k1')).toBeUndefined()
+    expect(kept.table.head('resize:k1')?.state).toBe('removed')
+  })
+})
+
+describe('the waker', () => {
+  it.each([1, 5])('is invoked %i times at once at most', async wakers => {
+    const { world, services, clock } = await createDrivenWorld({ conditions: { wakers } })
+    let [active, most] = [0, 0]
+    runWaker(world, services.wakes, {
+      invoke: async () => {
+        active += 1
+        most = Math.max(most, active)
+        await new Promise<void>(resolve => world.timeline.at(world.timeline.now() + 5_000, resolve))
+        active -= 1
+        return undefined
+      },
+    })
+
+    for (let minute = 0; minute < 100; minute++) services.wakes.send({ kind: 'minute', minute }, 0)
+    await clock.advance(4_000)
+
+    expect(most).toBe(wakers)
+  })
+})
+
+describe('the store', () => {
+  it('refuses what DynamoDB would, and says so', async () => {
+    const { services, process, until } = await createDrivenWorld({ startsAt: NOW, trial: 'signals' })
+    const { tasks } = services.systemFor(process())
+    const change = create(aPublication(), undefined, NOW)
+
+    const writing = tasks.apply({ ...change, after: { ...change.after, dueAt: Number.NaN } })
+
+    await expect(until(writing)).rejects.toThrow('the store refuses resize:k1: the number NaN')
+  })
+})
+
+it.each(RARITIES)('a scenario of kind %s can be told, and is the same every time', kind => {
+  const scenario = generate(7, kind)
+
+  expect(sentencesOf(scenario)).toContain('seed 7')
+  expect(generate(7, kind)).toEqual(scenario)
+  expect(JSON.parse(JSON.stringify(scenario))).toEqual(scenario)
+})
