@@ -8,6 +8,7 @@ import { createLimitStore } from '../dynamo/limit-store.ts'
 import { createRecordStore } from '../dynamo/record-store.ts'
 import { createTargets } from '../dynamo/targets.ts'
 import { createTaskStore } from '../dynamo/task-store.ts'
+import { createTurnStore } from '../dynamo/turn-store.ts'
 import { createTypeStore } from '../dynamo/type-store.ts'
 import { createWorkerStore } from '../dynamo/worker-store.ts'
 import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
@@ -49,6 +50,7 @@ export function createAwsSystem({
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, token: newToken }),
+    turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

@@ -62,6 +62,18 @@ export function permitsPartition(limit: string): string {
 }
 export const PERMITS_SORT_KEY = 'permits'
 
+/** The last turn of a tenant: one item for each line and tenant. */
+export function turnsPartition(name: string): string {
+  return `turns#${name}`
+}
+export const TURNS_SORT_KEY = 'turns'
+
+/** The front of a line as claimers have noted it: one item for each line. */
+export function frontPartition(line: string): string {
+  return `front#${line}`
+}
+export const FRONT_SORT_KEY = 'front'
+
 /** Small records of the machinery, one item each. */
 export function recordPartition(name: string): string {
   return `record#${name}`

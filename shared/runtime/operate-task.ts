@@ -104,6 +104,7 @@ async function republication({ types, clock, chance }: System, task: Task): Prom
     shard: configuration ? shardOf(task.id, configuration) : task.shard,
     dueAt: now,
     traceparent: newTraceparent(chance),
+    ...(stored?.isFair && task.fairnessKey === undefined && { isFair: true as const }),
     ...kept(task),
     ...(flow && { flow }),
   }

@@ -1,8 +1,8 @@
 import type { Change } from '../core/change.ts'
 import { BatonError } from '../core/errors.ts'
 import type { Task } from '../core/task.ts'
+import { applyChange } from './apply-change.ts'
 import { giveBack, permitsLeft } from './control/permits.ts'
-import { withLivingBodies } from './living-bodies.ts'
 import type { System } from './system.ts'
 
 /**
@@ -34,12 +34,11 @@ export async function transact<D extends Decided>(
   seen: Task | undefined,
   decide: (task: Task | undefined) => D,
 ): Promise<Outcome<D>> {
-  const { tasks } = system
   let current = seen
   for (let conflicts = 0; conflicts < MAX_ROUNDS; conflicts++) {
     const decision = decide(current)
     if (!decision.change) return { decision, task: current, conflicts }
-    const applied = await tasks.apply(await withLivingBodies(tasks, decision.change))
+    const applied = await applyChange(system, decision.change)
     if (applied.applied) {
       await giveBack(system, permitsLeft(current, decision.change.after))
       return { decision, task: applied.task, conflicts }

@@ -1,5 +1,6 @@
 import type { Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 import type { Invariant } from './invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from './pieces.ts'
 
@@ -28,7 +29,7 @@ export const OF_SERVERS: readonly Invariant[] = [
       const byHttp = new Set(
         scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
       )
-      const ordered = orderedTypes(scenario)
+      const ordered = new Set(orderedTypes(scenario))
       const taken = new Set<string>()
       /** Tasks that listed workers at some time: these find them by markers of their own. */
       const targeted = new Set<string>()
@@ -44,6 +45,7 @@ export const OF_SERVERS: readonly Invariant[] = [
             taken.add(`${by} ${nameOf(task)}`)
             if (isToken(task, ordered)) taken.add(`${by} any ${servingTypeOf(task)}`)
           }
+          for (const type of fairTypeIn(happening)) ordered.add(type)
           if (happening.what !== 'write') return undefined
           const { after } = happening
           if (after.options.workerIds.length > 0) targeted.add(after.id)
@@ -54,6 +56,11 @@ export const OF_SERVERS: readonly Invariant[] = [
     },
   },
 ]
+
+/** Tenants take turns by tokens. */
+function fairTypeIn(happening: Happening): string[] {
+  return happening.what === 'type' && happening.type.isFair ? [happening.type.type] : []
+}
 
 function nameOf(task: Task): string {
   return `${task.id} ${task.born} ${pieceOf(task)}`
