@@ -33,7 +33,7 @@ export const PUBLISHING: TableUse = {
 }
 
 /** What a worker does: of types whose tasks are run in order it takes the best from the index. */
-export const SERVING: TableUse = PUBLISHING
+export const SERVING: TableUse = { ...PUBLISHING }
 
 export type TableLimits = {
   /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */

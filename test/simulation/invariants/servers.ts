@@ -30,6 +30,9 @@ export const OF_SERVERS: readonly Invariant[] = [
         scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
       )
       const ordered = new Set(orderedTypes(scenario))
+      const noteFairType = (happening: Happening) => {
+        if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
+      }
       const taken = new Set<string>()
       /** Tasks that listed workers at some time: these find them by markers of their own. */
       const targeted = new Set<string>()
@@ -40,12 +43,13 @@ export const OF_SERVERS: readonly Invariant[] = [
       return {
         on: happening => {
           const { by } = happening
+          // Tenants take turns by tokens.
+          noteFairType(happening)
           if (happening.what === 'delivered') {
             const { task } = happening
             taken.add(`${by} ${nameOf(task)}`)
             if (isToken(task, ordered)) taken.add(`${by} any ${servingTypeOf(task)}`)
           }
-          for (const type of fairTypeIn(happening)) ordered.add(type)
           if (happening.what !== 'write') return undefined
           const { after } = happening
           if (after.options.workerIds.length > 0) targeted.add(after.id)
@@ -56,11 +60,6 @@ export const OF_SERVERS: readonly Invariant[] = [
     },
   },
 ]
-
-/** Tenants take turns by tokens. */
-function fairTypeIn(happening: Happening): string[] {
-  return happening.what === 'type' && happening.type.isFair ? [happening.type.type] : []
-}
 
 function nameOf(task: Task): string {
   return `${task.id} ${task.born} ${pieceOf(task)}`
