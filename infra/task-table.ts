@@ -23,14 +23,17 @@ export type TableUse = {
   readonly queries?: ReadonlyArray<IndexName | 'items'>
 }
 
-/** What a publisher does; it lists types to name them when one is unknown, and reads members of canvases. */
+/**
+ * What a publisher does; it lists types to name them when one is unknown, reads members of canvases, and reads from the
+ * index where tenants stand that take turns.
+ */
 export const PUBLISHING: TableUse = {
   items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
-  queries: ['items'],
+  queries: ['items', 'place'],
 }
 
 /** What a worker does: of types whose tasks are run in order it takes the best from the index. */
-export const SERVING: TableUse = { ...PUBLISHING, queries: ['items', 'place'] }
+export const SERVING: TableUse = { ...PUBLISHING }
 
 export type TableLimits = {
   /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */

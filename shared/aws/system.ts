@@ -9,6 +9,7 @@ import { createRecordStore } from '../dynamo/record-store.ts'
 import { createTargets } from '../dynamo/targets.ts'
 import { createTaskCodec } from '../dynamo/task-codec.ts'
 import { createTaskStore } from '../dynamo/task-store.ts'
+import { createTurnStore } from '../dynamo/turn-store.ts'
 import { createTypeStore } from '../dynamo/type-store.ts'
 import { createWorkerStore } from '../dynamo/worker-store.ts'
 import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
@@ -65,6 +66,7 @@ function systemOn(
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, token: newToken }),
+    turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

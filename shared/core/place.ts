@@ -1,15 +1,13 @@
+import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from './fair/fair.ts'
 import { hash32 } from './hash.ts'
 import { MAX_QUEUE_DELAY_MS } from './limits.ts'
+import { orderNumber } from './order-number.ts'
 import { isTargeted, liveRuns, openSlots, type Place, type Task, type View } from './task.ts'
 import { isTakenInOrder, workOf } from './work.ts'
 
 const MINUTE_MS = 60_000
 /** Partitions of one minute's place: 100,000 tasks due at midnight must not go through one partition. */
 export const MINUTE_SHARDS = 8
-/** Wide enough for ± 10^15, so that numbers compare as text; what is beyond stands at the end. */
-const ORDER_DIGITS = 16
-const ORDER_OFFSET = 10 ** 15
-
 /** The task with its view and place as they follow from the rest of it. Every transition ends here. */
 export function indexed(task: Task, now: number): Task {
   const { view: _view, place: _place, ...rest } = task
@@ -47,14 +45,30 @@ function placeOf(task: Task, now: number): Place | undefined {
   const hasSlot = openSlots(task) > 0
   if (hasSlot && isFar(task, now)) return minutePlace(task)
   const limit = limitStoodBy(task)
-  if (limit !== undefined) return { name: limitPlace(limit), order: orderOf(task) }
+  if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
   if (hasSlot && isReady(task, now)) {
-    return { name: readyPlaceOf(task), order: orderOf(task) }
+    return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
   }
   if (liveRuns(task).length === 0) return undefined
   const running = runningPlaceOf(task)
   const { kind } = workOf(task)
   return kind === 'http' || task.place?.name === running.name ? running : undefined
+}
+
+/**
+ * Position of a task that waits to be claimed. A tenant's task keeps the turn that it has; one without a turn stands at the
+ * present time until the shell has reserved a turn for it (`runtime/fair`).
+ */
+function waitingOrder(task: Task, now: number): string {
+  if (tenantOf(task) === undefined) return workOrder(task)
+  const line = fairLineOf(task)
+  const held = isWaiting(task) ? turnAt(line, task.place?.order ?? '') : undefined
+  return turnOrder(line, held ?? presentTurn(now))
+}
+
+/** Whether its place is one where tasks wait to be claimed: its ready place, or that of a limit. */
+function isWaiting(task: Task): boolean {
+  return task.place !== undefined && (task.place.name === readyPlaceOf(task) || isLimitPlace(task.place.name))
 }
 
 /**
@@ -138,31 +152,27 @@ export function readyPlace(type: string, shard: number): string {
   return `ready#${type}#${shard}`
 }
 
-/** Tenants with one hash share a group; the groups of a type take turns. */
-export const FAIR_GROUPS = 16
-
-export function fairPlace(type: string, group: number): string {
-  return `ready#${type}#f${group}`
-}
-
 /** Where the task stands when it can be claimed in order. */
 export function readyPlaceOf(task: Task): string {
   const { type, shard } = workOf(task)
-  const { fairnessKey } = task
-  return fairnessKey === undefined
-    ? readyPlace(type, shard)
-    : fairPlace(type, hash32(fairnessKey) % FAIR_GROUPS)
+  return readyPlace(type, shard)
 }
 
 /** Where tasks wait that a used-up concurrency limit keeps from running. */
 export function limitPlace(limit: string): string {
-  return `limit#${limit}`
+  return `${LIMIT_PREFIX}${limit}`
 }
 
 /** Whether running tasks stand there, or flows that undo. */
 export function isRunningPlace({ name }: Place): boolean {
   return name.startsWith('running#') || name.startsWith('undoing#')
 }
+
+export function isLimitPlace(name: string): boolean {
+  return name.startsWith(LIMIT_PREFIX)
+}
+
+const LIMIT_PREFIX = 'limit#'
 
 export function runningPlace(type: string, shard: number): string {
   return `running#${type}#${shard}`
@@ -186,6 +196,10 @@ export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt'>):
 
 /** Position of a task among those that the same type serves. */
 export function orderOf(task: Task): string {
+  return task.place !== undefined && isWaiting(task) ? task.place.order : workOrder(task)
+}
+
+function workOrder(task: Task): string {
   return claimOrder({ ...task, ordering: workOf(task).ordering })
 }
 
@@ -193,9 +207,4 @@ export function orderOf(task: Task): string {
 export function byClaimOrder(a: Task, b: Task): number {
   const [first, second] = [orderOf(a), orderOf(b)]
   return first < second ? -1 : Number(first > second)
-}
-
-function orderNumber(value: number): string {
-  const bounded = Math.min(Math.max(Math.round(value), -ORDER_OFFSET), ORDER_OFFSET)
-  return String(bounded + ORDER_OFFSET).padStart(ORDER_DIGITS, '0')
 }

@@ -35,6 +35,7 @@ export type Publication = {
   /** Fields of the input by which limits of its type count it. */
   readonly limitFields?: readonly string[]
   readonly fairnessKey?: string
+  readonly isFair?: true
   readonly userId?: string
   readonly tags?: Readonly<Record<string, string>>
   readonly traceparent?: string
@@ -155,6 +156,8 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
     ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
     ...(task.error !== undefined && { error: task.error }),
+    // The same tenant keeps its turn.
+    ...(task.place && task.fairnessKey === publication.fairnessKey && { place: task.place }),
     ...placeInItsFlow(task),
   }
   const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)

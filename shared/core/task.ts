@@ -14,6 +14,7 @@
  * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
  * - permit    leave to run under a concurrency limit, recorded with its holder until it is given back
  * - turn      the start under a rate limit that is reserved for a task
+ * - fair turn the position of a tenant's task among those of other tenants; see `fair/fair.ts`
  * - token     a dispatch of a type whose tasks are run in order: it says that one may be claimed, whichever is first
  * - schedule  a name under which a task is published again and again; each time it is due is a tick
  * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
@@ -145,6 +146,8 @@ export type Task = {
   readonly limitValues?: Readonly<Record<string, string | null>>
   /** Whose task it is where tenants take turns. */
   readonly fairnessKey?: string
+  /** Tenants of its type take turns, and it names none: all such tasks are one tenant. */
+  readonly isFair?: true
   /** What a limit makes it wait for. */
   readonly wait?: Wait
   /** What the task before it handed on. */

@@ -8,6 +8,8 @@ export type Work = {
   readonly kind: TaskKind
   readonly ordering: Ordering
   readonly shard: number
+  /** Whether tenants take turns among its tasks. */
+  readonly isFair?: true
 }
 
 /**
@@ -15,16 +17,16 @@ export type Work = {
  * has an order. Others take what their queue delivers. Tenants take turns in the index only.
  */
 export function isTakenInOrder(task: Task): boolean {
-  const { kind, ordering } = workOf(task)
-  return kind === 'http' || ordering !== 'arrival' || task.fairnessKey !== undefined
+  const { kind, ordering, isFair = false } = workOf(task)
+  return kind === 'http' || ordering !== 'arrival' || isFair || task.fairnessKey !== undefined
 }
 
 /** The type that serves the present piece of a task: of a flow that of its step, else its own. */
 export function workOf(task: Task): Work {
   const action = actionOf(task)
   if (!action) return task
-  const { type, kind, ordering, shards } = action
-  return { type, kind, ordering, shard: hash32(task.id) % shards }
+  const { type, kind, ordering, shards, isFair } = action
+  return { type, kind, ordering, shard: hash32(task.id) % shards, ...(isFair && { isFair }) }
 }
 
 /** What a flow works on now; undefined for all other tasks. */

@@ -95,6 +95,9 @@ export function headItem(task: Task): HeadItem {
   }) as HeadItem
 }
 
+/** Of tasks that name no tenant, in a type that has tenants. */
+const NO_TENANT = ''
+
 function identityOf(task: Task) {
   return {
     born: task.born,
@@ -113,7 +116,7 @@ function identityOf(task: Task) {
     input: task.input && bodyValue(task.input),
     flow: task.flow && flowValue(task.flow),
     wait: task.wait && waitValue(task.wait),
-    fair: task.fairnessKey,
+    fair: task.fairnessKey ?? (task.isFair && NO_TENANT),
     values: task.limitValues && JSON.stringify(task.limitValues),
   }
 }
@@ -214,7 +217,8 @@ function identityFrom(head: HeadItem) {
     tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
     traceparent: head.trace,
     wait: head.wait && waitFrom(head.wait),
-    fairnessKey: head.fair,
+    fairnessKey: head.fair === NO_TENANT ? undefined : head.fair,
+    isFair: head.fair === NO_TENANT ? (true as const) : undefined,
     limitValues:
       head.values === undefined ? undefined : (JSON.parse(head.values) as Record<string, string | null>),
   }

@@ -77,6 +77,17 @@ const PERMITS_PREFIX = 'permits#'
 export const FREED_ATTRIBUTE = 'freed'
 export const FREED_TO_NOBODY = 0
 export const NOTED_ATTRIBUTE = 'noted'
+/** The last turn of a tenant: one item for each line and tenant. */
+export function turnsPartition(name: string): string {
+  return `turns#${name}`
+}
+export const TURNS_SORT_KEY = 'turns'
+
+/** The front of a line as claimers have noted it: one item for each line. */
+export function frontPartition(line: string): string {
+  return `front#${line}`
+}
+export const FRONT_SORT_KEY = 'front'
 
 /** Small records of the machinery, one item each. */
 export function recordPartition(name: string): string {

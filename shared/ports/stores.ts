@@ -136,6 +136,28 @@ export type LimitStore = {
   clearWaiting(limit: string, since: number): Promise<void>
 }
 
+/** The last turn reserved for a tenant in a line, and the front at which it joined the line. */
+export type TenantTurns = { readonly last: number; readonly joined: number }
+
+/** Turns of tenants. `name` names a line and a tenant, `line` a line. */
+export type TurnStore = {
+  /** Undefined: none were reserved, or long ago. Eventually consistent. */
+  of(name: string): Promise<TenantTurns | undefined>
+  /** Reserves `count` turns after the last one, whichever that is; answers what is stored after that. */
+  advance(name: string, count: number, expiresAt: number): Promise<TenantTurns>
+  /**
+   * Reserves `count` turns from `front` on, for a tenant whose last turn lies before it, or that joined beyond `far`. Undefined
+   * when it did, else what is stored.
+   */
+  join(name: string, from: JoinedFrom, expiresAt: number): Promise<TenantTurns | undefined>
+  /** The front of a line as claimers have noted it. Eventually consistent. */
+  front(line: string): Promise<number | undefined>
+  /** Notes the front of a line, unless a later one is noted. */
+  noteFront(line: string, turn: number, expiresAt: number): Promise<void>
+}
+
+export type JoinedFrom = { readonly front: number; readonly count: number; readonly far: number }
+
 /** Small records of the machinery itself: cursors, answers to be repeated. */
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>

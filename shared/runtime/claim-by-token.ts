@@ -1,4 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
+import { tenantOf } from '../core/fair/fair.ts'
 import type { Task } from '../core/task.ts'
 import { orderingOf, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
@@ -20,7 +21,8 @@ export const TOKEN_PASS_DELAY_S = 1
 /** Whether a dispatch of this task is a token, as its type is now. */
 export function isToken(named: Task, type: TaskType | undefined): boolean {
   if (named.options.workerIds.length > 0) return false
-  return named.fairnessKey !== undefined || (type !== undefined && orderingOf(type) !== 'arrival')
+  if (tenantOf(named) !== undefined) return true
+  return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
 }
 
 /** Claims for tokens of one type the best tasks that wait, one for each; what a limit holds back waits for that instead. */

@@ -1,12 +1,14 @@
 import type { Claimer } from '../core/claim.ts'
 import { mostClaimBytes } from '../core/claim-size.ts'
+import { fairLineOf, tenantOf, turnAt } from '../core/fair/fair.ts'
 import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../core/limits.ts'
-import { byClaimOrder, orderOf } from '../core/place.ts'
+import { byClaimOrder, orderOf, readyPlaceOf } from '../core/place.ts'
 import { isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
-import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
+import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
 import { type HeldBack, heldBackBy } from './control/held-back.ts'
 import { atOnce, type Starting } from './control/starting.ts'
+import { noteFront } from './fair/front.ts'
 import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
 import type { System } from './system.ts'
 
@@ -41,7 +43,7 @@ type Round = {
   readonly ready: ReadyTasks
   readonly claimer: Claimer
   readonly wanted: number
-  /** Whether the ready tasks come in the order of their type, and not in turns. */
+  /** Whether the ready tasks come in the order of their type; those of several types come by turns of the types. */
   readonly isInOrder: boolean
   readonly starting: Starting
   readonly heldBack: HeldBack
@@ -51,6 +53,10 @@ type Round = {
   targets: readonly Task[]
   /** Heads that were read and not yet tried. */
   pending: Task[]
+  /** Where tasks stood that were chosen, by id: a claim drops that. */
+  readonly orders: Map<string, string>
+  /** The first task that waits and that a limit keeps from being claimed now. */
+  passedOver: Task | undefined
   examined: number
   isOver: boolean
 }
@@ -94,13 +100,15 @@ export async function claimReady(
     ready,
     claimer,
     wanted,
-    isInOrder: types.length === 1 && !types[0]?.isFair,
+    isInOrder: types.length === 1,
     starting,
     heldBack: heldBackBy(types, targets, { isSent: countsHeld }),
     claimed: [],
     countsHeld,
     targets,
     pending: [],
+    orders: new Map(),
+    passedOver: undefined,
     examined: 0,
     isOver: false,
   }
@@ -119,9 +127,28 @@ export async function claimReady(
     } else if (lost === 0) size *= GROWTH
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
-  if (round.isInOrder) round.claimed.sort((a, b) => byClaimOrder(a.task, b.task))
+  if (round.isInOrder) round.claimed.sort((a, b) => compared(orderIn(round, a), orderIn(round, b)))
+  if (window === 0) await noteWhereTurnsAre(system, round)
   const { waiting, nextStart } = round.heldBack
   return { claimed: round.claimed, held: waiting(), nextStart: nextStart() }
+}
+
+function orderIn({ orders }: Round, { task }: Claimed): string {
+  return orders.get(task.id) ?? orderOf(task)
+}
+
+function compared(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+/** Tasks that limits hold back must not keep the front of their line where they stand. */
+async function noteWhereTurnsAre(system: System, { passedOver, claimed, orders }: Round): Promise<void> {
+  if (!passedOver || tenantOf(passedOver) === undefined) return
+  const line = fairLineOf(passedOver)
+  const first = turnAt(line, orderOf(passedOver))
+  const turns = claimed.flatMap(({ task }) => turnAt(line, orders.get(task.id) ?? '') ?? [])
+  if (first === undefined || turns.length === 0) return
+  await noteFront(system, line, { passedOver: first, claimed: Math.min(...turns) })
 }
 
 function leftOf({ wanted, claimed, heldBack, countsHeld }: Round): number {
@@ -153,12 +180,20 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
     round.isOver = isFull && others.length > 0
     if (!round.isOver) chosen.push(task)
   }
+  for (const task of chosen) round.orders.set(task.id, orderOf(task))
   return chosen
+}
+
+/** An index may show what waits no more. */
+function passOver(round: Round, task: Task): void {
+  const isWaiting = task.place?.name === readyPlaceOf(task)
+  if (isWaiting && round.isInOrder) round.passedOver ??= task
 }
 
 function isCandidate({ clock }: System, round: Round, task: Task): boolean {
   const isHeldBack = round.heldBack.isKnown(task)
   round.examined += isHeldBack ? HELD_BACK_SHARE : 1
+  if (isHeldBack) passOver(round, task)
   return !isHeldBack && isWorthAWrite(task, round.claimer, clock.now())
 }
 
@@ -195,6 +230,7 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
   )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))
+  for (const [nth, task] of chosen.entries()) if (isHeldBack(results[nth])) passOver(round, task)
   round.heldBack.note(chosen, results)
   const failure = results.find(result => result.status === 'rejected')
   if (failure) {
@@ -203,4 +239,10 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
     round.isOver = true
   }
   return answers.filter(answer => 'refused' in answer && answer.lostToOthers).length
+}
+
+/** Whether a limit keeps a task from being claimed. */
+function isHeldBack(result: PromiseSettledResult<Claimed | NotClaimed> | undefined): boolean {
+  if (result?.status !== 'fulfilled' || !('refused' in result.value)) return false
+  return result.value.refused === 'rate-limit' || result.value.refused === 'concurrency-limit'
 }

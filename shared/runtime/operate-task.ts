@@ -108,6 +108,7 @@ async function republication(system: System, task: Task): Promise<Unborn> {
     shard: configuration ? shardOf(task.id, configuration) : task.shard,
     dueAt: now,
     traceparent: task.traceparent ?? newTraceparent(chance),
+    ...(stored?.isFair && task.fairnessKey === undefined && { isFair: true as const }),
     ...kept(task),
     ...(flow && { flow }),
   }

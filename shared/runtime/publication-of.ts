@@ -133,7 +133,7 @@ async function callbackProblems(settings: Settings, request: PublishRequest): Pr
 
 function resolved(
   { clock, chance }: Settings,
-  { type, configuration }: TaskType,
+  { type, configuration, isFair }: TaskType,
   request: PublishRequest,
   options: Options,
 ): Unborn {
@@ -151,7 +151,7 @@ function resolved(
     ...(input !== undefined && { input }),
     ...(userId !== undefined && { userId }),
     ...(tags !== undefined && { tags }),
-    ...(request.fairnessKey !== undefined && { fairnessKey: request.fairnessKey }),
+    ...(request.fairnessKey !== undefined ? { fairnessKey: request.fairnessKey } : isFair && { isFair }),
     ...placeIn(request),
     traceparent: request.traceparent ?? newTraceparent(chance),
   }

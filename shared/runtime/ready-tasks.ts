@@ -1,12 +1,11 @@
 import { limitName } from '../core/control/limit-names.ts'
-import { FAIR_GROUPS, fairPlace, limitPlace, readyPlace } from '../core/place.ts'
+import { limitPlace, readyPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { isLimitedForAll, shardNumbers, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
 import type { Chance } from '../ports/machine.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import type { System } from './system.ts'
-import { fairly } from './take-turns.ts'
 
 /** One page of each partition is enough for most windows. */
 const WIDE_PAGE = 100
@@ -54,16 +53,11 @@ function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
 
 type Line = AsyncGenerator<MergedEntry, void, undefined>
 
-/** The ready tasks of one type; where tenants are named these take turns, and what names none is one more of them. */
-function lineOf({ tasks, chance }: System, type: TaskType, pageSize: number): Line {
-  const plain = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
-  const lineIn = (partitions: readonly string[]) => {
-    const ranges = partitions.map(partition => ({ index: 'place' as const, partition }))
-    return mergeRanges(tasks, ranges, { pageSize })
-  }
-  if (!type.isFair) return lineIn(plain)
-  const groups = Array.from({ length: FAIR_GROUPS }, (_, group) => lineIn([fairPlace(type.type, group)]))
-  return fairly([lineIn(plain), ...groups], Math.floor(chance.fraction() * (FAIR_GROUPS + 1)))
+/** The ready tasks of one type, in its order; where it has tenants, they stand there by their turns. */
+function lineOf({ tasks }: System, type: TaskType, pageSize: number): Line {
+  const places = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
+  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
+  return mergeRanges(tasks, ranges, { pageSize })
 }
 
 /** What waits for a permit of a limit for all elsewhere goes on as soon as there is one, in its order. */

@@ -6,6 +6,7 @@ import type {
   RecordStore,
   Targets,
   TaskStore,
+  TurnStore,
   TypeStore,
   WorkerStore,
 } from '../ports/stores.ts'
@@ -19,6 +20,7 @@ export type System = {
   readonly canvases: CanvasStore
   readonly records: RecordStore
   readonly limits: LimitStore
+  readonly turns: TurnStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly messages: Messages

@@ -4,8 +4,8 @@ import { BatonError, isOutage } from '../core/errors.ts'
 import { completed } from '../core/several-successes.ts'
 import type { Task } from '../core/task.ts'
 import type { Applied } from '../ports/stores.ts'
+import { applyChange } from './apply-change.ts'
 import { giveBack, permitsLeft } from './control/permits.ts'
-import { withLivingBodies } from './living-bodies.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
 
@@ -69,7 +69,7 @@ async function ended(system: System, seen: Task | undefined): Promise<Task | und
 }
 
 async function write(system: System, current: Task | undefined, change: Change): Promise<Applied> {
-  const applied = await system.tasks.apply(await withLivingBodies(system.tasks, change))
+  const applied = await applyChange(system, change)
   if (applied.applied) await giveBack(system, permitsLeft(current, change.after))
   return applied
 }

@@ -4,6 +4,7 @@ import { createMemoryLimitStore } from '../../shared/memory/limit-store.ts'
 import { createMemoryRecordStore } from '../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../shared/memory/targets.ts'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { createMemoryTurnStore } from '../../shared/memory/turn-store.ts'
 import { createMemoryTypeStore } from '../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../shared/memory/worker-store.ts'
 import { NOW } from '../support/a-task.ts'
@@ -18,6 +19,7 @@ async function memoryStores(): Promise<Stores> {
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
     limits: createMemoryLimitStore(),
+    turns: createMemoryTurnStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

@@ -10,6 +10,7 @@ import { looksContract } from './looks.ts'
 import { pathsContract } from './paths.ts'
 import { recordsContract } from './records.ts'
 import { targetsContract } from './targets.ts'
+import { turnsContract } from './turns.ts'
 import { typesContract } from './types.ts'
 import { workersContract } from './workers.ts'
 
@@ -26,6 +27,7 @@ export function storesContract(makeStores: MakeStores): void {
   describe('flows', () => flowsContract(makeStores))
   describe('types', () => typesContract(makeStores))
   describe('limits', () => limitsContract(makeStores))
+  describe('turns', () => turnsContract(makeStores))
   describe('records', () => recordsContract(makeStores))
   describe('canvases', () => canvasesContract(makeStores))
   describe('targets', () => targetsContract(makeStores))

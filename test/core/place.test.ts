@@ -75,7 +75,7 @@ describe('the place of a task', () => {
       'in order, all wait for the limit for all',
       aTask({ kind: 'http', ...waitingFor('resize') }),
     ],
-    ['ready#resize#f', 'in the turn of its tenant', aTask({ fairnessKey: 'a', ...waitingFor('resize') })],
+    ['ready#resize#0', 'at the turn of its tenant', aTask({ fairnessKey: 'a', ...waitingFor('resize') })],
     [
       'limit#resize',
       'a targeted task has no ready place to stay in',

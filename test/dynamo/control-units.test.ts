@@ -4,7 +4,9 @@ import { finish } from '../../shared/core/finish.ts'
 import { create } from '../../shared/core/publish.ts'
 import type { Task } from '../../shared/core/task.ts'
 import type { TaskType, TypeLimits } from '../../shared/core/task-type.ts'
+import { claimReady } from '../../shared/runtime/claim-ready.ts'
 import { type Claimed, claimTask } from '../../shared/runtime/claim-task.ts'
+import { publishMany } from '../../shared/runtime/publish.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { transact } from '../../shared/runtime/transact.ts'
 import { aPublication, SECOND } from '../support/a-task.ts'
@@ -47,6 +49,76 @@ async function unitsOf(work: () => Promise<unknown>): Promise<number> {
   await work()
   return totalOf(dynamo.take())
 }
+
+describe('what turns of tenants cost', () => {
+  /** A system in DynamoDB with a type over HTTP, and what its requests consume. */
+  async function anHttpSystem() {
+    const memory = aMemorySystem()
+    const { tasks, limits, turns } = dynamo.storesOf(await dynamo.createTable())
+    const system: System = { ...memory, clock: systemClock, tasks, limits, turns }
+    await registered(memory, { configuration: { kind: 'http', defaults: {}, shards: 4 } })
+    const type = async () => (await system.types.get('resize')) as TaskType
+    const publish = (requests: readonly object[]) =>
+      publishMany(
+        system,
+        requests.map(request => ({ type: 'resize', ...request })),
+      )
+    const claim = async (wanted: number) =>
+      (await claimReady(system, [await type()], { workerId: 'w1' }, { wanted })).claimed
+    return { system, publish, claim }
+  }
+
+  const spentBy = async (work: () => Promise<unknown>) => {
+    dynamo.take()
+    await work()
+    return dynamo.take()
+  }
+
+  it('is one write more for a task, and half a unit read for the front, and nothing at its claim and its end', async () => {
+    const { system, publish, claim } = await anHttpSystem()
+    const life = async (more: object) => {
+      await publish([{ key: 'warm', ifExists: 'restart', ...more }])
+      for (const claimed of await claim(1)) await succeed(system, claimed)
+      const published = await spentBy(() => publish([more]))
+      let claims: Claimed[] = []
+      const claimed = await spentBy(async () => {
+        claims = await claim(1)
+      })
+      const ended = await spentBy(() => succeed(system, claims[0] as Claimed))
+      return { published, claimed, ended }
+    }
+
+    const plain = await life({})
+    const fair = await life({ fairnessKey: 'a' })
+
+    expect(plain).toEqual({
+      published: { table: 1, view: 1, place: 1 },
+      claimed: { table: 1 + 0.5, place: 2 + 0.5 },
+      ended: { table: 1, view: 2, place: 1 },
+    })
+    expect(fair).toEqual({ ...plain, published: { table: 1 + 1 + 0.5, view: 1, place: 1 } })
+  })
+
+  it('is one write for all tasks of a tenant in a batch', async () => {
+    const { publish } = await anHttpSystem()
+    await publish([{ fairnessKey: 'a' }])
+
+    const { table } = await spentBy(() => publish(Array.from({ length: 20 }, () => ({ fairnessKey: 'a' }))))
+
+    expect(Math.floor(table)).toBe(20 + 1)
+  })
+
+  it.each([1, 10])('is nothing more to read for a claim of %i', async wanted => {
+    const spent = []
+    for (const more of [{}, { fairnessKey: 'a' }]) {
+      const { publish, claim } = await anHttpSystem()
+      await publish(Array.from({ length: 100 }, (_, nth) => ({ key: `k${nth}`, ...more })))
+      spent.push(await spentBy(() => claim(wanted)))
+    }
+
+    expect(spent[1]).toEqual(spent[0])
+  })
+})
 
 describe('what limits cost, in capacity units of claim and finish, reads and writes', () => {
   it('a permit two, recorded and given back; a start that nobody shares two, a read and a write', async () => {

@@ -71,6 +71,8 @@ function kindOf({ pk, sk, state }: Shown): string {
     workers: 'worker',
     starts: 'starts',
     permits: 'permits',
+    turns: 'turns of a tenant',
+    front: 'front of a line',
   }
   return byPartition[String(pk).split('#')[0] as keyof typeof byPartition] ?? `${pk} ${sk}`
 }
@@ -109,7 +111,8 @@ async function passing<T>(work: Promise<T>): Promise<T> {
 async function runLimited(): Promise<void> {
   const limits = { rate: { limit: 9, perMs: 60_000 }, concurrency: { max: 9 } }
   await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
-  await api.call('POST', '/v1/tasks', { type: 'limited' })
+  await api.call('POST', '/v1/tasks', { type: 'limited', fairnessKey: 'a' })
+  await stores.turns.noteFront('limited#0', 1, api.system.clock.now() + 60 * SECOND)
   const { body } = await passing(api.call('POST', '/v1/claims', { type: 'limited', workerId: 'w1' }))
   expect(body.claims).toHaveLength(1)
 }

@@ -113,6 +113,7 @@ describe('Exactly what it needs is allowed to', () => {
       'Planner',
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place'),
         ...['DescribeStream', 'GetRecords', 'GetShardIterator'].map(
           action => `dynamodb:${action} {TasksTable}`,
         ),

@@ -15,7 +15,7 @@ const SETTLED_MS = 31
 async function simulatedStores(): Promise<Stores> {
   const driver = await createDrivenWorld({ startsAt: NOW })
   const { driven, clock } = driver
-  const { tasks, types, canvases, records, limits, targets, workers } = driver.services.systemFor(
+  const { tasks, types, canvases, records, limits, turns, targets, workers } = driver.services.systemFor(
     driver.process(),
   )
   return {
@@ -25,6 +25,7 @@ async function simulatedStores(): Promise<Stores> {
     canvases: driven(canvases),
     records: driven(records),
     limits: driven(limits),
+    turns: driven(turns),
     targets: driven(targets),
     workers: driven(workers),
   }

@@ -5,6 +5,7 @@ import { createLimitStore } from '../../shared/dynamo/limit-store.ts'
 import { createRecordStore } from '../../shared/dynamo/record-store.ts'
 import { createTargets } from '../../shared/dynamo/targets.ts'
 import { createTaskStore } from '../../shared/dynamo/task-store.ts'
+import { createTurnStore } from '../../shared/dynamo/turn-store.ts'
 import { createTypeStore } from '../../shared/dynamo/type-store.ts'
 import { createWorkerStore } from '../../shared/dynamo/worker-store.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
@@ -15,6 +16,7 @@ import type {
   RecordStore,
   Targets,
   TaskStore,
+  TurnStore,
   TypeStore,
   WorkerStore,
 } from '../../shared/ports/stores.ts'
@@ -26,6 +28,7 @@ export type Stores = {
   readonly canvases: CanvasStore
   readonly records: RecordStore
   readonly limits: LimitStore
+  readonly turns: TurnStore
   readonly targets: Targets
   readonly workers: WorkerStore
   readonly clock: ManualClock
@@ -51,6 +54,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, token }),
+    turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),

@@ -14,6 +14,7 @@ import {
 import { createMemoryRecordStore } from '../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../shared/memory/targets.ts'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { createMemoryTurnStore } from '../../shared/memory/turn-store.ts'
 import { createMemoryTypeStore } from '../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../shared/memory/worker-store.ts'
 import type { Log, MetricName } from '../../shared/ports/machine.ts'
@@ -43,6 +44,7 @@ export function aMemorySystem(): MemorySystem {
     types: createMemoryTypeStore(),
     canvases: createMemoryCanvasStore(),
     limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
+    turns: createMemoryTurnStore(),
     records: createMemoryRecordStore(clock),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),

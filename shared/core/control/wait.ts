@@ -56,10 +56,18 @@ export function unblock(task: Task, now: number): Decision<'finished' | 'waits-n
   return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
 }
 
-/** The task is run in another order than the one it was published with. */
-export function reorder(task: Task, ordering: Ordering, now: number): Decision<'finished' | 'same-order'> {
+/**
+ * The task is run in another order than the one it was published with; `isFair`: tenants of its type take turns by now, and
+ * it names none.
+ */
+export function reorder(
+  task: Task,
+  { ordering, isFair }: { readonly ordering: Ordering; readonly isFair: boolean },
+  now: number,
+): Decision<'finished' | 'same-order'> {
   if (task.state !== 'open') return refuse('finished')
-  return task.ordering === ordering
-    ? refuse('same-order')
-    : revise(task, { ...task, ordering, operation: 'patch' }, now)
+  const isNewlyFair = isFair && !task.isFair && task.fairnessKey === undefined
+  if (task.ordering === ordering && !isNewlyFair) return refuse('same-order')
+  const draft = { ...task, ordering, operation: 'patch' as const }
+  return revise(task, isNewlyFair ? { ...draft, isFair: true } : draft, now)
 }

@@ -11,6 +11,8 @@ export type StepAction = {
   readonly ordering: Ordering
   /** Partitions of the type's ready place. */
   readonly shards: number
+  /** Whether tenants take turns among the type's tasks. */
+  readonly isFair?: true
   readonly options: Options
   /** Given to the handler instead of the flow's parameters. */
   readonly input?: Json

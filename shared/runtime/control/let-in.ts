@@ -5,6 +5,7 @@ import type { Task } from '../../core/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
+import { applyChange } from '../apply-change.ts'
 import { isToken } from '../claim-by-token.ts'
 import { readyTasks } from '../ready-tasks.ts'
 import type { System } from '../system.ts'
@@ -99,7 +100,7 @@ async function endWaits(system: System, tasks: readonly Task[]): Promise<number>
   const ended = await Promise.all(
     tasks.map(async task => {
       const decision = unblock(task, now)
-      return decision.ok && (await system.tasks.apply(decision.change)).applied
+      return decision.ok && (await applyChange(system, decision.change)).applied
     }),
   )
   return ended.filter(Boolean).length

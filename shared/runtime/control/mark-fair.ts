@@ -3,30 +3,38 @@ import type { TypeStore } from '../../ports/stores.ts'
 import { changeType } from '../change-type.ts'
 import type { TypeReader } from '../flow/resolve-flow.ts'
 import type { System } from '../system.ts'
+import { applyTypeChange } from './apply-type-change.ts'
+
+type Marking = Pick<System, 'types' | 'clock' | 'messages' | 'log'>
 
 /** Types that this process knows to be marked. */
 const marked = new WeakMap<TypeStore, Set<string>>()
 
 /**
- * Notes with a type that tasks of it have fairness keys, before the first of them is written: whoever claims then looks
- * where they stand, too. Of a flow that is noted with the types of its steps. One write per type, ever.
+ * Notes with a type that tasks of it have fairness keys, before the first of them is written: from then on each of its tasks
+ * takes turns, in the name of a tenant or of all that name none. Of a flow that is noted with the types of its steps. One
+ * write per type, ever. Tasks that wait already are given turns in the background.
  */
-export async function markFair(
-  system: Pick<System, 'types' | 'clock'>,
-  typeOf: TypeReader,
-  type: TaskType,
-): Promise<void> {
+export async function markFair(system: Marking, typeOf: TypeReader, type: TaskType): Promise<void> {
   const known = marked.get(system.types) ?? new Set<string>()
   marked.set(system.types, known)
   const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
   const working = steps.length > 0 ? await Promise.all(steps.map(action => typeOf(action.type))) : [type]
   for (const one of working) {
     if (!one || known.has(one.type)) continue
-    if (!one.isFair) {
-      await changeType(system, one.type, stored =>
-        stored && !stored.isFair ? { ...stored, isFair: true } : undefined,
-      )
-    }
+    if (!one.isFair) await mark(system, one)
     known.add(one.type)
   }
+}
+
+/** What cannot be sent stands with the type, and the sweeper sends it. */
+async function mark(system: Marking, { type }: TaskType): Promise<void> {
+  const changed = await changeType(system, type, stored =>
+    stored && !stored.isFair
+      ? { ...stored, isFair: true, unapplied: [...(stored.unapplied ?? []), 'reorder'] }
+      : undefined,
+  )
+  await applyTypeChange(system, changed).catch(error => {
+    system.log.warn('tasks that wait are given turns by the sweeper', { type, error })
+  })
 }

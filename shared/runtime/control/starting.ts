@@ -4,6 +4,7 @@ import { WORKER_VISIBILITY_S } from '../../core/limits.ts'
 import type { Task } from '../../core/task.ts'
 import type { RateLimit } from '../../core/task-type.ts'
 import { isSamePiece } from '../../core/work.ts'
+import { applyChange } from '../apply-change.ts'
 import { sleepUntil } from '../sleep-until.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
@@ -166,7 +167,7 @@ async function turnOfAnother(
 /** The turn is used once: whoever ends the wait of the task it was reserved for has it. */
 async function spend(system: System, task: Task): Promise<boolean> {
   const ended = unblock(task, system.clock.now())
-  return ended.ok && (await system.tasks.apply(ended.change)).applied
+  return ended.ok && (await applyChange(system, ended.change)).applied
 }
 
 /** The task's own turn as long as it can be used, and a new one for each other limit, by time. */

@@ -102,6 +102,7 @@ async function resolveAction(
     kind,
     ordering,
     shards: shardsOf(type.configuration),
+    ...(type.isFair && { isFair: true as const }),
     options: options.options,
     ...(action.input !== undefined && { input: action.input }),
   }

@@ -115,7 +115,8 @@ async function workOnPage(system: System, { type, job }: JobLook, tasks: readonl
 async function sortAnew(system: System, name: string, tasks: readonly Task[]): Promise<void> {
   const type = await system.types.get(name)
   if (!type) return
-  await changeEach(system, tasks, task => reorder(task, orderingOf(type), system.clock.now()))
+  const order = { ordering: orderingOf(type), isFair: type.isFair === true }
+  await changeEach(system, tasks, task => reorder(task, order, system.clock.now()))
 }
 
 /** What has changed meanwhile is decided anew, but not on another birth. */

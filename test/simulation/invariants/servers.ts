@@ -1,5 +1,6 @@
 import type { Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 import type { Invariant } from './invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from './pieces.ts'
 
@@ -28,7 +29,10 @@ export const OF_SERVERS: readonly Invariant[] = [
       const byHttp = new Set(
         scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
       )
-      const ordered = orderedTypes(scenario)
+      const ordered = new Set(orderedTypes(scenario))
+      const noteFairType = (happening: Happening) => {
+        if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
+      }
       const taken = new Set<string>()
       /** Tasks that listed workers at some time: these find them by markers of their own. */
       const targeted = new Set<string>()
@@ -39,6 +43,8 @@ export const OF_SERVERS: readonly Invariant[] = [
       return {
         on: happening => {
           const { by } = happening
+          // Tenants take turns by tokens.
+          noteFairType(happening)
           if (happening.what === 'delivered') {
             const { task } = happening
             taken.add(`${by} ${nameOf(task)}`)

@@ -6,6 +6,7 @@ import { createMemoryCanvasStore } from '../../../shared/memory/canvas-store.ts'
 import { createMemoryLimitStore } from '../../../shared/memory/limit-store.ts'
 import { createMemoryRecordStore } from '../../../shared/memory/record-store.ts'
 import { createMemoryTargets } from '../../../shared/memory/targets.ts'
+import { createMemoryTurnStore } from '../../../shared/memory/turn-store.ts'
 import { createMemoryTypeStore } from '../../../shared/memory/type-store.ts'
 import { createMemoryWorkerStore } from '../../../shared/memory/worker-store.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
@@ -76,6 +77,7 @@ export function createServices(
     canvases: createMemoryCanvasStore(),
     records: createMemoryRecordStore(clock),
     limits: watchedLimits(world, onLimit),
+    turns: createMemoryTurnStore(),
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
@@ -103,6 +105,7 @@ export function createServices(
       canvases: reachedBy(process, 'canvases', stores.canvases),
       records: reachedBy(process, 'records', stores.records),
       limits: reachedBy(process, 'limits', stores.limits),
+      turns: reachedBy(process, 'turns', stores.turns),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
       messages: messagesFor(world, process, { wakes, queueOf: type => queues.get(type) }),

@@ -1,0 +1,9 @@
+/** Wide enough for ± 10^15, so that numbers compare as text; a number beyond that stands at the end. */
+const ORDER_DIGITS = 16
+const ORDER_OFFSET = 10 ** 15
+
+/** A number as text that compares as the number does. */
+export function orderNumber(value: number): string {
+  const bounded = Math.min(Math.max(Math.round(value), -ORDER_OFFSET), ORDER_OFFSET)
+  return String(bounded + ORDER_OFFSET).padStart(ORDER_DIGITS, '0')
+}

@@ -1,0 +1,337 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { finish } from '../../../shared/core/finish.ts'
+import { hash32 } from '../../../shared/core/hash.ts'
+import type { Task } from '../../../shared/core/task.ts'
+import type { TaskType, TypeConfiguration } from '../../../shared/core/task-type.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import { createSeededChance } from '../../../shared/memory/chance.ts'
+import { createTokenDesk } from '../../../shared/runtime/claim-by-token.ts'
+import { claimReady } from '../../../shared/runtime/claim-ready.ts'
+import type { Claimed } from '../../../shared/runtime/claim-task.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { patchTask } from '../../../shared/runtime/operate-task.ts'
+import type { PublishRequest } from '../../../shared/runtime/publication-of.ts'
+import { publishMany } from '../../../shared/runtime/publish.ts'
+import { serveDispatches } from '../../../shared/runtime/serve-dispatches.ts'
+import type { System } from '../../../shared/runtime/system.ts'
+import { transact } from '../../../shared/runtime/transact.ts'
+import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
+import { MINUTE, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/memory-system.ts'
+
+const LARGE = 'large'
+const SMALL = Array.from({ length: 40 }, (_, nth) => `small-${nth}`)
+/** All of one hash modulo 16, as `large` is. */
+const COLLIDING = Array.from({ length: 2_000 }, (_, nth) => `tenant-${nth}`)
+  .filter(name => hash32(name) % 16 === hash32(LARGE) % 16)
+  .slice(0, 40)
+/** Exactly one turn of each tenant after the other. */
+const EXACT_TURNS = 82
+
+async function aSystem(parts: Partial<TypeConfiguration> = {}): Promise<MemorySystem> {
+  const system = aMemorySystem()
+  await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 4, ...parts } })
+  return system
+}
+
+let keys = 0
+/** Of each tenant so many tasks, one after the other, in batches, some milliseconds apart. */
+async function publishFor(system: MemorySystem, tenants: readonly string[], count: number, more = {}) {
+  const requests: PublishRequest[] = tenants.flatMap(tenant =>
+    Array.from({ length: count }, () => {
+      keys += 1
+      const named = tenant !== '' && { fairnessKey: tenant }
+      return { type: 'resize', key: `k${keys}`, userId: `u-${keys}`, ...named, ...more }
+    }),
+  )
+  for (let start = 0; start < requests.length; start += 100) {
+    const outcomes = await publishMany(system, requests.slice(start, start + 100))
+    for (const outcome of outcomes) if (!outcome.ok) throw new Error(outcome.reason)
+    await system.clock.advance(5)
+  }
+}
+
+async function claim(system: System, wanted: number, workerId = 'w1'): Promise<Claimed[]> {
+  const type = (await system.types.get('resize')) as TaskType
+  return (await claimReady(system, [type], { workerId }, { wanted })).claimed
+}
+
+const tenantsOf = (claims: readonly Claimed[]) => claims.map(({ task }) => task.fairnessKey ?? '')
+
+/** The tenants of the claims of one claimer, in order, until it has claimed so many. */
+async function claimedTenants(system: System, count: number, wanted = 10): Promise<string[]> {
+  const tenants: string[] = []
+  while (tenants.length < count) {
+    const claims = await claim(system, Math.min(wanted, count - tenants.length), `w${tenants.length}`)
+    if (claims.length === 0) break
+    tenants.push(...tenantsOf(claims))
+  }
+  return tenants
+}
+
+/** Calls take their time, each another one, so that those of several claimers come in between each other. */
+function unsteady(system: MemorySystem, seed: number, onClaim: (task: Task) => void): System {
+  const chance = createSeededChance(seed)
+  const pause = async () => {
+    for (let hops = Math.floor(chance.fraction() * 12); hops > 0; hops--) await Promise.resolve()
+  }
+  const { tasks } = system
+  return {
+    ...system,
+    chance,
+    tasks: {
+      ...tasks,
+      apply: async change => {
+        await pause()
+        const applied = await tasks.apply(change)
+        if (applied.applied && change.after.operation === 'claim') onClaim(change.after)
+        await pause()
+        return applied
+      },
+      page: async query => {
+        await pause()
+        return tasks.page(query)
+      },
+      heads: async ids => {
+        await pause()
+        return tasks.heads(ids)
+      },
+    },
+  }
+}
+
+describe('tenants take turns', () => {
+  it.each([
+    ['of any names', SMALL],
+    ['whose names share a hash', COLLIDING],
+  ])('%s: two tasks each come first, beside a thousand of another', async (_name, small) => {
+    const system = await aSystem()
+    await publishFor(system, [LARGE], 1_000)
+    await publishFor(system, small, 2)
+
+    const tenants = await claimedTenants(system, 120)
+
+    expect(small).toHaveLength(40)
+    expect(tenants.slice(0, EXACT_TURNS).filter(name => name !== LARGE)).toHaveLength(80)
+    expect(tenants.slice(EXACT_TURNS)).toEqual(Array(38).fill(LARGE))
+  })
+
+  it('with those that name no tenant as one more', async () => {
+    const system = await aSystem()
+    await publishFor(system, ['a'], 1)
+    await publishFor(system, [''], 300)
+    await publishFor(system, ['b'], 2)
+
+    expect(await claimedTenants(system, 5)).toEqual(expect.arrayContaining(['a', 'b', 'b']))
+  })
+
+  it.each([
+    [4, 10],
+    [8, 1],
+  ])(
+    'within two claims of each that is under way, with %i claimers of %i at a time',
+    async (claimers, each) => {
+      for (const seed of [1, 2, 3]) {
+        const memory = await aSystem()
+        await publishFor(memory, [LARGE], 400)
+        await publishFor(memory, COLLIDING, 2)
+        const tenants: string[] = []
+        const system = unsteady(memory, seed, task => tenants.push(task.fairnessKey ?? ''))
+        const bound = EXACT_TURNS + 2 * claimers * each
+
+        await Promise.all(
+          Array.from({ length: claimers }, async (_, nth) => {
+            while (tenants.length < bound) await claim(system, each, `w${nth}-${tenants.length}`)
+          }),
+        )
+
+        expect(tenants.slice(0, bound).filter(name => name !== LARGE)).toHaveLength(80)
+      }
+    },
+  )
+
+  it('though there are ten thousand of them, and the items of none grows', async () => {
+    const system = await aSystem({ shards: 64 })
+    await publishFor(system, [LARGE], 100)
+    const names = Array.from({ length: 10_000 }, (_, nth) => `tenant-${nth}`)
+    await publishFor(system, names, 1)
+
+    const places = Array.from({ length: 64 }, (_, shard) => `ready#resize#${shard}`)
+    const pages = await Promise.all(
+      places.map(partition => system.tasks.page({ index: 'place', partition, limit: 1_000 })),
+    )
+    const entries = pages.flatMap(page => page.entries).sort((a, b) => (a.sort < b.sort ? -1 : 1))
+    const heads = new Map(
+      (await system.tasks.heads(entries.map(({ id }) => id))).map(task => [task.id, task.fairnessKey]),
+    )
+    const order = entries.map(({ id }) => heads.get(id))
+
+    expect(order).toHaveLength(10_100)
+    expect(order.lastIndexOf(order.findLast(name => name !== LARGE))).toBeLessThanOrEqual(10_001)
+  }, 60_000)
+
+  it('by priority within each priority', async () => {
+    const system = await aSystem()
+    await publishFor(system, ['a'], 3, { priority: 1 })
+    await publishFor(system, ['b', 'c'], 1, { priority: 1 })
+    await publishFor(system, ['c'], 1, { priority: 2 })
+
+    const tenants = await claimedTenants(system, 6)
+
+    expect(tenants[0]).toBe('c')
+    expect(tenants.slice(1, 4).sort()).toEqual(['a', 'b', 'c'])
+    expect(tenants.slice(4)).toEqual(['a', 'a'])
+  })
+})
+
+describe('a tenant', () => {
+  it('that begins does not wait behind the backlog of one that was first, nor that one behind its own', async () => {
+    const system = await aSystem()
+    await publishFor(system, ['a'], 200)
+    await claimedTenants(system, 50)
+    await system.clock.advance(SECOND)
+    await publishFor(system, ['b'], 100)
+
+    const tenants = await claimedTenants(system, 20)
+
+    expect(tenants.filter(name => name === 'a')).toHaveLength(10)
+  })
+
+  it('that was served before does not wait behind the backlog of a newcomer', async () => {
+    const system = await aSystem()
+    await publishFor(system, ['a'], 500)
+    await claimedTenants(system, 500)
+    await system.clock.advance(SECOND)
+    await publishFor(system, ['b'], 200)
+    await publishFor(system, ['a'], 2)
+
+    expect((await claimedTenants(system, 4)).sort()).toEqual(['a', 'a', 'b', 'b'])
+  })
+
+  it('that was served while limits held others back does not wait behind the backlog of a newcomer', async () => {
+    const limits = { rate: { limit: 1, perMs: 60 * MINUTE, key: 'userId' } }
+    const system = await aSystem({ limits })
+    await publishFor(system, ['held back'], 20, { userId: 'u1' })
+    await timed(system, claimedTenants(system, 1))
+    for (let nth = 0; nth < 15; nth++) {
+      await publishFor(system, ['a'], 20)
+      await system.clock.advance(SECOND)
+      await timed(system, claimedTenants(system, 20))
+    }
+    await publishFor(system, ['b'], 300)
+    await publishFor(system, ['a'], 2)
+
+    const tenants = await timed(system, claimedTenants(system, 60))
+
+    expect(tenants.filter(name => name === 'a')).toHaveLength(2)
+    expect(tenants).toContain('b')
+  })
+
+  it('keeps its turn when its task is changed, and loses it to nobody by a duplicate', async () => {
+    const system = await aSystem()
+    await publishMany(system, [{ type: 'resize', key: 'first', fairnessKey: 'a' }])
+    await publishFor(system, ['a'], 20)
+    await publishMany(system, [{ type: 'resize', key: 'second', fairnessKey: 'b' }])
+    for (let nth = 0; nth < 30; nth++) {
+      await publishMany(system, [{ type: 'resize', key: 'second', fairnessKey: 'b' }])
+    }
+    await publishMany(system, [{ type: 'resize', key: 'first', fairnessKey: 'a', ifExists: 'update' }])
+    await patchTask(system, 'resize:second', { tags: { a: 'b' } })
+    await publishFor(system, ['b'], 1)
+
+    const claims = await claim(system, 4)
+
+    expect(
+      claims
+        .slice(0, 2)
+        .map(({ task }) => task.key)
+        .sort(),
+    ).toEqual(['first', 'second'])
+    expect(tenantsOf(claims).sort()).toEqual(['a', 'a', 'b', 'b'])
+  })
+})
+
+describe('a type that gets its first tenant', () => {
+  it('gives turns to what waits already, in the background, and serves it first until then', async () => {
+    const system = await aSystem({ ordering: 'arrival' })
+    await publishFor(system, [''], 50)
+    await publishFor(system, ['a'], 2)
+    const before = await claimedTenants(system, 4)
+    const jobs = system.messages.jobLooks.splice(0)
+    for (const look of jobs) await workOnJob(system, look, system.clock.now() + MINUTE)
+
+    const after = await claimedTenants(system, 4)
+
+    expect(before).toEqual(['', '', '', ''])
+    expect(jobs.map(({ job }) => job.kind)).toContain('reorder')
+    expect(after.sort()).toEqual(['', '', 'a', 'a'])
+  })
+})
+
+describe('by tickets', () => {
+  /** Dispatches of all that waits, in order of publishing. */
+  async function tickets(system: MemorySystem): Promise<Task[]> {
+    const places = [0, 1, 2, 3].map(shard => `ready#resize#${shard}`)
+    const pages = await Promise.all(
+      places.map(partition => system.tasks.page({ index: 'place', partition, limit: 1_000 })),
+    )
+    const tasks = await system.tasks.heads(pages.flatMap(page => page.entries.map(({ id }) => id)))
+    return tasks.sort((a, b) => a.createdAt - b.createdAt)
+  }
+
+  it('a Lambda type runs two tasks of a small tenant before the thousandth of a large one', async () => {
+    const system = await aSystem({ kind: 'handler' })
+    await publishFor(system, [LARGE], 300)
+    await publishFor(system, COLLIDING.slice(0, 10), 2)
+    const sent = await tickets(system)
+    const ran: string[] = []
+    const definition = defineTask('resize', {
+      input: z.unknown(),
+      run: async (_input, { key }) => {
+        ran.push((await system.tasks.head(`resize:${key}`))?.fairnessKey ?? '')
+      },
+    })
+    for (let start = 0; start < 40; start += 10) {
+      const received = sent.slice(start, start + 10).map(seen => ({ messageId: seen.id, seen }))
+      const tools = { definition, typeOf: cachedTypes(system), stopAt: system.clock.now() + MINUTE }
+      await timed(system, serveDispatches(system, received, { workerId: `w${start}` }, tools))
+    }
+
+    expect(sent.slice(0, 40).every(({ fairnessKey }) => fairnessKey === LARGE)).toBe(true)
+    expect(ran).toHaveLength(40)
+    expect(ran.slice(0, 22).filter(name => name !== LARGE)).toHaveLength(20)
+  })
+
+  it('a standalone worker claims two tasks of each small tenant first', async () => {
+    const system = await aSystem({ kind: 'handler' })
+    await publishFor(system, [LARGE], 300)
+    await publishFor(system, COLLIDING.slice(0, 10), 2)
+    const type = (await system.types.get('resize')) as TaskType
+    const desk = createTokenDesk(system, { workerId: 'w1' })
+
+    const outcomes = await Promise.all((await tickets(system)).slice(0, 30).map(named => desk(type, named)))
+
+    const tenants = outcomes.map(one => (typeof one === 'string' ? one : (one.task.fairnessKey ?? '')))
+    expect(tenants.filter(name => name !== LARGE)).toHaveLength(20)
+  })
+})
+
+describe('a task that is tried again', () => {
+  it('gets a new turn behind those of its tenant, beside those of others', async () => {
+    const system = await aSystem()
+    await publishFor(system, ['a'], 30)
+    await publishFor(system, ['b'], 30)
+    const [first] = await claim(system, 1)
+    const { task, run } = first as Claimed
+    const word = { born: task.born, fence: run.fence, outcome: 'release' as const }
+    await transact(system, task, current => finish(current, word, system.clock.now(), 0))
+
+    const tenants = await claimedTenants(system, 60)
+    const again = await system.tasks.head(task.id)
+
+    expect(tenants).toHaveLength(60)
+    expect(again?.fence).toBe(2)
+    expect(tenants.slice(-2)).toContain(task.fairnessKey)
+  })
+})
