@@ -48,10 +48,10 @@ export async function transact<D extends Decided>(
     const decision = decide(current, conflicts)
     if (!decision.change) return { decision, task: current, conflicts }
     const sentAt = clock.now()
+    if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id, patienceMs)
     const applied = await write(system, current, decision.change)
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
     const answeredAt = clock.now()
-    if (answeredAt >= until) throw contended(decision.change.after.id, patienceMs)
     if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
     current = await afterConflict(system, applied.current, { count: races, writeMs: answeredAt - sentAt })
   }

@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { claim } from '../../shared/core/claim.ts'
+import { finish } from '../../shared/core/finish.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
 import { patch } from '../../shared/core/patch.ts'
 import { create } from '../../shared/core/publish.ts'
@@ -66,6 +67,21 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
     loseNextAnswer(() => stores.tasks.apply(claimed))
 
     expect(await stores.tasks.apply(change)).toEqual({ applied: true, task: claimed.after })
+  })
+
+  it('when it claims, even if another run’s success is counted before the repetition', async () => {
+    const publication = aPublication({ kind: 'http', options: { concurrency: 3 } })
+    const first = create(publication, undefined, NOW)
+    const one = changeOf(claim(first.after, { workerId: 'w1' }, NOW))
+    const two = changeOf(claim(one.after, { workerId: 'w2' }, NOW))
+    const success = changeOf(finish(one.after, { born: BORN, fence: 1, outcome: 'succeed' }, NOW, 0))
+    for (const change of [first, one]) await stores.tasks.apply(change)
+    loseNextAnswer(() => stores.tasks.apply(success))
+
+    const applied = await stores.tasks.apply(two)
+
+    expect(success.guard.kind).toBe('counted')
+    expect(applied).toMatchObject({ applied: true, task: { live: { 2: { workerId: 'w2' } } } })
   })
 
   it('when it claims, even if another run’s heartbeat lands before the repetition', async () => {

@@ -7,6 +7,7 @@ import { heartbeat } from '../../shared/core/heartbeat.ts'
 import { cancel, remove } from '../../shared/core/operate.ts'
 import { patch } from '../../shared/core/patch.ts'
 import { create } from '../../shared/core/publish.ts'
+import { completed, isComplete } from '../../shared/core/several-successes.ts'
 import type { Task } from '../../shared/core/task.ts'
 import type { Worker } from '../../shared/core/worker.ts'
 import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../support/a-task.ts'
@@ -207,6 +208,61 @@ describe('a slot under a rate limit', () => {
     expect(await cost(waiting)).toEqual({ table: 1, place: 1 })
     expect(await cost(claimOf(waiting.after))).toEqual({ table: 1, place: 1 })
   })
+})
+
+describe('a task of 100 workers', () => {
+  /** All of them run it. */
+  async function crowded(): Promise<Task> {
+    const published = publication({ kind: 'http', options: { concurrency: 100 } })
+    await cost(published)
+    let task = published.after
+    for (let nth = 0; nth < 100; nth++) {
+      const { applied } = await stores.tasks.apply(
+        changeOf(claim(task, { workerId: `resize-4f0c2a7e${1_000 + nth}` }, NOW + 1)),
+      )
+      expect(applied).toBe(true)
+      task = (await stores.tasks.head(task.id)) as Task
+    }
+    return task
+  }
+
+  it('costs what its head weighs with each write: 6 units with 100 live runs, 8 with 100 successes', async () => {
+    const task = await crowded()
+    const success = (fence: number, seen: Task = task) =>
+      changeOf(finish(seen, { born: BORN, fence, outcome: 'succeed', result: 1 }, NOW + SECOND, 0))
+
+    const [one = 0, ...others] = Object.keys(task.live).map(Number)
+    const beat = await cost(changeOf(heartbeat(task, { born: BORN, fence: one }, NOW + SECOND)))
+    const first = await cost(success(one))
+    for (const fence of others.slice(0, -1)) await stores.tasks.apply(success(fence))
+    const last = await cost(success(others.at(-1) ?? 0))
+    const complete = (await stores.tasks.head(task.id)) as Task
+    const end = await cost(completed(complete) as Change)
+
+    expect({ beat, first, last, end }).toEqual({
+      beat: { table: 6 },
+      first: { table: 6 },
+      last: { table: 8 },
+      end: { table: 8, view: 2, place: 1 },
+    })
+  }, 60_000)
+
+  it('writes 100 counted successes where 99 of 100 writes of one revision would fail', async () => {
+    const task = await crowded()
+    const seen = Object.keys(task.live).map(Number)
+
+    const applied = await Promise.all(
+      seen.map(fence =>
+        stores.tasks.apply(
+          changeOf(finish(task, { born: BORN, fence, outcome: 'succeed' }, NOW + SECOND, 0)),
+        ),
+      ),
+    )
+
+    expect(applied.every(one => one.applied)).toBe(true)
+    const complete = applied.filter(one => one.applied && isComplete(one.task))
+    expect(complete).toHaveLength(1)
+  }, 60_000)
 })
 
 describe('a large input', () => {

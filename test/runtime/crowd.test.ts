@@ -188,6 +188,21 @@ describe('a worker that dies between its success, which was the last one needed,
   })
 })
 
+it('a claim whose write is refused late finds the task taken, and is no outage', async () => {
+  const { system, task } = await aCrowdedTask(1)
+  const late = { ...system, tasks: { ...system.tasks } }
+  late.tasks.apply = async change => {
+    await system.clock.sleep(MINUTE)
+    return system.tasks.apply(change)
+  }
+
+  const claiming = claimTask(late, task, { workerId: 'late' })
+  await claimTask(system, task, { workerId: 'early' })
+  await system.clock.advance(2 * MINUTE)
+
+  expect(await claiming).toMatchObject({ refused: 'no-slot', lostToOthers: true })
+})
+
 describe('a success', () => {
   it('whose answer was lost, and after which others have succeeded, counts once and gives its permits back', async () => {
     const { system, task } = await withRuns(3, 0)
