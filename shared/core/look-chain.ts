@@ -10,7 +10,7 @@ import { liveRuns, type Task } from './task.ts'
  * Of several chains at one revision only the one that has come farthest may record itself; the others end there. A run
  * within its first lease costs no record, a long one an eighth of a write unit a lease.
  */
-export const LOOKS_PER_RECORD = 8
+const LOOKS_PER_RECORD = 8
 
 /** A record of a chain of looks in the head of a running task. */
 export type LookRecord = {
