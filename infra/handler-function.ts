@@ -81,7 +81,7 @@ export class HandlerFunction extends Construct {
     this.deadLetterQueue = fed.deadLetterQueue
     // Claims and finishes need no more than this; handlers may publish.
     table.openTo(this.function, SERVING)
-    // A permit that is given back is told to the waker.
+    // A large canvas that a handler publishes goes on in the waker.
     messages.openTo(this.function, { wakes: true, dispatchesTo: this.queue })
     const mapping = fed.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),

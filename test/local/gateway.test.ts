@@ -168,7 +168,10 @@ test("a message sent by a function carries the trace of the function's invocatio
   await cloud.functions.find('Writer').invoke({ send: 'traced' }, traceId)
 
   const queue = cloud.inspectQueue(cloud.resource('AWS::SQS::Queue').arn)
-  expect(queue.messages.find(({ body }) => body === 'traced')?.trace).toBe(traceId)
+  const [beforeLineage, lineage] =
+    queue.messages.find(({ body }) => body === 'traced')?.trace?.split(';Lineage=') ?? []
+  expect(beforeLineage).toBe(traceId)
+  expect(lineage).toMatch(/^[0-9a-f]{8}:1$/)
 })
 
 test('a call to a service that is not here says so', async () => {

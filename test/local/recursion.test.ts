@@ -4,10 +4,13 @@ import { AttributeType, type ITable, StreamViewType, TableV2 } from 'aws-cdk-lib
 import { type FunctionProps, RecursiveLoop, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { LocalCloud } from '../../local/cloud.ts'
 import { joinedTrace } from '../../local/functions/lineage.ts'
 import { bootTiny, eventually, fixtureFunction, linesOf } from './tiny-cloud.ts'
+
+const PATIENCE_MS = 60_000
+vi.setConfig({ testTimeout: 2 * PATIENCE_MS })
 
 let cloud: LocalCloud
 let sqs: SQSClient
@@ -22,14 +25,14 @@ function addRelay(
 ): Queue {
   const dead = new Queue(stack, `${name}Dead`)
   const queue = new Queue(stack, `${name}Queue`, {
-    visibilityTimeout: Duration.seconds(1),
+    visibilityTimeout: Duration.seconds(3),
     deadLetterQueue: { queue: dead, maxReceiveCount: 2 },
   })
   const environment: Record<string, string> = to.table
     ? { TABLE: to.table.tableName }
     : { QUEUE_URL: (to.queue ?? queue).queueUrl }
   const relay = fixtureFunction(stack, `${name}Relay`, 'relay', {
-    timeout: Duration.seconds(1),
+    timeout: Duration.seconds(3),
     environment,
     ...props,
   })
@@ -72,16 +75,17 @@ const begin = (name: string) =>
     }),
   )
 
-const hopsOf = (name: string, id = name) =>
-  (linesOf(cloud, `${name}Relay`) as { id: string; hop: number }[])
-    .filter(line => line.id === id)
-    .map(({ hop }) => hop)
+/** Each hop once: on a busy machine a message may come again before its function has ended. */
+const hopsOf = (name: string, id = name) => {
+  const lines = linesOf(cloud, `${name}Relay`) as { id: string; hop: number }[]
+  return [...new Set(lines.filter(line => line.id === id).map(({ hop }) => hop))].sort((a, b) => a - b)
+}
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, nth) => from + nth)
 
 const deadOf = (name: string) => {
   const { messages } = cloud.inspectQueue(cloud.resource('AWS::SQS::Queue', `${name}Dead`).arn)
-  return messages.map(({ body }) => JSON.parse(body).hop as number)
+  return [...new Set(messages.map(({ body }) => JSON.parse(body).hop as number))]
 }
 
 const dropped = (name: string) => cloud.functions.find(`${name}Relay`).recursionsDropped()
@@ -89,11 +93,11 @@ const dropped = (name: string) => cloud.functions.find(`${name}Relay`).recursion
 test('a function that sends to its own queue is not invoked a 17th time, and the message reaches the dead-letter queue', async () => {
   await begin('Loop')
 
-  await eventually('the dead letter', () => deadOf('Loop').length > 0)
+  await eventually('the dead letter', () => deadOf('Loop').length > 0, PATIENCE_MS)
 
   expect(hopsOf('Loop')).toEqual(range(0, 16))
   expect(deadOf('Loop')).toEqual([16])
-  expect(dropped('Loop')).toBe(2)
+  expect(dropped('Loop')).toBeGreaterThanOrEqual(2)
   expect(told.filter(line => line.includes('RecursiveInvocationException'))).toEqual(
     expect.arrayContaining([expect.stringMatching(/"level":"ERROR".*LoopRelay/)]),
   )
@@ -102,7 +106,7 @@ test('a function that sends to its own queue is not invoked a 17th time, and the
 test('a function whose loop is allowed goes on', async () => {
   await begin('Allowed')
 
-  await eventually('20 hops', () => hopsOf('Allowed').includes(20))
+  await eventually('20 hops', () => hopsOf('Allowed').includes(20), PATIENCE_MS)
 
   expect(hopsOf('Allowed')).toEqual(range(0, 21))
   expect(dropped('Allowed')).toBe(0)
@@ -111,7 +115,7 @@ test('a function whose loop is allowed goes on', async () => {
 test('a chain of requests ends at the stream of a table', async () => {
   await begin('Written')
 
-  await eventually('20 hops', () => hopsOf('Written').includes(20))
+  await eventually('20 hops', () => hopsOf('Written').includes(20), PATIENCE_MS)
 
   expect(dropped('Written')).toBe(0)
 })
@@ -119,7 +123,7 @@ test('a chain of requests ends at the stream of a table', async () => {
 test('functions of one chain are counted apart', async () => {
   await begin('Ping')
 
-  await eventually('the dead letter', () => deadOf('Pong').length > 0)
+  await eventually('the dead letter', () => deadOf('Pong').length > 0, PATIENCE_MS)
 
   expect(hopsOf('Ping')).toEqual([0])
   expect(hopsOf('Pong', 'Ping')).toEqual(range(1, 17))

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { throttle } from '../../shared/core/control/wait.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import { MINUTE_SHARDS } from '../../shared/core/place.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { planTasks } from '../../shared/runtime/plan-tasks.ts'
 import { serveDispatches } from '../../shared/runtime/serve-dispatches.ts'
+import { sweepMinutes } from '../../shared/runtime/sweep-minutes.ts'
 import { cachedTypes } from '../../shared/runtime/type-cache.ts'
 import { wakeMinuteShard, wakeTasks } from '../../shared/runtime/wake-tasks.ts'
 import { changeOf, HOUR, MINUTE, NOW, SECOND } from '../support/a-task.ts'
@@ -63,6 +65,20 @@ describe('a slot ten hours ahead', () => {
     expect(startedAt - SLOT).toBeGreaterThanOrEqual(0)
     expect(startedAt - SLOT).toBeLessThan(30)
     expect(system.messages.dispatches).toEqual([])
+  })
+
+  it('is woken by the sweeper when its minute could not be scheduled', async () => {
+    const system = aMemorySystem()
+    const ensureMinute = () => Promise.reject(new BatonError('unavailable', 'no answer'))
+    await throttled({ ...system, timers: { ...system.timers, ensureMinute } }, 'arrival')
+    const minute = SLOT / MINUTE
+
+    await system.clock.advance(SLOT - 50 * SECOND - NOW)
+    const report = await sweepMinutes(system, new Set())
+    for (const look of system.messages.minuteLooks) await wakeMinuteShard(system, look, SLOT)
+
+    expect([report, system.timers.minutes.has(minute)]).toEqual([{ repaired: 1, failed: 0 }, false])
+    expect(await served(system)).toHaveLength(1)
   })
 
   it('of a task that is taken in order is a look every 15 minutes, which no handler sees, and one delivery', async () => {

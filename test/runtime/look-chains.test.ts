@@ -41,17 +41,22 @@ async function aRunningTask() {
     await serving
     collect()
   }
+  const beatInTime = async () => {
+    if (!isAlive || system.clock.now() < beatAt) return
+    beatAt += 5 * SECOND
+    await beat(system, task)
+  }
+  const takeDue = () => {
+    const due = queue.filter(({ at }) => at <= system.clock.now())
+    for (const one of due) queue.splice(queue.indexOf(one), 1)
+    return due
+  }
   /** Lets time go by; answers how many looks were served. `double` says which messages SQS delivers twice. */
   const run = async (ms: number, double: (nth: number) => boolean = () => false) => {
     let served = 0
     for (const end = system.clock.now() + ms; system.clock.now() < end; await system.clock.advance(100)) {
-      if (isAlive && system.clock.now() >= beatAt) {
-        beatAt += 5 * SECOND
-        await beat(system, task)
-      }
-      const due = queue.filter(({ at }) => at <= system.clock.now())
-      for (const one of due) {
-        queue.splice(queue.indexOf(one), 1)
+      await beatInTime()
+      for (const one of takeDue()) {
         served += 1
         await serve([one])
         if (double(served)) await serve([one])

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
 
-const TASKS = 60
+/** Enough hand-overs for a chain that grows with each. */
+const TASKS = 40
 /** Lambda's bound; the local cloud refuses the next invocation. */
 const CHAIN_INVOCATIONS_MAX = 16
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop())
 
-it('60 tasks of an ordered type run one by one, and no function is invoked 17 times in one chain of messages', async () => {
+it('40 tasks of an ordered type run one by one, and no function is invoked 17 times in one chain of messages', async () => {
   const { cloud, call } = system
   const configuration = { kind: 'handler', ordering: 'priority', limits: { concurrency: { max: 1 } } }
   await call('PUT', '/v1/types/probe', configuration)
@@ -21,29 +22,25 @@ it('60 tasks of an ordered type run one by one, and no function is invoked 17 ti
     type: 'probe',
     key: `k${nth}`,
     priority: nth % 7,
-    input: { sleepMs: Number(process.env.PROBE_MS ?? 10) },
+    input: { sleepMs: 10 },
   }))
-  const begun = Date.now()
 
   await call('POST', '/v1/tasks', { tasks })
   await succeeded(TASKS)
 
-  if (process.env.PROBE_MS)
-    console.log(`${TASKS} runs of ${process.env.PROBE_MS} ms in ${Date.now() - begun} ms`)
   const chains = cloud.functions.all().map(one => ({
     function: one.logicalId,
     isAllowed: one.logicalId.startsWith('TasksWaker'),
     longest: one.longestChain(),
     dropped: one.recursionsDropped(),
   }))
-  if (process.env.PROBE_MS) console.log(chains)
   expect(chains.filter(({ dropped }) => dropped > 0)).toEqual([])
   expect(chains.filter(({ longest, isAllowed }) => longest > CHAIN_INVOCATIONS_MAX && !isAllowed)).toEqual([])
-}, 120_000)
+}, 240_000)
 
 /** Waits until so many tasks have succeeded. */
 async function succeeded(count: number): Promise<void> {
-  for (const end = Date.now() + 110_000; Date.now() < end; ) {
+  for (const end = Date.now() + 220_000; Date.now() < end; ) {
     const { body } = await system.call('GET', '/v1/types/probe/counts')
     if (body.succeeded === count) return
     await new Promise(resolve => setTimeout(resolve, 100))
