@@ -9,6 +9,8 @@ export const FUNCTION_MEMORY_MB = 512
 export const API_TIMEOUT_S = 29
 export const PLANNER_TIMEOUT_S = 60
 export const WAKER_TIMEOUT_S = 30
+/** Jobs work in stretches of 25 s; the rest is left to a page under way at a slow table. */
+export const JOBS_TIMEOUT_S = 60
 /** Rounds begin every minute and must not overlap. */
 export const SWEEPER_TIMEOUT_S = 50
 export const REGISTRAR_TIMEOUT_S = 60
@@ -33,6 +35,8 @@ export const QUEUE_BATCH_SIZE = 10
  */
 export const HANDLER_MAX_CONCURRENCY = 50
 export const WAKER_MAX_CONCURRENCY = 50
+/** Long jobs may take their time: this keeps them from the table's capacity and from the account's executions. */
+export const JOBS_MAX_CONCURRENCY = 5
 /** Six times the function's timeout lets Lambda retry a throttled batch. Source: Lambda with SQS. */
 export const VISIBILITY_TIMEOUTS = 6
 /** Also what a batch partner of a crashing task can bear; the least that AWS recommends is 5. */

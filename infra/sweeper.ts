@@ -30,7 +30,7 @@ export class Sweeper extends Construct {
       items: PUBLISHING.items,
       queries: ['items', 'view', 'place'],
     })
-    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type', measures: true })
+    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type', measures: true })
     timers.openTo(this.function)
     this.scheduleRounds(timers)
     watchInvocations(this, settings, this.function)

@@ -33,7 +33,7 @@ export class TaskApi extends Construct {
       items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       queries: ['items', 'view', 'place', 'owner'],
     })
-    messages.openTo(this.function, { wakes: true })
+    messages.openTo(this.function, { wakes: true, jobs: true })
     this.http = new HttpApi(this, 'Http', {
       apiName: settings.system,
       description: 'Baton: HTTP API',

@@ -27,7 +27,7 @@ export class Waker extends Construct {
       items: PUBLISHING.items,
       queries: ['items', 'view', 'place'],
     })
-    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type', measures: true })
+    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type', measures: true })
     // Events that could not be told wait in the wake queue.
     events.openTo(this.function)
     watchLookLoops(this, settings)

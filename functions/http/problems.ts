@@ -10,6 +10,7 @@ const KINDS = {
   conflict: [409, 'The present state does not allow it'],
   'too-large': [413, 'The request is too large'],
   'unsupported-media-type': [415, 'The body is not JSON'],
+  'too-many-waiting': [429, 'Too many claims wait at the moment'],
   internal: [500, 'Something went wrong'],
   'not-here': [501, 'Not available here'],
   'newer-schema': [500, 'The data was written by a newer version'],
@@ -18,7 +19,7 @@ const KINDS = {
 
 export type ProblemKind = keyof typeof KINDS
 
-type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId'>
+type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId' | 'retryAfterMs'>
 
 export function problem(kind: ProblemKind, detail: string, more: More = {}): Problem {
   const [status, title] = KINDS[kind]

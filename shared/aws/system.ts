@@ -22,6 +22,8 @@ export type SystemAddress = {
   /** The system's name, which begins the names of its queues. */
   readonly system: string
   readonly wakeQueueUrl: string
+  /** Only processes that start long jobs need it; workers do not. */
+  readonly jobsQueueUrl?: string
 }
 
 export type AwsSettings = SystemAddress & {
@@ -36,6 +38,7 @@ export function createAwsSystem({
   table,
   system,
   wakeQueueUrl,
+  jobsQueueUrl,
   log,
   metrics,
   clock = systemClock,
@@ -57,6 +60,7 @@ export function createAwsSystem({
       {
         system,
         wakeQueueUrl,
+        ...(jobsQueueUrl !== undefined && { jobsQueueUrl }),
       },
     ),
     log,

@@ -25,12 +25,12 @@ export async function claimOnceByName(
   system: System,
   name: string,
   waitMs: number,
-  claim: (waitMs: number) => Promise<Claimed[]>,
+  claim: (waitMs: number) => Promise<readonly Claimed[]>,
 ): Promise<readonly Claimed[]> {
   const overAt = system.clock.now() + waitMs
   const earlier = await earlierAnswer(system, name, overAt)
   if (earlier) return earlier
-  let claimed: Claimed[] = []
+  let claimed: readonly Claimed[] = []
   try {
     claimed = await claim(Math.max(0, overAt - system.clock.now()))
     return claimed

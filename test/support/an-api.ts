@@ -1,3 +1,4 @@
+import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
 import type { LogFields } from '../../shared/ports/machine.ts'
 import type { System } from '../../shared/runtime/system.ts'
@@ -28,7 +29,7 @@ export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const system = { ...aMemorySystem(), log, ...parts } as MemorySystem
-  const app = createApi(system)
+  const app = createApi(system, allRoutes)
   const call: TestApi['call'] = async (method, path, body, headers = {}) => {
     const response = await app.request(path, {
       method,

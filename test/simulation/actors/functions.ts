@@ -15,6 +15,7 @@ const BATCHING_MS = 30
 const MAX_EXECUTORS = 20
 /** As in the functions' entries. */
 const MARGIN_MS = { executor: 3_000, waker: 5_000 }
+const JOB_MS = 25_000
 
 /** An event source mapping: takes batches off a queue, one invocation each, and deletes what was served. */
 function feed<Body>(
@@ -59,6 +60,19 @@ export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes)
         system,
         batch.map(({ messageId, body }) => ({ messageId, wake: body })),
         endsAt - MARGIN_MS.waker,
+      ),
+    ),
+  )
+}
+
+/** The jobs function behind its queue. */
+export function runJobs(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
+  feed(world, queue, 2, batch =>
+    sandboxes.invoke('jobs', ({ process, system }) =>
+      serveWakes(
+        system,
+        batch.map(({ messageId, body }) => ({ messageId, wake: body })),
+        process.clock.now() + JOB_MS,
       ),
     ),
   )
