@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
+import { concurrencyWithin } from './fed-queue.ts'
 import { functionFile } from './function-file.ts'
 import { JOBS_MAX_CONCURRENCY, JOBS_TIMEOUT_S } from './limits.ts'
 import type { Parts } from './parts.ts'
@@ -22,10 +23,10 @@ export class Jobs extends Construct {
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, { items: PUBLISHING.items, queries: ['items', 'view', 'place'] })
+    table.openTo(this.function, { items: PUBLISHING.items, queries: ['items', 'view'] })
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     messages.jobs.feed(this.function, {
-      maxConcurrency: Math.min(JOBS_MAX_CONCURRENCY, reservedConcurrency ?? JOBS_MAX_CONCURRENCY),
+      maxConcurrency: concurrencyWithin('jobs', JOBS_MAX_CONCURRENCY, reservedConcurrency),
     })
   }
 }

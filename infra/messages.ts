@@ -13,8 +13,8 @@ export type MessageUse = {
   readonly jobs?: boolean
   /** Sends dispatches to the queue of every type, or of one. */
   readonly dispatchesTo?: 'every-type' | IQueue
-  /** Asks for the backlogs of the types' queues and of the jobs queue. */
-  readonly measures?: boolean
+  /** Asks how many messages wait in the types' queues, or in the jobs queue. */
+  readonly measures?: ReadonlyArray<'types' | 'jobs'>
 }
 
 /**
@@ -40,7 +40,7 @@ export class Messages extends Construct {
   }
 
   /** Tells `runner` where the queues are and lets it do exactly `use` with them. */
-  openTo(runner: Runner, { wakes = false, jobs = false, dispatchesTo, measures = false }: MessageUse): void {
+  openTo(runner: Runner, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
     const { queueUrl, queueArn } = this.wake.queue
     const { queueUrl: jobsUrl, queueArn: jobsArn } = this.jobs.queue
     const targets = [...(wakes ? [queueArn] : []), ...(jobs ? [jobsArn] : []), ...this.arnsOf(dispatchesTo)]
@@ -50,8 +50,10 @@ export class Messages extends Construct {
       resources: targets,
       environment: { BATON_WAKE_QUEUE_URL: queueUrl, ...(jobs && { BATON_JOBS_QUEUE_URL: jobsUrl }) },
     })
-    if (measures)
-      allow(runner, { actions: ['sqs:GetQueueAttributes'], resources: [this.typeQueueArns, jobsArn] })
+    allow(runner, {
+      actions: ['sqs:GetQueueAttributes'],
+      resources: measures.map(measured => (measured === 'types' ? this.typeQueueArns : jobsArn)),
+    })
   }
 
   private arnsOf(dispatchesTo: MessageUse['dispatchesTo']): string[] {

@@ -1,5 +1,4 @@
 import { needsAttention } from '../core/flow/describe-steps.ts'
-import { EVERY_TYPE } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import { countEnds } from './canvas/count-ends.ts'
 import { logFields } from './log-fields.ts'
@@ -33,5 +32,5 @@ function tellOfTrouble({ metrics, log }: PlanningSystem, task: Task): void {
     ...logFields(task),
     error: task.error,
   })
-  for (const type of [task.type, EVERY_TYPE]) metrics.add('NeedsAttention', 1, type)
+  metrics.add('NeedsAttention', 1, task.type)
 }
