@@ -9,6 +9,9 @@ const SIMULATION = ['test/simulation/{seeds,planted}.test.ts']
 /** Waits for a lease to end, with the processors to itself but for the simulation. */
 const TAKEOVER = ['test/system/takeover.test.ts']
 
+/** Tests of many minutes at full size; none of the projects here runs them. */
+const SLOW = 'test/**/*.slow.test.ts'
+
 const onTheSystem = { globalSetup: ['test/support/one-dynamodb.ts', 'test/system/synthesise.ts'] }
 
 export default defineConfig({
@@ -29,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', ...SIMULATION],
+          exclude: ['test/system/**', ...SIMULATION, SLOW],
           sequence: { groupOrder: 0 },
         },
       },
@@ -38,7 +41,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          exclude: [...TIMED, ...TAKEOVER],
+          exclude: [...TIMED, ...TAKEOVER, SLOW],
           sequence: { groupOrder: 0 },
           ...onTheSystem,
         },

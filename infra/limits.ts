@@ -60,8 +60,8 @@ export const VISIBILITY_TIMEOUTS = 6
 /** Also what a batch partner of a crashing task can bear; the least that AWS recommends is 5. */
 export const MAX_RECEIVES = 10
 /**
- * The most that SQS takes, and its default. A dispatch carries its task's head: a flow's steps of 180 KB take up to 540 KB
- * there, since characters outside ASCII travel escaped. Source: SQS quotas.
+ * The most that SQS takes. A dispatch carries its task's head: the steps of a flow, up to 180 KB as they travel, and the progress
+ * of up to 100 runs, 1 KB each, which takes three times as much where it is escaped. Source: SQS quotas.
  */
 export const MAX_MESSAGE_BYTES = 1_048_576
 /** The most that SQS keeps. Source: SQS quotas. */

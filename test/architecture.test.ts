@@ -87,7 +87,7 @@ describe('every file', () => {
   })
 
   test('has a name in kebab-case', () => {
-    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config)?(\.tsx?)?$/
+    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.slow)?(\.test|\.config)?(\.tsx?)?$/
     const wrong = files.filter(file => !file.split('/').every(part => name.test(part)))
 
     expect(wrong).toEqual([])
