@@ -9,7 +9,7 @@ const MAX_KNOWN = 10_000
 type Registry = Pick<System, 'workers' | 'clock' | 'log'>
 
 /** What the registry says about the waits of a worker. */
-export type Waits = Pick<Worker, 'emptyWaits' | 'waitingUntil'>
+type Waits = Pick<Worker, 'emptyWaits' | 'waitingUntil'>
 
 /** What the registry said when a worker asked for tasks, and what it is to say. Never fails. */
 export type Arrival = {

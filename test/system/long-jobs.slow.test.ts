@@ -30,7 +30,7 @@ async function latenessOn(oneQueue: boolean): Promise<number[]> {
     const jobs = begin(system)
     const lateness: Array<Promise<number>> = []
     for (let nth = 0; nth < TAKEOVERS; nth++) {
-      lateness.push(vanish(system, `v${nth}`))
+      lateness.push(vanish(system, `watched-${nth}`))
       await sleep(SPACING_MS)
     }
     const late = await Promise.all(lateness)
@@ -47,7 +47,8 @@ async function prepare(system: LocalSystem): Promise<void> {
   await put('resumed', { shards: SHARDS })
   await put('purged', {})
   await put('member', {})
-  await put('watched', { defaults: { leaseMs: LEASE_MS } })
+  // A type for each, or the claim of one would take what another left behind.
+  for (let nth = 0; nth < TAKEOVERS; nth++) await put(`watched-${nth}`, { defaults: { leaseMs: LEASE_MS } })
   await system.call('POST', '/v1/types/resumed/pause')
   await publishAll(system, 'resumed', RESUMED)
   await publishAll(system, 'purged', PURGED)
@@ -74,13 +75,13 @@ async function begin(system: LocalSystem): Promise<void> {
 }
 
 /** A worker claims a task and is never heard of again. Answers how long after its lease's end the run is recorded as lost. */
-async function vanish(system: LocalSystem, key: string): Promise<number> {
-  const id = await system.publish({ type: 'watched', key })
+async function vanish(system: LocalSystem, type: string): Promise<number> {
+  const id = await system.publish({ type, key: 'left' })
   let leaseUntil: number | undefined
   while (leaseUntil === undefined) {
     const { body } = await system.call('POST', '/v1/claims', {
-      type: 'watched',
-      workerId: key,
+      type,
+      workerId: type,
       waitMs: 1_000,
     })
     leaseUntil = body.claims?.[0] && Date.parse(body.claims[0].run.leaseUntil)
