@@ -2,6 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger'
 import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
 import { systemOfEnvironment } from '../shared/aws/environment.ts'
 import { type AwsWorld, createAwsHeadReader, createAwsSystem, createAwsWorld } from '../shared/aws/system.ts'
+import { EVERY_TYPE } from '../shared/core/limits.ts'
 import type { HeadReader } from '../shared/dynamo/head-reader.ts'
 import type { Log, MetricName, Metrics } from '../shared/ports/machine.ts'
 import type { System } from '../shared/runtime/system.ts'
@@ -42,18 +43,27 @@ const UNITS = {
   NeedsAttention: 'Count',
 } as const satisfies Record<MetricName, string>
 
+/** Metrics that are kept for single types: `Lateness:resize`, or `*` for all of every type. */
+const keptByType = new Set((process.env.BATON_TYPE_METRICS ?? '').split(','))
+
 /** One store per task type, since a dimension holds for all that is written out together. */
 const stored = new Map<string, PowertoolsMetrics>()
 
 export const metrics: Metrics = {
   add: (name, value, type) => {
-    let ofType = stored.get(type)
-    if (!ofType) {
-      ofType = new PowertoolsMetrics({ defaultDimensions: { type } })
-      stored.set(type, ofType)
-    }
-    ofType.addMetric(name, UNITS[name], value)
+    store(name, value, EVERY_TYPE)
+    const isKept = keptByType.has(EVERY_TYPE) || keptByType.has(`${name}:${type}`)
+    if (isKept && type !== EVERY_TYPE) store(name, value, type)
   },
+}
+
+function store(name: MetricName, value: number, type: string): void {
+  let ofType = stored.get(type)
+  if (!ofType) {
+    ofType = new PowertoolsMetrics({ defaultDimensions: { type } })
+    stored.set(type, ofType)
+  }
+  ofType.addMetric(name, UNITS[name], value)
 }
 
 /** Writes the metrics of this invocation out. To be called before its answer, in `finally`. */

@@ -28,12 +28,23 @@ export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQ
       period: Duration.minutes(1),
       statistic: 'Maximum',
     }),
+    isEssential: true,
     description: 'Messages were given up; look at the dead-letter queue, then redrive or purge it',
   })
 }
 
-export function watchFunction(scope: Construct, settings: Settings, fn: LambdaFunction): void {
+/**
+ * Errors and throttles of a function. Of most functions they show elsewhere: as dead letters, as a planner that falls behind, as
+ * an answer of the API. Where they show nowhere else, the errors are essential.
+ */
+export function watchFunction(
+  scope: Construct,
+  settings: Settings,
+  fn: LambdaFunction,
+  isEssential = false,
+): void {
   raise(scope, 'ErrorAlarm', settings, {
+    isEssential,
     metric: fn.metricErrors({ period: PERIOD }),
     description: 'A function crashed, timed out or ran out of memory; a failing task is not counted here',
   })
@@ -46,6 +57,7 @@ export function watchFunction(scope: Construct, settings: Settings, fn: LambdaFu
 /** An undo has failed for good: the flow has stopped half undone, and `retry-undo` or `skip-undo` takes it up again. */
 export function watchAttention(scope: Construct, settings: Settings): void {
   raise(scope, 'NeedsAttentionAlarm', settings, {
+    isEssential: true,
     metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
     description: 'A flow could not undo a step; find it by status failed, then retry or skip that undo',
   })
@@ -54,6 +66,7 @@ export function watchAttention(scope: Construct, settings: Settings): void {
 /** Tasks that somebody could work on, and nobody does. */
 export function watchStuckTasks(scope: Construct, settings: Settings): void {
   raise(scope, 'StuckAlarm', settings, {
+    isEssential: true,
     metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
     description:
       'Tasks show no sign of life for 15 minutes though nothing keeps them; the sweeper logs their ids',
@@ -73,6 +86,7 @@ export function watchIteratorAge(scope: Construct, settings: Settings, fn: Lambd
   raise(scope, 'IteratorAgeAlarm', settings, {
     metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
     above: MAX_ITERATOR_AGE_MS,
+    isEssential: true,
     description: 'Changes of tasks are read more than a minute late',
   })
 }
@@ -82,6 +96,7 @@ export function watchInvocations(scope: Construct, settings: Settings, fn: Lambd
   raise(scope, 'NotInvokedAlarm', settings, {
     metric: fn.metricInvocations({ period: PERIOD }),
     below: 1,
+    isEssential: true,
     description: 'The sweeper was not invoked; lost messages are not repaired',
   })
 }
@@ -102,6 +117,7 @@ export function watchWorkers(
       period: PERIOD,
     }),
     below: least,
+    isEssential: true,
     description: 'Fewer worker containers run than the service must have; see its events and its log group',
   })
 }
@@ -109,6 +125,7 @@ export function watchWorkers(
 export function watchServerErrors(scope: Construct, settings: Settings, api: HttpApi): void {
   raise(scope, 'ServerErrorAlarm', settings, {
     metric: api.metricServerError({ period: PERIOD, statistic: 'Sum' }),
+    isEssential: true,
     description: 'The HTTP API answered with a status of 500 or more',
   })
 }
@@ -146,10 +163,13 @@ type Condition = {
   readonly above?: number
   /** Alarm below this value, and when there is no value at all. */
   readonly below?: number
+  /** Whether the alarm is made unless the app wants none. */
+  readonly isEssential?: boolean
 }
 
-function raise(scope: Construct, id: string, { alarmTopic }: Settings, condition: Condition): void {
-  const { metric, description, above = 0, below } = condition
+function raise(scope: Construct, id: string, { alarmTopic, alarms }: Settings, condition: Condition): void {
+  const { metric, description, above = 0, below, isEssential = false } = condition
+  if (alarms === 'none' || (alarms === 'essential' && !isEssential)) return
   const alarm = new Alarm(scope, id, {
     metric,
     alarmDescription: description,

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { watchDeadLetters } from './alarms.ts'
-import { DEAD_LETTER_RETENTION_DAYS } from './limits.ts'
+import { DEAD_LETTER_RETENTION_DAYS, MAX_MESSAGE_BYTES } from './limits.ts'
 import type { Settings } from './settings.ts'
 
 /** Where messages end that nobody could handle, kept as long as SQS can, with an alarm as soon as there is one. */
@@ -13,6 +13,7 @@ export class DeadLetterQueue extends Construct {
     super(scope, id)
     this.queue = new Queue(this, 'Queue', {
       retentionPeriod: Duration.days(DEAD_LETTER_RETENTION_DAYS),
+      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
     })

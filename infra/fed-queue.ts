@@ -5,7 +5,13 @@ import { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { MESSAGE_LIFE_MS } from '../shared/core/limits.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
-import { MAX_RECEIVES, QUEUE_BATCH_SIZE, VISIBILITY_TIMEOUTS } from './limits.ts'
+import {
+  MAX_MESSAGE_BYTES,
+  MAX_RECEIVES,
+  MIN_MAPPING_CONCURRENCY,
+  QUEUE_BATCH_SIZE,
+  VISIBILITY_TIMEOUTS,
+} from './limits.ts'
 import type { Settings } from './settings.ts'
 
 export type FedQueueSpec = {
@@ -27,6 +33,20 @@ export function visibilityFor(functionTimeout: Duration): Duration {
   return Duration.seconds(functionTimeout.toSeconds() * VISIBILITY_TIMEOUTS)
 }
 
+/**
+ * Concurrent batches of a function of the system: what it usually takes, or less where less is reserved for it.
+ *
+ * @throws BatonError `invalid` when less is reserved than a mapping needs.
+ */
+export function concurrencyWithin(name: string, usual: number, reserved: number | undefined): number {
+  if (reserved === undefined) return usual
+  if (Number.isInteger(reserved) && reserved >= MIN_MAPPING_CONCURRENCY) return Math.min(usual, reserved)
+  throw new BatonError(
+    'invalid',
+    `reservedConcurrency.${name} is ${reserved}; give a whole number of ${MIN_MAPPING_CONCURRENCY} or more`,
+  )
+}
+
 /** A queue that feeds a function or workers, with its dead-letter queue. */
 export class FedQueue extends Construct {
   readonly queue: Queue
@@ -39,6 +59,7 @@ export class FedQueue extends Construct {
       ...(spec.queueName !== undefined && { queueName: spec.queueName }),
       visibilityTimeout: spec.visibilityTimeout,
       retentionPeriod: Duration.millis(MESSAGE_LIFE_MS),
+      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVES },
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,

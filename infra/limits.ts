@@ -7,8 +7,28 @@ export const MAX_SYSTEM_NAME_LENGTH = 40
 export const FUNCTION_MEMORY_MB = 512
 /** HTTP APIs give up after 30 s, claims wait up to 20 s. Source: API Gateway quotas. */
 export const API_TIMEOUT_S = 29
+/**
+ * Holds an answer of 5 MB and the bundle with room to spare. A poll that finds nothing takes twice as long with half of it, and
+ * costs the same.
+ */
+export const CLAIMS_MEMORY_MB = 256
+/** Found within a second on average, at a poll of some 5 read units: $2 to $3 a month for a worker that idles. */
+export const CLAIM_RETRY_MS = 2_000
+export const CLAIM_RETRY_MS_MIN = 500
+/** Below the 30 s after which a silent worker counts as gone. */
+export const CLAIM_RETRY_MS_MAX = 20_000
+/** A twentieth of an account's usual 1,000 executions. */
+export const CLAIM_MAX_WAITING = 50
+/** Of the reserved executions; the others answer claims that find their task at once. */
+export const CLAIMS_WAITING_SHARE = 0.8
+/** A fifth of what API Gateway gives to all APIs of an account. Source: API Gateway quotas, 10,000 requests a second. */
+export const API_REQUESTS_PER_S = 2_000
+export const API_BURST = 2_000
+export const CORS_MAX_AGE_S = 3_600
 export const PLANNER_TIMEOUT_S = 60
 export const WAKER_TIMEOUT_S = 30
+/** Jobs work in stretches of 25 s; the rest is left to a page under way at a slow table. */
+export const JOBS_TIMEOUT_S = 60
 /** Rounds begin every minute and must not overlap. */
 export const SWEEPER_TIMEOUT_S = 50
 export const REGISTRAR_TIMEOUT_S = 60
@@ -33,10 +53,17 @@ export const QUEUE_BATCH_SIZE = 10
  */
 export const HANDLER_MAX_CONCURRENCY = 50
 export const WAKER_MAX_CONCURRENCY = 50
+/** Long jobs may take their time: this keeps them from the table's capacity and from the account's executions. */
+export const JOBS_MAX_CONCURRENCY = 5
 /** Six times the function's timeout lets Lambda retry a throttled batch. Source: Lambda with SQS. */
 export const VISIBILITY_TIMEOUTS = 6
 /** Also what a batch partner of a crashing task can bear; the least that AWS recommends is 5. */
 export const MAX_RECEIVES = 10
+/**
+ * The most that SQS takes. A dispatch carries its task's head: the steps of a flow, up to 180 KB as they travel, and the progress
+ * of up to 100 runs, 1 KB each, which takes three times as much where it is escaped. Source: SQS quotas.
+ */
+export const MAX_MESSAGE_BYTES = 1_048_576
 /** The most that SQS keeps. Source: SQS quotas. */
 export const DEAD_LETTER_RETENTION_DAYS = 14
 
@@ -72,6 +99,12 @@ export const LOG_RETENTION_DAYS = 30
 
 export const ALARM_PERIOD_MINUTES = 5
 export const MAX_ITERATOR_AGE_MS = 60_000
+
+/** Source: CloudFormation quotas. */
+export const MAX_STACK_RESOURCES = 500
+/** What a new on-demand table and each of its indexes serve at once. Source: DynamoDB, warm throughput. */
+export const WARM_READ_UNITS_MIN = 12_000
+export const WARM_WRITE_UNITS_MIN = 4_000
 
 /** Of SQS mappings. Source: Lambda event source mapping API reference. */
 export const MIN_MAPPING_CONCURRENCY = 2

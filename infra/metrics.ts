@@ -1,5 +1,6 @@
-import { Duration } from 'aws-cdk-lib'
+import { Duration, Lazy } from 'aws-cdk-lib'
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import { EVERY_TYPE } from '../shared/core/limits.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { ALARM_PERIOD_MINUTES } from './limits.ts'
 
@@ -13,6 +14,32 @@ const STATISTICS: Record<MetricName, string> = {
   SweeperRepaired: 'Sum',
   Stuck: 'Maximum',
   NeedsAttention: 'Sum',
+}
+
+/** Of `BATON_TYPE_METRICS`, in an environment that Lambda ends at 4 KB. */
+const MAX_NAMES_LENGTH = 1_500
+
+/**
+ * Which metrics are kept for which types. CloudWatch takes $0.30 a month for each metric of each type, so functions measure all
+ * types together, and single types only where the app asked for that metric.
+ */
+export class TypeMetrics {
+  private readonly asked = new Set<string>()
+
+  ask(name: MetricName, type: string): void {
+    if (type !== EVERY_TYPE) this.asked.add(`${name}:${type}`)
+  }
+
+  /** For the environment; what is asked for later is in it, too. Names that would not fit stand for every type. */
+  text(): string {
+    return Lazy.string({
+      produce: () => {
+        if (this.asked.size === 0) return undefined
+        const text = [...this.asked].sort().join(',')
+        return text.length <= MAX_NAMES_LENGTH ? text : EVERY_TYPE
+      },
+    })
+  }
 }
 
 /** What the functions of `system` measure about tasks of `type`: `Lateness` and `RunTime` in milliseconds, the rest counts. */

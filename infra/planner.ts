@@ -41,7 +41,7 @@ export class Planner extends Construct {
       ...reserving(reservedConcurrency),
     })
     table.openTo(this.function, PUBLISHING)
-    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type' })
+    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     timers.openTo(this.function)
     events.openTo(this.function)
     this.readStream(parts)

@@ -4,8 +4,15 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { LOG_RETENTION_DAYS, MAX_SYSTEM_NAME_LENGTH } from './limits.ts'
+import { TypeMetrics } from './metrics.ts'
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
+
+/** `sampled`: X-Ray traces a sample of the invocations of every function, by the account's sampling rules. */
+export type TracingMode = 'off' | 'sampled'
+
+/** Which alarms are made; CloudWatch takes $0.10 a month for each metric that an alarm watches. */
+export type AlarmLevel = 'all' | 'essential' | 'none'
 
 /** What all parts of one system share. */
 export type Settings = {
@@ -16,6 +23,10 @@ export type Settings = {
   /** What becomes of the table and the logs when the stack goes. */
   readonly removalPolicy: RemovalPolicy
   readonly alarmTopic?: ITopic
+  readonly alarms: AlarmLevel
+  readonly tracing: TracingMode
+  /** The metrics that are kept for single types, because the app asked for them. */
+  readonly typeMetrics: TypeMetrics
 }
 
 export type SettingsProps = {
@@ -37,6 +48,15 @@ export type SettingsProps = {
   readonly removalPolicy?: RemovalPolicy
   /** Receives every alarm. @default alarms change their state and notify nobody */
   readonly alarmTopic?: ITopic
+  /**
+   * `essential`: messages that were given up, a planner that falls behind, a sweeper that is not called or fails, server errors of
+   * the API, stuck tasks, flows that need attention. `all`: also errors and throttles of each function, throttling of the
+   * table and of each index, looks in circles.
+   * @default 'essential'
+   */
+  readonly alarms?: AlarmLevel
+  /** Whether X-Ray traces invocations, at about $1.50 per million tasks when all are sampled. @default 'off' */
+  readonly tracing?: TracingMode
 }
 
 /** @throws BatonError `invalid` when there is no usable system name. */
@@ -47,7 +67,16 @@ export function settingsOf(scope: Construct, props: SettingsProps): Settings {
     logRetention: props.logRetention ?? (LOG_RETENTION_DAYS as RetentionDays),
     removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
     ...(props.alarmTopic && { alarmTopic: props.alarmTopic }),
+    alarms: oneOf('alarms', props.alarms ?? 'essential', ['all', 'essential', 'none']),
+    tracing: oneOf('tracing', props.tracing ?? 'off', ['off', 'sampled']),
+    typeMetrics: new TypeMetrics(),
   }
+}
+
+/** @throws BatonError `invalid` for a value that the compiler would have refused. */
+function oneOf<Value extends string>(name: string, value: Value, legal: readonly Value[]): Value {
+  if (legal.includes(value)) return value
+  throw new BatonError('invalid', `${name} is '${value}'; give ${legal.map(one => `'${one}'`).join(', ')}`)
 }
 
 const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${MAX_SYSTEM_NAME_LENGTH - 1}}$`)

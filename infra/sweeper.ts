@@ -22,6 +22,7 @@ export class Sweeper extends Construct {
       entry: functionFile('sweeper.ts'),
       description: 'Baton: repairs what lost messages left behind',
       timeout: Duration.seconds(SWEEPER_TIMEOUT_S),
+      failsSilently: true,
       ...reserving(reservedConcurrency),
     })
     // A failed round is not repeated: the next one comes within a minute and would meet its repetition.
@@ -30,7 +31,12 @@ export class Sweeper extends Construct {
       items: PUBLISHING.items,
       queries: ['items', 'view', 'place'],
     })
-    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type', measures: true })
+    messages.openTo(this.function, {
+      wakes: true,
+      jobs: true,
+      dispatchesTo: 'every-type',
+      measures: ['types', 'jobs'],
+    })
     timers.openTo(this.function)
     this.scheduleRounds(timers)
     watchInvocations(this, settings, this.function)

@@ -30,6 +30,8 @@ export type FunctionSpec = {
   readonly bundling?: BundlingOptions
   /** The function may be part of a loop through SQS longer than the 16 hops after which Lambda stops it. */
   readonly allowRecursion?: boolean
+  /** Nothing but its errors tells that it fails. */
+  readonly failsSilently?: boolean
 }
 
 /** A function of the system; its role may write its logs and traces, everything else is granted by what it uses. */
@@ -51,24 +53,26 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
     role,
     logGroup,
     ...logFilters(settings.logLevel),
-    tracing: Tracing.ACTIVE,
+    tracing: settings.tracing === 'sampled' ? Tracing.ACTIVE : Tracing.DISABLED,
     recursiveLoop: spec.allowRecursion ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
     ...(spec.reservedConcurrency !== undefined && { reservedConcurrentExecutions: spec.reservedConcurrency }),
     environment: { ...environmentOf(settings), ...spec.environment },
     awsSdkConnectionReuse: false,
     bundling: spec.bundling ?? SYSTEM_BUNDLING,
   })
-  watchFunction(scope, settings, fn)
+  watchFunction(scope, settings, fn, spec.failsSilently)
   return fn
 }
 
 /** What all code of the system is told. `BATON_TABLE` and the addresses of queues are set where the permission to use them is given. */
-export function environmentOf({ system, logLevel }: Settings): Record<string, string> {
+export function environmentOf({ system, logLevel, typeMetrics }: Settings): Record<string, string> {
   return {
     BATON_SYSTEM: system,
     POWERTOOLS_SERVICE_NAME: system,
     POWERTOOLS_LOG_LEVEL: logLevel,
     POWERTOOLS_METRICS_NAMESPACE: 'Baton',
+    // Left out of the template while the app asks for none.
+    BATON_TYPE_METRICS: typeMetrics.text(),
     NODE_OPTIONS: '--enable-source-maps',
   }
 }

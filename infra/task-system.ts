@@ -11,39 +11,51 @@ import { type FlowProps, FlowRegistration } from './flow-registration.ts'
 import { functionFile } from './function-file.ts'
 import { allow } from './grants.ts'
 import { HandlerFunction, type HandlerProps } from './handler-function.ts'
+import { Jobs } from './jobs.ts'
 import { Messages } from './messages.ts'
 import { taskMetric } from './metrics.ts'
 import type { Parts } from './parts.ts'
+import { collidingNames, mayShareEnvironment } from './physical-names.ts'
 import { Planner } from './planner.ts'
+import { tooManyResources } from './resource-count.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
 import { Sweeper } from './sweeper.ts'
-import { type ApiAuth, TaskApi } from './task-api.ts'
-import { PUBLISHING, type TableLimits, TaskTable } from './task-table.ts'
+import { type ApiAuth, type ApiProps, TaskApi } from './task-api.ts'
+import { PUBLISHING, type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
 import { TypeRegistrar } from './type-registrar.ts'
 import { Waker } from './waker.ts'
 import { WorkerQueue, type WorkerQueueProps } from './worker-queue.ts'
 import { WorkerService, type WorkerServiceProps } from './worker-service.ts'
 
-/** Invocations kept apart for a function. They count against the account's concurrency at once. */
+/**
+ * Invocations kept apart for a function, at most so many of it at a time. They count against the account's concurrency at once, and
+ * Lambda keeps 100 of that unreserved: an account whose limit is 10, as new ones have, can reserve none.
+ */
 export type ReservedConcurrency = {
   readonly api?: number
+  readonly claims?: number
   readonly planner?: number
   readonly waker?: number
+  readonly jobs?: number
   readonly sweeper?: number
 }
 
 export type TaskSystemProps = SettingsProps & {
   /** Who may call the HTTP API. @default 'iam' */
   readonly apiAuth?: ApiAuth
-  /** Concurrency that handlers cannot take away. @default none */
+  /** The rest of how the HTTP API is served. */
+  readonly api?: ApiProps
+  /** Concurrency that handlers cannot take away. @default none, since an account may have none to give */
   readonly reservedConcurrency?: ReservedConcurrency
   /** A fuse against runaway cost. @default none */
   readonly tableLimits?: TableLimits
+  /** For a load that comes at once; DynamoDB charges for it once. @default what a new table has */
+  readonly warmThroughput?: WarmThroughput
   /** Whether the shipped type `webhook` is deployed, which serves all types of kind `webhook`. @default true */
   readonly webhook?: boolean
 }
 
-/** A task system: table, planner, waker, sweeper and HTTP API, to which handlers are added. */
+/** A task system: table, planner, waker, jobs, sweeper and HTTP API, to which handlers are added. */
 export class TaskSystem extends Construct {
   /** Prefix of the names of its queues. */
   readonly systemName: string
@@ -60,7 +72,10 @@ export class TaskSystem extends Construct {
     const settings = settingsOf(this, props)
     this.systemName = settings.system
     this.refuseTwin()
-    const table = new TaskTable(this, 'Table', settings, props.tableLimits ?? {})
+    const table = new TaskTable(this, 'Table', settings, {
+      ...(props.tableLimits && { limits: props.tableLimits }),
+      ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
+    })
     const messages = new Messages(this, 'Messages', settings)
     const timers = new FarTimers(this, 'FarTimers', settings, messages.wake.queue)
     const events = new SystemEvents(this, 'Events', settings)
@@ -69,8 +84,13 @@ export class TaskSystem extends Construct {
     const reserved = props.reservedConcurrency ?? {}
     new Planner(this, 'Planner', this.parts, reserved.planner)
     new Waker(this, 'Waker', this.parts, reserved.waker)
+    new Jobs(this, 'Jobs', this.parts, reserved.jobs)
     new Sweeper(this, 'Sweeper', this.parts, reserved.sweeper)
-    this.api = new TaskApi(this, 'Api', this.parts, props.apiAuth ?? 'iam', reserved.api)
+    this.api = new TaskApi(this, 'Api', this.parts, {
+      ...props.api,
+      auth: props.apiAuth ?? 'iam',
+      reservedConcurrency: reserved,
+    })
     this.apiUrl = this.api.url
     this.registrar = new TypeRegistrar(this, 'Registrar', this.parts)
     this.handlers = new Construct(this, 'Handlers')
@@ -78,6 +98,13 @@ export class TaskSystem extends Construct {
     this.output('ApiUrl', this.apiUrl, props.systemName)
     this.output('TableName', table.table.tableName, props.systemName)
     this.output('EventBusName', this.eventBus.eventBusName, props.systemName)
+    // What workers of one's own are configured with, beside the table's name.
+    this.output('SystemName', this.systemName, props.systemName)
+    this.output('WakeQueueUrl', messages.wake.queue.queueUrl, props.systemName)
+    this.output('JobsQueueUrl', messages.jobs.queue.queueUrl, props.systemName)
+    this.node.addValidation({
+      validate: () => [...collidingNames(this), ...tooManyResources(this, this.handlers)],
+    })
   }
 
   /**
@@ -149,7 +176,9 @@ export class TaskSystem extends Construct {
     return this.metric('LeaseLost', type)
   }
 
+  /** A metric of one type is kept, at $0.30 a month, once it is asked for; `*` stands for all types together. */
   metric(name: MetricName, type: string): Metric {
+    this.parts.settings.typeMetrics.ask(name, type)
     return taskMetric(this.systemName, name, type)
   }
 
@@ -178,15 +207,19 @@ export class TaskSystem extends Construct {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }
 
-  /** Two systems of one name would share queues. */
+  /** Two systems of one name would share queues, whichever stacks of the app they stand in. */
   private refuseTwin(): void {
-    const twin = Stack.of(this)
-      .node.findAll()
-      .find(other => other instanceof TaskSystem && other !== this && other.systemName === this.systemName)
+    const isTwin = (other: IConstruct) =>
+      other instanceof TaskSystem &&
+      other !== this &&
+      other.systemName === this.systemName &&
+      mayShareEnvironment(other, this)
+    const twin = this.node.root.node.findAll().find(isTwin)
     if (twin) {
       throw new BatonError(
         'invalid',
-        `${twin.node.path} is already named '${this.systemName}'; give 'systemName'`,
+        `${twin.node.path} is already named '${this.systemName}', and both may be deployed to one account and region; ` +
+          "give one of them another 'systemName', or give their stacks different environments",
       )
     }
   }

@@ -9,9 +9,11 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
+import { BatonError } from '../shared/core/errors.ts'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/dynamo/keys.ts'
 import { watchThrottling } from './alarms.ts'
 import { allow, type Runner } from './grants.ts'
+import { WARM_READ_UNITS_MIN, WARM_WRITE_UNITS_MIN } from './limits.ts'
 import type { Settings } from './settings.ts'
 
 type ItemAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem'
@@ -42,12 +44,30 @@ export type TableLimits = {
   readonly maxReadUnitsPerSecond?: number
 }
 
+/**
+ * What the table and its indexes serve from the first second on. A new on-demand table serves 4,000 write units a second,
+ * which are some 1,300 plain tasks; it grows by itself, but not at once.
+ */
+export type WarmThroughput = {
+  /** 4,000 or more. A plain task takes 3 of the table and 3 of an index. */
+  readonly writeUnitsPerSecond: number
+  /** 12,000 or more. */
+  readonly readUnitsPerSecond: number
+}
+
+export type TableProps = {
+  readonly limits?: TableLimits
+  readonly warmThroughput?: WarmThroughput
+}
+
 /** The one table, built from the keys that the requests use. */
 export class TaskTable extends Construct {
   readonly table: TableV2
 
-  constructor(scope: Construct, id: string, settings: Settings, limits: TableLimits) {
+  constructor(scope: Construct, id: string, settings: Settings, { limits = {}, warmThroughput }: TableProps) {
     super(scope, id)
+    if (warmThroughput) refuseCold(warmThroughput)
+    const warm = warmThroughput && { warmThroughput }
     this.table = new TableV2(this, 'Table', {
       partitionKey: { name: PRIMARY_KEY.partition, type: AttributeType.STRING },
       sortKey: { name: PRIMARY_KEY.sort, type: AttributeType.STRING },
@@ -59,7 +79,9 @@ export class TaskTable extends Construct {
           type: index.sortType === 'N' ? AttributeType.NUMBER : AttributeType.STRING,
         },
         projectionType: ProjectionType.KEYS_ONLY,
+        ...warm,
       })),
+      ...warm,
       billing: Billing.onDemand({
         ...(limits.maxReadUnitsPerSecond !== undefined && {
           maxReadRequestUnits: limits.maxReadUnitsPerSecond,
@@ -108,4 +130,14 @@ export class TaskTable extends Construct {
     // Listing is asked for all streams of one table, past ones included.
     allow(fn, { actions: ['dynamodb:ListStreams'], resources: [`${this.table.tableArn}/stream/*`] })
   }
+}
+
+function refuseCold({ readUnitsPerSecond, writeUnitsPerSecond }: WarmThroughput): void {
+  const isWarm = readUnitsPerSecond >= WARM_READ_UNITS_MIN && writeUnitsPerSecond >= WARM_WRITE_UNITS_MIN
+  if (isWarm && Number.isInteger(readUnitsPerSecond) && Number.isInteger(writeUnitsPerSecond)) return
+  throw new BatonError(
+    'invalid',
+    `warmThroughput is ${readUnitsPerSecond} read and ${writeUnitsPerSecond} write units a second; ` +
+      `give whole numbers of at least ${WARM_READ_UNITS_MIN} and ${WARM_WRITE_UNITS_MIN}`,
+  )
 }

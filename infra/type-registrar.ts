@@ -22,8 +22,8 @@ export class TypeRegistrar extends Construct {
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
     table.openTo(this.function, { items: ['GetItem', 'PutItem', 'UpdateItem'], queries: ['items'] })
-    // A deployment that changes limits or order has the waker apply it to what waits.
-    messages.openTo(this.function, { wakes: true })
+    // A deployment that changes limits or order has the jobs function apply it to what waits.
+    messages.openTo(this.function, { wakes: true, jobs: true })
   }
 
   /** The registration of a type that is served: by a Lambda function unless said otherwise. */

@@ -2,13 +2,14 @@ import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { watchLookLoops } from './alarms.ts'
+import { concurrencyWithin } from './fed-queue.ts'
 import { functionFile } from './function-file.ts'
 import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { PUBLISHING } from './task-table.ts'
 
-/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. Publishes large canvases, works on jobs. */
+/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. */
 export class Waker extends Construct {
   readonly function: LambdaFunction
 
@@ -27,12 +28,17 @@ export class Waker extends Construct {
       items: PUBLISHING.items,
       queries: ['items', 'view', 'place'],
     })
-    messages.openTo(this.function, { wakes: true, dispatchesTo: 'every-type', measures: true })
+    messages.openTo(this.function, {
+      wakes: true,
+      jobs: true,
+      dispatchesTo: 'every-type',
+      measures: ['types'],
+    })
     // Events that could not be told wait in the wake queue.
     events.openTo(this.function)
     watchLookLoops(this, settings)
     messages.wake.feed(this.function, {
-      maxConcurrency: Math.min(WAKER_MAX_CONCURRENCY, reservedConcurrency ?? WAKER_MAX_CONCURRENCY),
+      maxConcurrency: concurrencyWithin('waker', WAKER_MAX_CONCURRENCY, reservedConcurrency),
     })
   }
 }

@@ -143,16 +143,24 @@ export class WorkerService extends Construct {
 
   private runOn(cluster: ICluster, taskDefinition: FargateTaskDefinition, props: Props): FargateService {
     const isReachingOut = isPublic(cluster, props)
-    return new FargateService(this, 'Service', {
+    const subnetType = isReachingOut ? SubnetType.PUBLIC : SubnetType.PRIVATE_WITH_EGRESS
+    const service = new FargateService(this, 'Service', {
       cluster,
       taskDefinition,
       assignPublicIp: isReachingOut,
-      vpcSubnets: { subnetType: isReachingOut ? SubnetType.PUBLIC : SubnetType.PRIVATE_WITH_EGRESS },
+      vpcSubnets: { subnetType },
       // A new version that does not stay up is taken back; the old one serves until the new one does.
       circuitBreaker: { rollback: true },
       minHealthyPercent: 100,
       maxHealthyPercent: 200,
     })
+    // The first containers would start, fail and be rolled back before they can reach anything or may fetch their image.
+    service.node.addDependency(
+      cluster.vpc.selectSubnets({ subnetType }).internetConnectivityEstablished,
+      taskDefinition.taskRole,
+      taskDefinition.obtainExecutionRole(),
+    )
+    return service
   }
 }
 

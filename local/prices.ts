@@ -5,7 +5,7 @@ import { type MeterSnapshot, totalOf } from './gateway/meter.ts'
  * out: here all are told, on AWS those of types that ask for it, at $1 a million.
  * Failed conditional writes cost write units like successful ones.
  */
-const prices = {
+export const prices = {
   /** https://aws.amazon.com/dynamodb/pricing/on-demand/ */
   writeUnit: 0.625 / 1e6,
   readUnit: 0.125 / 1e6,
@@ -20,6 +20,8 @@ const prices = {
   apiRequest: 1 / 1e6,
   /** Logs ingested: https://aws.amazon.com/cloudwatch/pricing/ */
   logGigabyte: 0.5,
+  /** A month, of standard resolution, for each metric that an alarm watches: https://aws.amazon.com/cloudwatch/pricing/ */
+  alarmMetric: 0.1,
 } as const
 
 export type Cost = {

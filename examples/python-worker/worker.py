@@ -33,6 +33,14 @@ class Refused(Exception):
         self.problem = problem
 
 
+class Busy(OSError):
+    """Too many requests at the moment: the API says how long to wait."""
+
+    def __init__(self, retry_after_s):
+        super().__init__(f"too many requests, again in {retry_after_s} s")
+        self.retry_after_s = retry_after_s
+
+
 class Fatal(Exception):
     """Thrown by a handler: no retry helps."""
 
@@ -67,9 +75,19 @@ def call(path, body, timeout_s=30):
         with urllib.request.urlopen(request, timeout=timeout_s) as response:
             return json.load(response)
     except urllib.error.HTTPError as error:
-        if error.code >= 500 or error.code == 429:
+        if error.code == 429:
+            raise Busy(retry_after_s(error)) from error
+        if error.code >= 500:
             raise OSError(f"{path} answered {error.code}") from error
         raise Refused(json.load(error)) from error
+
+
+def retry_after_s(error):
+    """Problem documents of Baton say it to the millisecond; what stands before the API may say it in a header."""
+    try:
+        return json.load(error)["retryAfterMs"] / 1_000
+    except (ValueError, KeyError, TypeError):
+        return float(error.headers.get("retry-after") or 2)
 
 
 class Run:
@@ -158,10 +176,12 @@ def serve(task_type, worker_id, stopping):
         if free == 0:
             stopping.wait(POLL_S)
             continue
-        for one in claim(task_type, worker_id, free):
+        claims, rest_s = claim(task_type, worker_id, free)
+        for one in claims:
             run = Run(one)
             runs.add(run)
             pool.submit(work, run).add_done_callback(lambda _done, run=run: runs.discard(run))
+        stopping.wait(rest_s)
     until = time.monotonic() + GRACE_S
     while runs and time.monotonic() < until:
         time.sleep(POLL_S)
@@ -172,13 +192,16 @@ def serve(task_type, worker_id, stopping):
 
 
 def claim(task_type, worker_id, limit):
+    """What was claimed, and how many seconds to rest before the next claim: an idle worker is told to ask more seldom."""
     body = {"type": task_type, "workerId": worker_id, "limit": limit, "waitMs": CLAIM_WAIT_MS}
     try:
-        return call("/v1/claims", body)["claims"]
+        answer = call("/v1/claims", body)
+        return answer["claims"], answer.get("retryAfterMs", 0) / 1_000
+    except Busy as busy:
+        return [], busy.retry_after_s
     except (OSError, Refused) as error:
         log("cannot claim yet:", error)
-        time.sleep(PAUSE_AFTER_ERROR_S)
-        return []
+        return [], PAUSE_AFTER_ERROR_S
 
 
 def log(*words):

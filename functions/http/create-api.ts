@@ -5,6 +5,7 @@ import { cachedAllowance } from '../../shared/runtime/control/allows-start.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/live-workers.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { cachedTypes } from '../../shared/runtime/type-cache.ts'
+import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/wait-for-work.ts'
 import { check } from './check.ts'
 import { type Found, routeFinder } from './find-route.ts'
 import { fittedAnswer } from './fit-answer.ts'
@@ -12,18 +13,6 @@ import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
-import { canvasRoutes } from './routes/canvases.ts'
-import { claimRoutes } from './routes/claims.ts'
-import { eventRoutes } from './routes/events.ts'
-import { previousRoutes } from './routes/previous.ts'
-import { publishRoutes } from './routes/publish.ts'
-import { runBatchRoutes } from './routes/run-batches.ts'
-import { runRoutes } from './routes/runs.ts'
-import { scheduleRoutes } from './routes/schedules.ts'
-import { serviceRoutes } from './routes/service.ts'
-import { taskRoutes } from './routes/tasks.ts'
-import { typeRoutes } from './routes/types.ts'
-import { workerRoutes } from './routes/workers.ts'
 
 /** `requestContext` is Lambda's: its request id is the one in the function's own log lines. */
 type Environment = {
@@ -34,29 +23,21 @@ type Environment = {
   }
 }
 
-/** The HTTP API as a Hono application, served from a table of routes. */
-export function createApi(system: System): Hono<Environment> {
+/** The HTTP API as a Hono application, served from a table of routes: all of them, or those of one function. */
+export function createApi(
+  system: System,
+  routes: readonly Route[],
+  claimPace: ClaimPace = DEFAULT_PACE,
+): Hono<Environment> {
   const api: Api = {
     system,
     typeOf: cachedTypes(system),
     liveWorkers: cachedLiveWorkers(system),
     allowsStart: cachedAllowance(system),
     httpWorkers: httpWorkers(system),
+    claimPace,
   }
-  const domain = [
-    ...publishRoutes,
-    ...runRoutes,
-    ...runBatchRoutes,
-    ...previousRoutes,
-    ...taskRoutes,
-    ...canvasRoutes,
-    ...scheduleRoutes,
-    ...claimRoutes,
-    ...typeRoutes,
-    ...workerRoutes,
-    ...eventRoutes,
-  ]
-  const find = routeFinder([...domain, ...serviceRoutes(domain)])
+  const find = routeFinder(routes)
   const app = new Hono<Environment>()
   app.use(async (context, next) => {
     const requestId = context.env?.requestContext?.requestId ?? system.chance.ulid(system.clock.now())

@@ -10,6 +10,7 @@ const PROBLEM_TITLES: Readonly<Record<number, string>> = {
   409: 'The present state does not allow it',
   413: 'The body, an input, a result or a progress is too large',
   415: 'The body is not JSON',
+  429: 'Too many claims wait; try again after `retryAfterMs`',
   500: 'Unexpected; the log has more under `requestId`',
   501: 'Not available where this API runs; `detail` says what is',
   503: 'The storage does not answer; try again after `Retry-After` seconds',

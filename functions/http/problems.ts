@@ -11,6 +11,7 @@ const KINDS = {
   conflict: [409, 'The present state does not allow it'],
   'too-large': [413, 'The request is too large'],
   'unsupported-media-type': [415, 'The body is not JSON'],
+  'too-many-waiting': [429, 'Too many claims wait at the moment'],
   internal: [500, 'Something went wrong'],
   'not-here': [501, 'Not available here'],
   'newer-schema': [500, 'The data was written by a newer version'],
@@ -19,7 +20,7 @@ const KINDS = {
 
 export type ProblemKind = keyof typeof KINDS
 
-type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId'>
+type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId' | 'retryAfterMs'>
 
 /** What a request says is repeated in problems, so these are cut: an answer to nonsense must be deliverable, too. */
 const MOST_ERRORS = 100

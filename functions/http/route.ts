@@ -3,11 +3,13 @@ import type { Problem } from '../../shared/client/api-types.ts'
 import type { HttpWorkers } from '../../shared/runtime/announce-http-workers.ts'
 import type { Surroundings } from '../../shared/runtime/describe-task.ts'
 import type { System } from '../../shared/runtime/system.ts'
+import type { ClaimPace } from '../../shared/runtime/wait-for-work.ts'
 
 /** What every route works with. */
 export type Api = Surroundings & {
   readonly system: System
   readonly httpWorkers: HttpWorkers
+  readonly claimPace: ClaimPace
 }
 
 export type Answer = {
@@ -44,7 +46,7 @@ export type Route = {
   /** Answers that are no problems, by status. */
   readonly answers: Readonly<Record<number, Documented>>
   /** Problems it may answer, beside 400, 405, 500 and 503. */
-  readonly problems?: ReadonlyArray<404 | 409 | 413 | 501>
+  readonly problems?: ReadonlyArray<404 | 409 | 413 | 429 | 501>
   // biome-ignore lint/suspicious/noExplicitAny: each route's own types were held against its schemas by `route`
   handle(call: Call<any, any>): Promise<Answer>
 }

@@ -10,9 +10,11 @@ export function required(name: string): string {
 
 /** Which system this process belongs to. @throws BatonError `misconfigured` when the environment does not say. */
 export function systemOfEnvironment(): SystemAddress {
+  const jobsQueueUrl = process.env.BATON_JOBS_QUEUE_URL
   return {
     table: required('BATON_TABLE'),
     system: required('BATON_SYSTEM'),
     wakeQueueUrl: required('BATON_WAKE_QUEUE_URL'),
+    ...(jobsQueueUrl && { jobsQueueUrl }),
   }
 }

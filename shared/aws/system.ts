@@ -26,6 +26,8 @@ export type SystemAddress = {
   /** The system's name, which begins the names of its queues. */
   readonly system: string
   readonly wakeQueueUrl: string
+  /** Only processes that start long jobs need it; workers do not. */
+  readonly jobsQueueUrl?: string
 }
 
 export type AwsSettings = SystemAddress & {
@@ -57,7 +59,16 @@ export function createAwsWorld(settings: AwsSettings): AwsWorld {
 function systemOn(
   documents: DynamoDBDocumentClient,
   codec: TaskCodec,
-  { table, system, wakeQueueUrl, log, metrics, clock = systemClock, chance = systemChance }: AwsSettings,
+  {
+    table,
+    system,
+    wakeQueueUrl,
+    jobsQueueUrl,
+    log,
+    metrics,
+    clock = systemClock,
+    chance = systemChance,
+  }: AwsSettings,
 ): System {
   return {
     clock,
@@ -72,7 +83,11 @@ function systemOn(
     workers: createWorkerStore(documents, { table, clock }),
     messages: createSqsMessages(
       patient(requestHandler => new SQSClient({ requestHandler })),
-      { system, wakeQueueUrl },
+      {
+        system,
+        wakeQueueUrl,
+        ...(jobsQueueUrl !== undefined && { jobsQueueUrl }),
+      },
       codec,
     ),
     log,

@@ -125,6 +125,8 @@ export type Problem = {
   /** Why a run's word was refused, and which worker holds the task now. */
   readonly reason?: RunGone
   readonly holder?: string
+  /** When to try again, in milliseconds. */
+  readonly retryAfterMs?: number
   /** Finds the log lines of this request. */
   readonly requestId?: string
 }

@@ -15,6 +15,7 @@ import type {
   TypeBody,
 } from './api-types.ts'
 import type { ApiCanvas } from './canvas-types.ts'
+import { pacedClaims } from './paced-claims.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,
@@ -102,7 +103,7 @@ export function createOperations(send: Send): Operations {
     resume: type => post(`${typePath(type)}/resume`),
     purge: (type, which) => post(`${typePath(type)}/purge`, which),
     workers: (page = {}) => send('GET', '/v1/workers', { query: page }),
-    claim: request => post('/v1/claims', request),
+    claim: pacedClaims(request => post('/v1/claims', request)),
     heartbeat: (id, runId, body) => post(runPath(id, runId, 'heartbeat'), body),
     succeed: (id, runId, body) => postForTask(runPath(id, runId, 'succeed'), body),
     fail: (id, runId, body) => postForTask(runPath(id, runId, 'fail'), body),

@@ -55,7 +55,11 @@ export type Claim = {
   }
 }
 
-export type ClaimsAnswer = { readonly claims: readonly Claim[] }
+export type ClaimsAnswer = {
+  readonly claims: readonly Claim[]
+  /** The worker has waited in vain: it is to ask again after so many milliseconds. */
+  readonly retryAfterMs?: number
+}
 
 export type HeartbeatAnswer = { readonly leaseUntil: string; readonly options: ApiOptions }
 

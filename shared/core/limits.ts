@@ -60,7 +60,7 @@ export const MAX_CANVAS_DEPTH = 90
 /** Members of a canvas whose publishing is answered with all their ids. */
 export const MAX_TOLD_MEMBERS = 1_000
 /**
- * Tasks of a canvas that whoever publishes it, or ends the one before, publishes at once; more are the waker's. A chord's
+ * Tasks of a canvas that whoever publishes it, or ends the one before, publishes at once; more are the jobs function's. A chord's
  * callbacks come on top of its members.
  */
 export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2

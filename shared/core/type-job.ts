@@ -16,7 +16,7 @@ export type TypeJob =
   | PurgeJob
 
 /**
- * A message that makes the waker go on with a job on the tasks in one partition of their type's view, from `after` on.
+ * A message that makes the jobs function go on with a job on the tasks in one partition of their type's view, from `after` on.
  * `delaySeconds` is a whole number from 0 to 900.
  */
 export type JobLook = {

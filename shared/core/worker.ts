@@ -19,6 +19,10 @@ export type Worker = {
   readonly typesSeen?: Readonly<Record<string, number>>
   /** How many tasks it runs, as far as it says so itself. */
   readonly running?: number
+  /** Claims over HTTP in a row that waited and found no work. */
+  readonly emptyWaits?: number
+  /** A claim over HTTP waits for work until then. */
+  readonly waitingUntil?: number
   readonly startedAt: number
   readonly lastSeen: number
 }

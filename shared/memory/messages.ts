@@ -12,13 +12,16 @@ export type MemoryMessages = Messages & {
   readonly limitLooks: LimitLook[]
   /** By type; a type that is not in it has no queue. */
   readonly backlogs: Map<string, number>
+  /** Messages that wait in the jobs queue, as `waitingJobs` reports them. */
+  jobsWaiting: number
 }
 
 export function createMemoryMessages(): MemoryMessages {
   const [dispatches, looks, minuteLooks]: [Dispatch[], Look[], MinuteLook[]] = [[], [], []]
   const [canvasLooks, jobLooks, limitLooks]: [CanvasLook[], JobLook[], LimitLook[]] = [[], [], []]
   const backlogs = new Map<string, number>()
-  return {
+  const messages: MemoryMessages = {
+    jobsWaiting: 0,
     dispatches,
     looks,
     minuteLooks,
@@ -50,7 +53,9 @@ export function createMemoryMessages(): MemoryMessages {
       return []
     },
     backlog: async type => backlogs.get(type),
+    waitingJobs: async () => messages.jobsWaiting,
   }
+  return messages
 }
 
 /** Far timers that never fire: the minutes that were asked for. */

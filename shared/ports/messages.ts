@@ -47,7 +47,7 @@ export type Look = {
 export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
 
 /**
- * A message that makes the waker see to a canvas: publish what may be published, count who has ended, cancel its members
+ * A message that makes the jobs function see to a canvas: publish what may be published, count who has ended, cancel its members
  * when it was cancelled; from the leaf `from` on. `delaySeconds` is a whole number from 0 to 900.
  */
 export type CanvasLook = {
@@ -57,7 +57,7 @@ export type CanvasLook = {
   readonly delaySeconds: number
 }
 
-/** What a wake message asks for. A `minute` without a shard comes from its schedule and means all of them. */
+/** What a message of the wake queue or the jobs queue asks for. A `minute` without a shard comes from its schedule and means all of them. */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }
   | { readonly kind: 'minute'; readonly minute: number }
@@ -77,11 +77,15 @@ export type Messages = {
   dispatch(dispatches: readonly Dispatch[]): Promise<SendFailure[]>
   look(looks: readonly Look[]): Promise<SendFailure[]>
   lookAtMinute(look: MinuteLook): Promise<void>
+  /** Goes to the jobs queue: a canvas may take seconds. */
   lookAtCanvases(looks: readonly CanvasLook[]): Promise<SendFailure[]>
+  /** Goes to the jobs queue: a job may take minutes. */
   goOnWithJobs(looks: readonly JobLook[]): Promise<SendFailure[]>
   lookAtLimits(looks: readonly LimitLook[]): Promise<SendFailure[]>
   /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
   backlog(servingType: string): Promise<number | undefined>
+  /** Messages that wait visibly in the jobs queue. */
+  waitingJobs(): Promise<number>
 }
 
 /** Where events are told to those who asked for them. */

@@ -3,13 +3,12 @@ import { MAX_CLAIM_WAIT_MS } from '../core/limits.ts'
 import type { TaskType } from '../core/task-type.ts'
 import type { HttpWorkers } from './announce-http-workers.ts'
 import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
-import type { Claimed } from './claim-task.ts'
 import { type HeldTask, heldTasks } from './held-task.ts'
-import { elapsedSince, momentOf } from './moment.ts'
 import { claimOnceByName } from './named-claims.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 import { clearClaimed, findTargets } from './targets.ts'
+import { type ClaimPace, DEFAULT_PACE, type WaitOutcome, waitForWork } from './wait-for-work.ts'
 
 export type ClaimsRequest = {
   readonly types: readonly string[]
@@ -22,7 +21,13 @@ export type ClaimsRequest = {
 }
 
 export type ClaimsAnswer =
-  | { readonly ok: true; readonly claims: readonly HeldTask[] }
+  | {
+      readonly ok: true
+      readonly claims: readonly HeldTask[]
+      /** When an idle worker is to ask again, in milliseconds. */
+      readonly retryAfterMs?: number
+    }
+  | { readonly ok: false; readonly reason: 'too-many-waiting'; readonly retryAfterMs: number }
   | {
       readonly ok: false
       readonly reason: 'unknown-type'
@@ -31,16 +36,6 @@ export type ClaimsAnswer =
     }
   | { readonly ok: false; readonly reason: 'not-http'; readonly type: TaskType }
 
-/**
- * Waiting looks again when a rate limit may let somebody begin; else after so long at first, then ever later, each time by chance
- * a little sooner.
- */
-const FIRST_POLL_MS = 150
-const LAST_POLL_MS = 1_000
-const POLL_GROWTH = 1.5
-const POLL_JITTER = 0.5
-/** Many may wait for the same start. */
-const START_JITTER_MS = 50
 const MOST_READS_AT_ONCE = 25
 
 /** Claims tasks for a worker that speaks HTTP, with their inputs. Paused types yield nothing. */
@@ -48,23 +43,33 @@ export async function claimOverHttp(
   system: System,
   request: ClaimsRequest,
   workers: HttpWorkers,
+  pace: ClaimPace = DEFAULT_PACE,
 ): Promise<ClaimsAnswer> {
   const types = await readTypes(system, request.types)
   if (!Array.isArray(types)) return types
   const { claimer, requestId, waitMs = 0 } = request
   const mayWaitMs = Math.min(waitMs, MAX_CLAIM_WAIT_MS)
-  const claim = (ms: number) => claimOrWait(system, types, { ...request, waitMs: ms }, workers)
+  let outcome: WaitOutcome | undefined
+  const claim = async (ms: number) => {
+    const tryOnce = lookFor(system, types, request)
+    const names = types.map(({ type }) => type)
+    outcome = await waitForWork(system, { claimer, types: names, waitMs: ms, pace, workers, tryOnce })
+    return outcome.claimed
+  }
   const claimed =
     requestId === undefined
       ? await claim(mayWaitMs)
       : await claimOnceByName(system, recordName(claimer, requestId), mayWaitMs, claim)
-  return { ok: true, claims: await heldTasks(system, claimed) }
+  const { retryAfterMs, isRefused } = outcome ?? {}
+  if (isRefused)
+    return { ok: false, reason: 'too-many-waiting', retryAfterMs: retryAfterMs ?? pace.retryAfterMs }
+  const claims = await heldTasks(system, claimed)
+  return { ok: true, claims, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-async function readTypes(
-  system: System,
-  names: readonly string[],
-): Promise<TaskType[] | Extract<ClaimsAnswer, { ok: false }>> {
+type Refusal = Extract<ClaimsAnswer, { reason: 'unknown-type' | 'not-http' }>
+
+async function readTypes(system: System, names: readonly string[]): Promise<TaskType[] | Refusal> {
   const types: TaskType[] = []
   for (const name of new Set(names)) {
     const type = await system.types.get(name)
@@ -75,36 +80,29 @@ async function readTypes(
   return types
 }
 
-async function unknownType(system: System, type: string): Promise<Extract<ClaimsAnswer, { ok: false }>> {
+async function unknownType(system: System, type: string): Promise<Refusal> {
   const existing = (await system.types.list()).map(known => known.type).sort()
   return { ok: false, reason: 'unknown-type', type, existing }
 }
 
-async function claimOrWait(
+/** The types are read anew for each look but the first: one may have been paused or resumed. */
+function lookFor(
   system: System,
   types: readonly TaskType[],
-  { claimer, limit, waitMs }: ClaimsRequest & { readonly waitMs: number },
-  workers: HttpWorkers,
-): Promise<Claimed[]> {
-  const begun = momentOf(system.clock)
-  let serving = types.filter(type => !type.paused)
-  for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * POLL_GROWTH, LAST_POLL_MS)) {
-    await workers.seen(
-      claimer,
-      types.map(({ type }) => type),
-    )
-    const { claimed, nextStart } =
-      serving.length > 0 ? await claimOnce(system, serving, claimer, limit) : NONE
-    const now = system.clock.now()
-    const leftMs = waitMs - elapsedSince(system.clock, begun)
-    if (claimed.length > 0 || leftMs <= 0) return claimed
-    const by = system.chance.fraction()
-    const isSoon = nextStart <= now + LAST_POLL_MS
-    const wait = isSoon ? nextStart - now + START_JITTER_MS * by : pause * (1 - POLL_JITTER * by)
-    await system.clock.sleep(Math.min(leftMs, Math.max(1, wait)))
-    const current = await sideBySide(types, MOST_READS_AT_ONCE, ({ type }) => system.types.get(type))
-    serving = current.filter(type => type !== undefined && !type.paused) as TaskType[]
+  { claimer, limit }: ClaimsRequest,
+): () => Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+  let known: readonly TaskType[] | undefined = types
+  return async () => {
+    const current = known ?? (await readAgain(system, types))
+    known = undefined
+    const serving = current.filter(type => !type.paused)
+    return serving.length > 0 ? claimOnce(system, serving, claimer, limit) : NONE
   }
+}
+
+async function readAgain(system: System, types: readonly TaskType[]): Promise<TaskType[]> {
+  const current = await sideBySide(types, MOST_READS_AT_ONCE, ({ type }) => system.types.get(type))
+  return current.filter(type => type !== undefined)
 }
 
 const NONE: Pick<ClaimedOrHeld, 'claimed' | 'nextStart'> = {

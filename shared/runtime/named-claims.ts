@@ -29,12 +29,12 @@ export async function claimOnceByName(
   system: System,
   name: string,
   waitMs: number,
-  claim: (waitMs: number) => Promise<Claimed[]>,
+  claim: (waitMs: number) => Promise<readonly Claimed[]>,
 ): Promise<readonly Claimed[]> {
   const wait: ClaimWait = { begun: momentOf(system.clock), ms: waitMs }
   const earlier = await earlierAnswer(system, name, wait)
   if (earlier) return earlier
-  let claimed: Claimed[] = []
+  let claimed: readonly Claimed[] = []
   try {
     claimed = await claim(Math.max(0, waitMs - elapsedSince(system.clock, wait.begun)))
     return claimed

@@ -1,6 +1,5 @@
 import { isOutage } from '../core/errors.ts'
 import { needsAttention } from '../core/flow/describe-steps.ts'
-import { EVERY_TYPE } from '../core/limits.ts'
 import type { Task } from '../core/task.ts'
 import type { Messages } from '../ports/messages.ts'
 import { countEnds } from './canvas/count-ends.ts'
@@ -87,5 +86,5 @@ function tellOfTrouble({ metrics, log }: PlanningSystem, task: Task): void {
     ...logFields(task),
     error: task.error,
   })
-  for (const type of [task.type, EVERY_TYPE]) metrics.add('NeedsAttention', 1, type)
+  metrics.add('NeedsAttention', 1, task.type)
 }

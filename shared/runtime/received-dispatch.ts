@@ -1,5 +1,5 @@
 import { isOutage } from '../core/errors.ts'
-import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
+import { MAX_QUEUE_DELAY_MS } from '../core/limits.ts'
 import { endedRuns, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
 import { pieceOf, workOf } from '../core/work.ts'
@@ -112,7 +112,7 @@ export function isChainOver({ metrics, log }: System, received: readonly Receive
   const [first] = received
   if (first === undefined || (first.hops ?? 0) < DISPATCH_HOPS_MAX) return false
   const { seen, hops } = first
-  for (const type of [seen.type, EVERY_TYPE]) metrics.add('LookLoop', received.length, type)
+  metrics.add('LookLoop', received.length, seen.type)
   log.warn('dispatches were sent on too often and stay in their queue', {
     taskId: seen.id,
     dispatches: received.length,

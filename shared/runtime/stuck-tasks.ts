@@ -1,5 +1,4 @@
 import { claim } from '../core/claim.ts'
-import { EVERY_TYPE } from '../core/limits.ts'
 import { statusReasonOf } from '../core/status.ts'
 import { isQuiet, isStuck, type Patience } from '../core/stuck.ts'
 import { isTargeted, liveRuns, type Task } from '../core/task.ts'
@@ -43,7 +42,7 @@ export async function tellOfStuck(system: System, round: RoundSeen): Promise<voi
 }
 
 function tell({ metrics, log }: System, type: string, tasks: readonly Task[]): void {
-  for (const name of [type, EVERY_TYPE]) metrics.add('Stuck', tasks.length, name)
+  metrics.add('Stuck', tasks.length, type)
   log.warn('tasks are stuck: nothing keeps them, and nobody works on them', {
     type,
     tasks: tasks.length,

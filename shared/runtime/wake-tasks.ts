@@ -1,4 +1,3 @@
-import { EVERY_TYPE } from '../core/limits.ts'
 import { lookRecord } from '../core/look-chain.ts'
 import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
@@ -94,7 +93,7 @@ async function waitOutTheRest({ clock }: System, task: Task): Promise<void> {
 
 async function rearm(system: System, task: Task, { hops, messageId }: ReceivedLook): Promise<PlanFailure[]> {
   if (hops >= MAX_HOPS) {
-    for (const type of [task.type, EVERY_TYPE]) system.metrics.add('LookLoop', 1, type)
+    system.metrics.add('LookLoop', 1, task.type)
     system.log.error('a look was armed anew too often; the sweeper goes on', { ...logFields(task), hops })
     return []
   }

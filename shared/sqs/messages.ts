@@ -6,6 +6,7 @@ import {
   type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
+import { BatonError } from '../core/errors.ts'
 import { queueNameOf } from '../core/queue-name.ts'
 import { servingType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
@@ -24,11 +25,13 @@ export type QueueNames = {
   /** Prefix of the physical names of this system's queues. */
   readonly system: string
   readonly wakeQueueUrl: string
+  /** The queue of long jobs. A process that starts none, such as a worker, needs none. */
+  readonly jobsQueueUrl?: string
 }
 
 type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
 
-/** Messages over SQS: the queues of the types, found by their names, and the wake queue. */
+/** Messages over SQS: the queues of the types, found by their names, the wake queue and the jobs queue. */
 export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
   return {
     dispatch: async dispatches => {
@@ -45,22 +48,23 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: Task
       )
       return (await Promise.all(sent)).flat()
     },
-    look: looks => sendWakes(sqs, names, looks, encodeLook),
+    look: looks => sendWakes(sqs, names.wakeQueueUrl, looks, encodeLook),
     lookAtMinute: async look => {
       await sqs.send(
         new SendMessageCommand({ QueueUrl: names.wakeQueueUrl, MessageBody: encodeMinute(look) }),
       )
     },
-    lookAtCanvases: looks => sendWakes(sqs, names, looks, encodeCanvasLook),
-    lookAtLimits: looks => sendWakes(sqs, names, looks, encodeLimitLook),
-    goOnWithJobs: looks => sendWakes(sqs, names, looks, encodeJob),
+    lookAtCanvases: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeCanvasLook),
+    lookAtLimits: looks => sendWakes(sqs, names.wakeQueueUrl, looks, encodeLimitLook),
+    goOnWithJobs: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeJob),
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
+    waitingJobs: async () => (await visibleMessages(sqs, jobsQueueOf(names))) ?? 0,
   }
 }
 
 function sendWakes<Look extends { readonly delaySeconds: number }>(
   sqs: SQSClient,
-  { wakeQueueUrl }: QueueNames,
+  queueUrl: string,
   looks: readonly Look[],
   encode: (look: Look) => string,
 ): Promise<SendFailure[]> {
@@ -69,7 +73,15 @@ function sendWakes<Look extends { readonly delaySeconds: number }>(
     body: encode(look),
     delaySeconds: look.delaySeconds,
   }))
-  return sendAll(sqs, wakeQueueUrl, outgoing)
+  return sendAll(sqs, queueUrl, outgoing)
+}
+
+function jobsQueueOf({ jobsQueueUrl }: QueueNames): string {
+  if (jobsQueueUrl !== undefined) return jobsQueueUrl
+  throw new BatonError(
+    'misconfigured',
+    'a long job needs the jobs queue; set BATON_JOBS_QUEUE_URL to its URL',
+  )
 }
 
 function outgoingOf(

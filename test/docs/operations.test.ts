@@ -5,7 +5,7 @@ import { aSystem, readTemplate } from '../infra/synthesised.ts'
 const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 
 it('docs/operations.md says what to do about every alarm', () => {
-  const { stack, tasks } = aSystem()
+  const { stack, tasks } = aSystem({ alarms: 'all' })
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts' })
   tasks.addWorkerService('Media', { entry: 'test/infra/fixtures/two-tasks.ts' })
   const documented = [...text.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = '']) => name)

@@ -184,7 +184,7 @@ describe('a flow that is read', () => {
     expect(api.complaints.map(({ message }) => message)).toEqual([
       'an undo has failed for good: the flow needs attention',
     ])
-    expect(api.system.counted('NeedsAttention')).toBe(2)
+    expect(api.system.counted('NeedsAttention')).toBe(1)
   })
 
   test('is counted once, and listed, under its own type', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
 import { WORKER_LIFE_MS } from '../../shared/core/worker.ts'
 import { handlerDeployed } from '../../shared/runtime/register-type.ts'
@@ -114,7 +115,7 @@ describe('a sign of life', () => {
 
   test('adds to what other instances of the API have heard, and a type goes when none hears of it', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
-    const instances = [api.app, createApi(api.system)]
+    const instances = [api.app, createApi(api.system, allRoutes)]
     const types: string[][] = []
     const claimAt = async (instance: number, type: string) => {
       const body = JSON.stringify({ type, workerId: 'w1', ...(instance === 0 && { workerVersion: '1.2' }) })

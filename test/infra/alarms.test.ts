@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { TaskSystem } from '../../infra/index.ts'
 import { anApp, named, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
-const { tasks, ofType } = synthesise()
+const { tasks, ofType } = synthesise({ alarms: 'all' })
 const alarms = ofType('AWS::CloudWatch::Alarm')
 
 type Dimension = { Name: string; Value: unknown }
@@ -80,6 +80,37 @@ describe('An alarm is raised', () => {
       ),
     ).toHaveLength(1)
   })
+})
+
+test('The essential alarms are few: what a person must see, and what shows nowhere else', () => {
+  const { ofType: of } = synthesise()
+  const names = of('AWS::CloudWatch::Alarm').map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))
+
+  expect(names.sort()).toEqual([
+    'TasksApiServerErrorAlarm',
+    'TasksFarTimersUndeliveredDeadLetterAlarm',
+    'TasksHandlersResizeTasksDeadLettersDeadLetterAlarm',
+    'TasksHandlersSecondTasksDeadLettersDeadLetterAlarm',
+    'TasksHandlersWebhookTasksDeadLettersDeadLetterAlarm',
+    'TasksMessagesJobsDeadLettersDeadLetterAlarm',
+    'TasksMessagesWakeDeadLettersDeadLetterAlarm',
+    'TasksPlannerFailuresDeadLetterAlarm',
+    'TasksPlannerIteratorAgeAlarm',
+    'TasksPlannerNeedsAttentionAlarm',
+    'TasksSweeperErrorAlarm',
+    'TasksSweeperNotInvokedAlarm',
+    'TasksSweeperStuckAlarm',
+  ])
+})
+
+test('An app may want no alarm', () => {
+  expect(synthesise({ alarms: 'none' }).ofType('AWS::CloudWatch::Alarm')).toEqual([])
+})
+
+test('A level of alarms that does not exist is refused by name', () => {
+  expect(() => synthesise({ alarms: 'some' as never })).toThrow(
+    "alarms is 'some'; give 'all', 'essential', 'none'",
+  )
 })
 
 test('Every alarm reaches the topic, if there is one', () => {

@@ -53,7 +53,9 @@ const planAhead = [
   'iam:PassRole {TasksFarTimersRole}',
   'scheduler:CreateSchedule scheduler/schedule/{TasksFarTimersGroup}/*',
 ]
-const send = ['sqs:SendMessage sqs/Baton-q-*', 'sqs:SendMessage {TasksMessagesWakeQueue}']
+const toWaker = 'sqs:SendMessage {TasksMessagesWakeQueue}'
+const toJobs = 'sqs:SendMessage {TasksMessagesJobsQueue}'
+const send = ['sqs:SendMessage sqs/Baton-q-*', toWaker, toJobs]
 const onTable = (...actions: string[]) => actions.map(action => `dynamodb:${action} {TasksTable}`)
 const queries = (...indexes: string[]) => indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`)
 
@@ -106,7 +108,25 @@ describe('Exactly what it needs is allowed to', () => {
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('owner', 'place', 'view'),
-        'sqs:SendMessage {TasksMessagesWakeQueue}',
+        toWaker,
+        toJobs,
+      ],
+    ],
+    [
+      'ApiClaims',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place'),
+        toWaker,
+      ],
+    ],
+    [
+      'Jobs',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('view'),
+        ...send,
+        ...consume('TasksMessagesJobsQueue'),
       ],
     ],
     [
@@ -141,14 +161,12 @@ describe('Exactly what it needs is allowed to', () => {
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('place', 'view'),
         'sqs:GetQueueAttributes sqs/Baton-q-*',
+        'sqs:GetQueueAttributes {TasksMessagesJobsQueue}',
         ...planAhead,
         ...send,
       ],
     ],
-    [
-      'Registrar',
-      [...onTable('GetItem', 'PutItem', 'Query', 'UpdateItem'), 'sqs:SendMessage {TasksMessagesWakeQueue}'],
-    ],
+    ['Registrar', [...onTable('GetItem', 'PutItem', 'Query', 'UpdateItem'), toWaker, toJobs]],
     [
       'HandlersResize',
       [

@@ -14,7 +14,7 @@ const fed = named(queues.filter(feeding))
 const deadLetters = named(queues.filter(queue => !feeding(queue)))
 
 test('Every mapping reports which records of a batch failed', () => {
-  expect(mappings).toHaveLength(5)
+  expect(mappings).toHaveLength(6)
   for (const { Properties } of mappings) {
     expect(Properties.FunctionResponseTypes).toEqual(['ReportBatchItemFailures'])
   }
@@ -53,6 +53,16 @@ describe('Every queue that feeds a function', () => {
   })
 })
 
+test('Long jobs have a queue and five functions at most, apart from what must happen to the second', () => {
+  const mappingOf = (name: string) =>
+    queueMappings.find(({ id }) => id.startsWith(`TasksMessages${name}`))!.Properties
+  const [wake, jobs] = [mappingOf('Wake'), mappingOf('Jobs')]
+
+  expect([wake, jobs].map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency)).toEqual([50, 5])
+  expect(targetOf(wake.FunctionName)).toMatch(/^TasksWakerFunction/)
+  expect(targetOf(jobs.FunctionName)).toMatch(/^TasksJobsFunction/)
+})
+
 describe('Every dead-letter queue', () => {
   test.each(deadLetters)('%s keeps messages for 14 days', (_id, { Properties }) => {
     expect(Properties.MessageRetentionPeriod).toBe(14 * DAY_S)
@@ -78,6 +88,13 @@ describe('Every queue', () => {
       expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
     )
   })
+
+  test.each(named(queues))(
+    '%s takes messages of 1 MiB, as large as dispatches of flows get',
+    (_id, queue) => {
+      expect(queue.Properties.MaximumMessageSize).toBe(1_048_576)
+    },
+  )
 
   test('has a name only where functions derive it from the type', () => {
     const names = queues.flatMap(({ Properties }) => Properties.QueueName ?? [])

@@ -51,6 +51,21 @@ test('A fuse can limit what the table consumes', () => {
   })
 })
 
+test('A table that is to be warm from its first second is so with its indexes, which each task writes, too', () => {
+  const warmThroughput = { writeUnitsPerSecond: 12_000, readUnitsPerSecond: 15_000 }
+  const [warm] = synthesise({ warmThroughput }).ofType('AWS::DynamoDB::GlobalTable')
+  const expected = { WriteUnitsPerSecond: 12_000, ReadUnitsPerSecond: 15_000 }
+
+  expect(warm!.Properties.WarmThroughput).toEqual(expected)
+  for (const index of warm!.Properties.GlobalSecondaryIndexes) expect(index.WarmThroughput).toEqual(expected)
+})
+
+test('A table that is to be colder than a new one is refused', () => {
+  const warmThroughput = { writeUnitsPerSecond: 3_999, readUnitsPerSecond: 12_000 }
+
+  expect(() => synthesise({ warmThroughput })).toThrow('give whole numbers of at least 12000 and 4000')
+})
+
 test('The planner reads the stream from its start, and a bad record cannot block it for long', () => {
   expect(planner.Properties).toMatchObject({
     StartingPosition: 'TRIM_HORIZON',

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { Duration, NestedStack, Stack } from 'aws-cdk-lib'
-import { Annotations, Match } from 'aws-cdk-lib/assertions'
+import { CfnWaitConditionHandle, Duration, NestedStack, Stack } from 'aws-cdk-lib'
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, test } from 'vitest'
 import { TaskSystem } from '../../infra/index.ts'
 import { anApp, aSystem, type Resource, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
+type Environment = { readonly account?: string; readonly region?: string }
+const HERE = { account: '111111111111', region: 'eu-central-1' }
 const RESIZE = 'test/infra/fixtures/resize.ts'
 const { json, ofType } = synthesise()
 
@@ -16,7 +19,14 @@ test('A stack needs no account and no look-up to be synthesised', () => {
 })
 
 test('The outputs have plain names', () => {
-  expect(Object.keys(json.Outputs).sort()).toEqual(['ApiUrl', 'EventBusName', 'TableName'])
+  expect(Object.keys(json.Outputs).sort()).toEqual([
+    'ApiUrl',
+    'EventBusName',
+    'JobsQueueUrl',
+    'SystemName',
+    'TableName',
+    'WakeQueueUrl',
+  ])
 })
 
 test('A named system puts its name before its outputs, so that two fit into a stack', () => {
@@ -25,14 +35,9 @@ test('A named system puts its name before its outputs, so that two fit into a st
 
   const names = Object.keys(readTemplate(stack).json.Outputs)
 
-  expect(names.sort()).toEqual([
-    'ApiUrl',
-    'BatonmoreApiUrl',
-    'BatonmoreEventBusName',
-    'BatonmoreTableName',
-    'EventBusName',
-    'TableName',
-  ])
+  const plain = ['ApiUrl', 'EventBusName', 'JobsQueueUrl', 'SystemName', 'TableName', 'WakeQueueUrl']
+
+  expect(names.sort()).toEqual([...plain, ...plain.map(name => `Batonmore${name}`)].sort())
 })
 
 /** Properties that name a resource for the whole account and region; an API's name need not be unique. */
@@ -71,7 +76,7 @@ test('A second stack in the same account shares no physical name but those of po
 })
 
 test('Thirty types fit into the 500 resources of a stack', () => {
-  const perType = ofType('AWS::Lambda::Function').length - 5
+  const perType = ofType('AWS::Lambda::Function').length - 7
   const { resources: bare } = readTemplate(aSystem({ webhook: false }).stack)
   const { resources: all } = synthesise()
   const each = (all.length - bare.length) / perType
@@ -167,6 +172,48 @@ describe('It is refused', () => {
     const { stack } = aSystem()
 
     expect(() => new TaskSystem(stack, 'More')).toThrow("already named 'Baton'")
+  })
+
+  test.each<[string, Environment, Environment]>([
+    ['without fixed environments', {}, {}],
+    ['of one environment', HERE, HERE],
+    ['of which one has no fixed environment', HERE, {}],
+  ])('that two stacks %s hold systems of one name', (_what, one, other) => {
+    const app = anApp()
+    new TaskSystem(new Stack(app, 'One', { env: one }), 'Tasks', { systemName: 'same' })
+    const second = new Stack(app, 'Other', { env: other })
+
+    expect(() => new TaskSystem(second, 'Tasks', { systemName: 'same' })).toThrow(
+      "One/Tasks is already named 'same'",
+    )
+  })
+
+  test('not, that two systems of one name go to different regions', () => {
+    const app = anApp()
+
+    for (const region of ['eu-west-1', 'us-east-1']) {
+      const stack = new Stack(app, `In-${region}`, { env: { ...HERE, region } })
+      new TaskSystem(stack, 'Tasks', { systemName: 'same' })
+    }
+
+    expect(app.node.children).toHaveLength(2)
+  })
+
+  test('that another queue of the app has the name of a system’s queue, in whatever stack, at synth', () => {
+    const { app, stack, tasks } = aSystem()
+    tasks.addHandler('Resize', { entry: RESIZE })
+    new Queue(new Stack(app, 'Mine'), 'Mine', { queueName: 'Baton-q-resize' })
+
+    expect(() => Template.fromStack(stack)).toThrow(/both named 'Baton-q-resize' in one account and region/)
+  })
+
+  test('that a stack has more than 500 resources, with what a handler takes and what helps, at synth', () => {
+    const { stack } = aSystem()
+    for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
+
+    expect(() => Template.fromStack(stack)).toThrow(
+      /the stack Baton has \d+ resources, and CloudFormation takes 500\. The 1 handlers.* take about \d+ each/,
+    )
   })
 
   test('that the name is left to a stack whose own is not known yet', () => {

@@ -23,6 +23,38 @@ const service = only('AWS::ECS::Service')
 const definition = only('AWS::ECS::TaskDefinition')
 const container = containerOf(definition)
 
+/** Logical ids without their hashes. */
+const dependenciesOf = (resource: Resource) =>
+  (resource.DependsOn ?? []).map(id => id.replace(/[0-9A-F]{8}$/, ''))
+
+describe('The first containers of a worker service', () => {
+  test('wait for the route to the internet, and for what their roles may do', () => {
+    const policies = ofType('AWS::IAM::Policy').map(({ id }) => id)
+    const roles = ['TaskRoleArn', 'ExecutionRoleArn'].map(name => targetOf(definition.Properties[name]))
+    const allowed = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
+      Properties.Roles.some((role: unknown) => roles.includes(targetOf(role))),
+    )
+
+    expect(dependenciesOf(service)).toEqual(
+      expect.arrayContaining([
+        'TasksHandlersWorkerNetworkPublicSubnet1DefaultRoute',
+        'TasksHandlersWorkerNetworkPublicSubnet2DefaultRoute',
+      ]),
+    )
+    expect(allowed).toHaveLength(2)
+    expect(service.DependsOn).toEqual(expect.arrayContaining([...allowed.map(({ id }) => id), ...roles]))
+    expect(policies).toEqual(expect.arrayContaining(allowed.map(({ id }) => id)))
+  })
+
+  test('wait for the NAT gateway’s route in private subnets', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, vpc: new Vpc(stack, 'Net', { maxAzs: 1 }) })
+    const [inPrivate] = readTemplate(stack).ofType('AWS::ECS::Service')
+
+    expect(dependenciesOf(inPrivate!)).toContain('NetPrivateSubnet1DefaultRoute')
+  })
+})
+
 describe('A worker service', () => {
   test('has a queue with a dead-letter queue for each type that its entry exports', () => {
     const queues = ofType('AWS::SQS::Queue').filter(({ Properties }) =>

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Task } from '../../shared/core/task.ts'
+import { httpWorkers } from '../../shared/runtime/announce-http-workers.ts'
 import { claimTask } from '../../shared/runtime/claim-task.ts'
 import { pauseType } from '../../shared/runtime/control/pause-type.ts'
 import { stillHolds } from '../../shared/runtime/control/permits.ts'
@@ -123,7 +124,7 @@ describe('a clock that is set back', () => {
     const { process, set } = aProcess(system)
     let answer: unknown
     const request = { types: ['resize'], claimer: { workerId: 'w1' }, limit: 1, waitMs: 5 * SECOND }
-    const claiming = claimOverHttp(process, request, { seen: async () => undefined }).then(came => {
+    const claiming = claimOverHttp(process, request, httpWorkers(process)).then(came => {
       answer = came
     })
     await system.clock.advance(SECOND)

@@ -149,8 +149,7 @@ describe('a look', () => {
     await wakeTasks(system, [lookAt(task, 100_000)])
 
     expect(system.messages.looks).toEqual([])
-    // Under its type, and under all types.
-    expect(system.counted('LookLoop')).toBe(2)
+    expect(system.counted('LookLoop')).toBe(1)
   })
 })
 

@@ -1,6 +1,6 @@
 import type { Task } from '../../shared/core/task.ts'
 import { deployTypes } from './actors/deployments.ts'
-import { runSweep, runWaker } from './actors/functions.ts'
+import { runJobs, runSweep, runWaker } from './actors/functions.ts'
 import { createScript } from './actors/handlers.ts'
 import { hostHttpWorker } from './actors/http-worker.ts'
 import { hostStandalone } from './actors/standalone.ts'
@@ -121,6 +121,7 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
   schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
   schedules.everyMinute(() => void runSweep(machinery))
   runWaker(world, services.wakes, machinery)
+  runJobs(world, services.jobs, machinery)
 
   const deployments = deployTypes(world, { services, executors, script })
   const closing = closingSteps(scenario)

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
 import { taskPath } from '../../shared/core/api-paths.ts'
 import { jsonBytes } from '../../shared/core/json.ts'
@@ -31,7 +32,7 @@ export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
   const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const system = { ...aMemorySystem(), log, ...parts } as MemorySystem
-  const app = createApi(system)
+  const app = createApi(system, allRoutes)
   const call: TestApi['call'] = async (method, path, body, headers = {}) => {
     const request = {
       method,

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll } from 'vitest'
 import { type DynamoStores, dynamoStores } from './dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
-import { meterUnits, type Units } from './unit-meter.ts'
+import { meterUnits, type Units, type UnitsByKind } from './unit-meter.ts'
 
 export type MeteredDynamo = {
   createTable(): Promise<string>
@@ -10,6 +10,8 @@ export type MeteredDynamo = {
   storesOf(table: string): DynamoStores
   /** What was consumed since the last call, by all stores. */
   take(): Units
+  /** The same, reads apart from writes. */
+  takeByKind(): UnitsByKind
 }
 
 /** DynamoDB Local for the tests of a file, and what the requests of its stores consume. Only within tests. */
@@ -30,5 +32,6 @@ export function aMeteredDynamo(): MeteredDynamo {
     createTable: () => dynamo.createTable(),
     storesOf: table => dynamoStores(client, table),
     take: () => meter.take(),
+    takeByKind: () => meter.takeByKind(),
   }
 }

@@ -3,25 +3,51 @@ import type { ConsumedCapacity, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 /** Capacity units, of the table and of each index that took some. */
 export type Units = { readonly table: number; readonly [index: string]: number }
 
+/** Capacity units of reads and of writes, table and indexes together. */
+export type UnitsByKind = { readonly reads: number; readonly writes: number }
+
+type Metered = {
+  readonly consumed: readonly ConsumedCapacity[]
+  readonly isWrite: boolean
+  /** What the service bills at least. DynamoDB Local reports nothing for a read that finds nothing. */
+  readonly least: number
+}
+
 /** Records what DynamoDB says that requests consumed. */
-export function meterUnits(client: DynamoDBClient): { take(): Units } {
-  let consumed: ConsumedCapacity[] = []
-  client.middlewareStack.add(next => async args => {
+export function meterUnits(client: DynamoDBClient): { take(): Units; takeByKind(): UnitsByKind } {
+  let metered: Metered[] = []
+  client.middlewareStack.add((next, { commandName = '' }) => async args => {
     const result = await next(args)
     const { ConsumedCapacity: one } = result.output as {
       ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[]
     }
-    consumed.push(...[one ?? []].flat())
+    const isWrite = /Put|Update|Delete|Write/.test(commandName)
+    metered.push({ consumed: [one ?? []].flat(), isWrite, least: isWrite ? 0 : leastOf(args.input) })
     return result
   })
+  const takeAll = () => {
+    const taken = metered
+    metered = []
+    return taken
+  }
   return {
     /** What was consumed since the last call. */
-    take: () => {
-      const taken = consumed
-      consumed = []
-      return sumOf(taken)
+    take: () => sumOf(takeAll().flatMap(({ consumed }) => consumed)),
+    /** What the service would bill for it, reads apart from writes. */
+    takeByKind: () => {
+      const all = takeAll()
+      const billed = (wanted: boolean) =>
+        all
+          .filter(({ isWrite }) => isWrite === wanted)
+          .reduce((sum, { consumed, least }) => sum + Math.max(least, totalOf(sumOf(consumed))), 0)
+      return { reads: billed(false), writes: billed(true) }
     },
   }
+}
+
+/** Source: DynamoDB, read consistency and capacity units: half a unit, or one for a strongly consistent read. */
+function leastOf(input: unknown): number {
+  return (input as { ConsistentRead?: boolean }).ConsistentRead ? 1 : 0.5
 }
 
 function sumOf(consumed: readonly ConsumedCapacity[]): Units {

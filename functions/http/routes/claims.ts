@@ -18,7 +18,7 @@ export const claimRoutes = [
     summary: 'Claims tasks for a worker that speaks HTTP; they come back running, with input',
     body: claimsBody,
     answers: { 200: { description: 'What was claimed, in the order of the type', schema: claimsAnswer } },
-    problems: [404, 409],
+    problems: [404, 409, 429],
     handle: handleClaim,
   }),
 ]
@@ -30,13 +30,15 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   if ((body.type === undefined) === (body.types === undefined)) {
     return answerProblem(invalid([{ path: 'type', message: 'or types is required: one of the two' }]))
   }
-  const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers)
+  const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers, call.claimPace)
   if (outcome.ok) {
     const claims = await Promise.all(
       outcome.claims.map(async held => presentClaim(held, await describeHead(system, call, held.task))),
     )
-    return { status: 200, body: { claims } }
+    const { retryAfterMs } = outcome
+    return { status: 200, body: { claims, ...(retryAfterMs !== undefined && { retryAfterMs }) } }
   }
+  if (outcome.reason === 'too-many-waiting') return tooManyWaiting(outcome.retryAfterMs)
   if (outcome.reason === 'unknown-type') {
     const path = body.type === undefined ? `types.${body.types?.indexOf(outcome.type)}` : 'type'
     return answerProblem(unknownType(outcome.type, outcome.existing, path))
@@ -48,6 +50,12 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
     : 'served by its handler; only types of kind http are claimed'
   const detail = `${type} is of kind ${configuration.kind} and ${by}`
   return answerProblem(problem('conflict', detail))
+}
+
+function tooManyWaiting(retryAfterMs: number): Answer {
+  const detail = `nothing is to be claimed, and too many workers wait; ask again in ${retryAfterMs} ms`
+  const seconds = String(Math.ceil(retryAfterMs / 1_000))
+  return answerProblem(problem('too-many-waiting', detail, { retryAfterMs }), { 'retry-after': seconds })
 }
 
 function requestOf({

@@ -22,6 +22,7 @@ export const problemAnswer = z
     errors: optional(z.array(z.object({ path: z.string(), message: z.string() }))),
     reason: optional(gone),
     holder: optional(z.string()),
+    retryAfterMs: optional(whole),
     requestId: optional(z.string()),
   })
   .meta({ id: 'Problem', description: 'A problem document (RFC 9457)' })
@@ -276,6 +277,7 @@ export const claimsAnswer = z.object({
       run: z.object({ id: z.string(), fence: whole, leaseUntil: shownTime, idempotencyKey: z.string() }),
     }),
   ),
+  retryAfterMs: optional(whole),
 })
 
 export const heartbeatAnswer = z.object({ leaseUntil: shownTime, options })

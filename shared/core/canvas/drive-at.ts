@@ -5,8 +5,8 @@ import type { Task } from '../task.ts'
 const BEGINNER_MS = 20_000
 
 /**
- * When the waker is to see to a canvas as it stands: when its first members may not have been published, or not all of
- * a cancelled one's have been cancelled. A large one is the waker's from the start. Undefined: nothing is owed.
+ * When the jobs function is to see to a canvas as it stands: when its first members may not have been published, or not all of
+ * a cancelled one's have been cancelled. A large one is the jobs function's from the start. Undefined: nothing is owed.
  */
 export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): number | undefined {
   if (!canvas) return undefined

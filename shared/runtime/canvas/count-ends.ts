@@ -100,7 +100,7 @@ async function followedBy(
   }
 }
 
-/** So many that their publishing would hold up the stream are left to the waker. */
+/** Leaves more members than the stream may wait for to the jobs function. */
 async function startOrSend(
   system: System,
   canvas: Canvas,

@@ -6,6 +6,7 @@ import { DEFAULT_SHARDS } from '../../core/limits.ts'
 import { viewPartition } from '../../core/place.ts'
 import type { Task } from '../../core/task.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
+import { lostMessageJudge } from '../jobs/lost-messages.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
@@ -18,7 +19,7 @@ const CANVASES = 50
 const MEMBERS = 2_000
 const LEAST_MEMBERS = 20
 const CANVASES_AT_ONCE = 4
-/** What nobody has seen to for so long has lost its message. */
+/** A canvas that nothing has changed for so long has lost its message, unless the jobs queue is busy. */
 const GRACE_MS = 40_000
 /** A round comes every minute and shares its time with the types. */
 const MOST_MS = 15_000
@@ -38,9 +39,10 @@ export async function sweepCanvases(system: System): Promise<{ looked: number; f
   const stopAt = system.clock.now() + MOST_MS
   const heads = pages.flat()
   const budget = Math.max(LEAST_MEMBERS, Math.floor(MEMBERS / heads.length))
+  const isLost = lostMessageJudge(system, GRACE_MS)
   const outcomes = await sideBySide(heads, CANVASES_AT_ONCE, async head => {
     try {
-      await sweepCanvas(system, head, { stopAt, budget })
+      await sweepCanvas(system, head, { stopAt, budget, isLost })
       return 0
     } catch (error) {
       system.log.warn('a canvas was not swept', { canvasId: head.id, error })
@@ -53,11 +55,17 @@ export async function sweepCanvases(system: System): Promise<{ looked: number; f
 async function sweepCanvas(
   system: System,
   seen: Task,
-  limits: Pick<Stretch, 'stopAt' | 'budget'> & { readonly budget: number },
+  {
+    isLost,
+    ...limits
+  }: Pick<Stretch, 'stopAt'> & {
+    readonly budget: number
+    readonly isLost: (lastSign: number) => Promise<boolean>
+  },
 ): Promise<void> {
   const now = system.clock.now()
   if (driveAt(seen, now) !== undefined) {
-    if (seen.updatedAt <= now - GRACE_MS) await lookAtRest(system, seen, 0)
+    if (await isLost(seen.updatedAt)) await lookAtRest(system, seen, 0)
     return
   }
   const head = await system.tasks.head(seen.id)

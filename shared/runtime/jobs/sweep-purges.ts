@@ -2,10 +2,11 @@ import { rangesOfPurge } from '../../core/purge.ts'
 import { shardNumbers, type TaskType } from '../../core/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/type-job.ts'
 import type { System } from '../system.ts'
+import { lostMessageJudge } from './lost-messages.ts'
 import { type PurgeProgress, progressOf } from './purge-progress.ts'
 import { endPurge } from './start-purge.ts'
 
-/** Longer than a message of a purge is worked on, and waits: what is silent for so long has lost its message. */
+/** Longer than one message of a purge is worked on. A silent purge has lost its message, unless the jobs queue is busy. */
 const SILENT_MS = 60_000
 
 export type PurgesReport = { readonly repaired: number; readonly failed: number }
@@ -37,8 +38,9 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   const partitions = shardNumbers(type).flatMap(shard =>
     rangesOfPurge(job).map(({ bucket }) => ({ type: type.type, job, bucket, shard })),
   )
+  const isQuiet = lostMessageJudge(system, SILENT_MS)
   const steps = await Promise.all(
-    partitions.map(async one => ({ one, step: nextStep(await progressOf(system, one), now) })),
+    partitions.map(async one => ({ one, step: await nextStep(await progressOf(system, one), job, isQuiet) })),
   )
   if (steps.every(({ step }) => step === 'over')) {
     await endPurge(system, type, job)
@@ -53,11 +55,16 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
 
 type Step = 'over' | 'wait' | (Pick<PurgeProgress, 'isSecond' | 'after'> & { readonly isLost: boolean })
 
-function nextStep(progress: PurgeProgress | undefined, now: number): Step {
-  if (!progress) return { isSecond: false, isLost: true }
+async function nextStep(
+  progress: PurgeProgress | undefined,
+  { askedAt }: PurgeJob,
+  isQuiet: (lastSign: number) => Promise<boolean>,
+): Promise<Step> {
+  if (!progress) return (await isQuiet(askedAt)) ? { isSecond: false, isLost: true } : 'wait'
   const { isSecond, isDone, at, after } = progress
-  if (isDone) return isSecond ? 'over' : { isSecond: true, isLost: false }
-  return now - at < SILENT_MS ? 'wait' : { isSecond, isLost: true, ...(after && { after }) }
+  if (isDone && isSecond) return 'over'
+  if (!(await isQuiet(at))) return 'wait'
+  return isDone ? { isSecond: true, isLost: false } : { isSecond, isLost: true, ...(after && { after }) }
 }
 
 function lookOf(

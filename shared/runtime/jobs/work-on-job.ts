@@ -34,7 +34,7 @@ function rangesOf(job: TypeJob, now: number): readonly JobRange[] {
 }
 
 /**
- * Begins a job on the tasks of a type: each partition of their view is worked through on its own, by the waker.
+ * Begins a job on the tasks of a type: the jobs function works through each partition of their view on its own.
  *
  * @throws BatonError `unavailable` when a message could not be sent; beginning the job again does no harm.
  */

@@ -401,3 +401,21 @@ describe('a key of a member', () => {
     expect((await shown(system, canvas)).status).toBe('failed')
   })
 })
+
+describe('a canvas whose message waits', () => {
+  it('is not sent again while others wait in the jobs queue, and is once they are gone', async () => {
+    const system = await aCanvasWorld()
+    const large: Written = { group: Array.from({ length: 1_003 }, (_, n) => add(n)) }
+    await published(system, large)
+    system.messages.canvasLooks.length = 0
+    system.messages.jobsWaiting = 3
+    await system.clock.advance(MINUTE)
+
+    await sweepCanvases(system)
+    const meanwhile = system.messages.canvasLooks.length
+    system.messages.jobsWaiting = 0
+    await sweepCanvases(system)
+
+    expect([meanwhile, system.messages.canvasLooks.length]).toEqual([0, 1])
+  })
+})

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { throttle, unblock } from '../../../shared/core/control/wait.ts'
 import type { Task } from '../../../shared/core/task.ts'
+import { httpWorkers } from '../../../shared/runtime/announce-http-workers.ts'
 import { claimTask } from '../../../shared/runtime/claim-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
 import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
@@ -51,12 +52,17 @@ it('a claim over HTTP that waits is answered when the next start is free, and lo
   for (const key of ['a', 'b']) await stored(system, { key, kind: 'http' })
   const request = { types: ['resize'], claimer: W1, limit: 1, waitMs: 5 * SECOND }
   let looks = 0
-  const seen = async () => {
-    looks += 1
-  }
+  const workers = httpWorkers(system)
+  const read = system.targets.of
+  Object.assign(system.targets, {
+    of: (...args: Parameters<typeof read>) => {
+      looks += 1
+      return read(...args)
+    },
+  })
 
-  await timed(system, claimOverHttp(system, request, { seen }))
-  const second = await timed(system, claimOverHttp(system, request, { seen }))
+  await timed(system, claimOverHttp(system, request, workers))
+  const second = await timed(system, claimOverHttp(system, request, workers))
 
   expect(second).toMatchObject({ ok: true, claims: [{ task: { key: 'b' } }] })
   expect(system.clock.now() - NOW).toBeGreaterThanOrEqual(SECOND)

@@ -77,6 +77,20 @@ it('is left alone while somebody works on it', async () => {
   expect(system.messages.jobLooks).toEqual([])
 })
 
+it('is not sent again while messages wait in the jobs queue, where its own may be; after 15 minutes it is', async () => {
+  await stored(system)
+  await begun()
+  system.messages.jobLooks.length = 0
+  system.messages.jobsWaiting = 1
+
+  const reports = [await round(), await round()]
+  await system.clock.advance(15 * MINUTE)
+  const late = await round()
+
+  expect(reports.map(({ repaired }) => repaired)).toEqual([0, 0])
+  expect(late.repaired).toBe(1)
+})
+
 it('goes through everything twice, so that it finds what the index showed late, and is over then', async () => {
   const { id } = await stored(system)
   await begun()

@@ -16,6 +16,7 @@ const WAKERS = 2
 const EXECUTORS = 20
 /** As in the functions' entries. */
 const MARGIN_MS = { executor: 3_000, waker: 5_000 }
+const JOB_MS = 25_000
 
 /** An event source mapping: takes batches off a queue, one invocation each, and deletes what was served. */
 function feed<Body>(
@@ -74,6 +75,19 @@ function tellOfLooks({ history, timeline }: World, by: string, batch: readonly R
     const { id, born } = body.look
     history.tell({ at: timeline.now(), by, what: 'looked', id, born })
   }
+}
+
+/** The jobs function behind its queue. */
+export function runJobs(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
+  feed(world, queue, 2, batch =>
+    sandboxes.invoke('jobs', ({ process, system }) =>
+      serveWakes(
+        system,
+        batch.map(({ messageId, body }) => ({ messageId, wake: body })),
+        process.clock.now() + JOB_MS,
+      ),
+    ),
+  )
 }
 
 /** The Lambda of a type behind its queue. An invocation is one worker. */

@@ -41,18 +41,15 @@ export function hostHttpWorker(
 }
 
 async function work(client: Client): Promise<void> {
-  const { process, api, setup } = client
+  const { process, setup } = client
   let running = 0
   for (let request = 1; process.isAlive(); request++) {
     const limit = setup.concurrency - running
+    let restMs = PAUSE_MS
     try {
-      const answer =
-        limit > 0
-          ? await api.request(process, 'claims', (system, workers) =>
-              claimOverHttp(system, claimRequest(setup, limit, `${process.name}-${request}`), workers),
-            )
-          : undefined
-      for (const held of answer?.ok ? answer.claims : []) {
+      const { claims, retryAfterMs } = await claimUpTo(client, limit, `${process.name}-${request}`)
+      restMs = retryAfterMs ?? PAUSE_MS
+      for (const held of claims) {
         running += 1
         void runHeld(client, held).finally(() => {
           running -= 1
@@ -61,8 +58,22 @@ async function work(client: Client): Promise<void> {
     } catch {
       // No answer: what was claimed meanwhile is lost with its lease, or found again under the request's id.
     }
-    await process.clock.sleep(PAUSE_MS)
+    await process.clock.sleep(restMs)
   }
+}
+
+/** What a claim brings; nothing when no more can run. An idle worker rests as long as it is told to. */
+async function claimUpTo(
+  { process, api, setup }: Client,
+  limit: number,
+  requestId: string,
+): Promise<{ readonly claims: readonly HeldTask[]; readonly retryAfterMs?: number }> {
+  if (limit <= 0) return { claims: [] }
+  const answer = await api.request(process, 'claims', (system, workers) =>
+    claimOverHttp(system, claimRequest(setup, limit, requestId), workers),
+  )
+  if (answer.ok) return answer
+  return { claims: [], ...('retryAfterMs' in answer && { retryAfterMs: answer.retryAfterMs }) }
 }
 
 function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, requestId: string) {

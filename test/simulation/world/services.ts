@@ -35,6 +35,8 @@ export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'h
 /** The services of a world, and every port on them as one process reaches it. */
 export type Services = {
   readonly wakes: Queue<Wake>
+  /** Long jobs and large canvases. */
+  readonly jobs: Queue<Wake>
   /** The queue of a type that has a handler. */
   queueOf(type: string): Queue<Dispatched> | undefined
   /** Queues appear with the deployment of their handler. */
@@ -52,7 +54,7 @@ export type Services = {
 /** As in the adapter. */
 const MISSING_QUEUE_PAUSE_MS = 10_000
 /** A message is hidden for so long after a receive: of functions six times what they may take, as the constructs set it. */
-const VISIBILITY_MS = { wakes: 180_000, lambda: 720_000, workers: WORKER_VISIBILITY_S * 1_000 }
+const VISIBILITY_MS = { wakes: 180_000, jobs: 360_000, lambda: 720_000, workers: WORKER_VISIBILITY_S * 1_000 }
 
 export function createServices(
   world: World,
@@ -69,6 +71,7 @@ export function createServices(
 ): Services {
   const { timeline } = world
   const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
+  const jobs = createQueue<Wake>(world, 'jobs', VISIBILITY_MS.jobs)
   const queues = new Map<string, Queue<Dispatched>>()
   const clock = { now: () => Math.floor(timeline.now()) }
   const types = watchedTypes(world)
@@ -85,6 +88,7 @@ export function createServices(
 
   return {
     wakes,
+    jobs,
     queueOf: type => queues.get(type),
     addQueue: (type, servedBy) => {
       const queue = queues.get(type) ?? createQueue<Dispatched>(world, type, VISIBILITY_MS[servedBy])
@@ -108,7 +112,7 @@ export function createServices(
       turns: reachedBy(process, 'turns', stores.turns),
       targets: reachedBy(process, 'targets', stores.targets),
       workers: reachedBy(process, 'workers', stores.workers),
-      messages: messagesFor(world, process, { wakes, queueOf: type => queues.get(type) }),
+      messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),
       timers: {
         ensureMinute: minute =>
           process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute), 'scheduler'),
@@ -186,7 +190,7 @@ function reachedBy<Store extends object>(process: Process, name: string, store: 
 function messagesFor(
   { history, timeline }: World,
   process: Process,
-  { wakes, queueOf }: Pick<Services, 'wakes' | 'queueOf'>,
+  { wakes, jobs, queueOf }: Pick<Services, 'wakes' | 'jobs' | 'queueOf'>,
 ): Messages {
   const { name: by } = process
   /** Each message of a batch fails or succeeds by itself; an outage fails the whole batch, as an answer. */
@@ -229,7 +233,7 @@ function messagesFor(
       process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0), 'queues'),
     lookAtCanvases: looks =>
       sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
-        wakes.send({ kind: 'canvas', look }, look.delaySeconds),
+        jobs.send({ kind: 'canvas', look }, look.delaySeconds),
       ),
     lookAtLimits: looks =>
       sendAll<LimitLook>(`send ${looks.length} looks at limits`, looks, look =>
@@ -237,9 +241,10 @@ function messagesFor(
       ),
     goOnWithJobs: looks =>
       sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
-        wakes.send({ kind: 'job', look }, look.delaySeconds),
+        jobs.send({ kind: 'job', look }, look.delaySeconds),
       ),
     backlog: type => process.call('read a backlog', () => queueOf(type)?.visible(), 'queues'),
+    waitingJobs: () => process.call('read how many jobs wait', () => jobs.visible(), 'queues'),
   }
 }
 

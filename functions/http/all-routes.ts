@@ -1,0 +1,31 @@
+import type { Route } from './route.ts'
+import { canvasRoutes } from './routes/canvases.ts'
+import { claimRoutes } from './routes/claims.ts'
+import { eventRoutes } from './routes/events.ts'
+import { previousRoutes } from './routes/previous.ts'
+import { publishRoutes } from './routes/publish.ts'
+import { runBatchRoutes } from './routes/run-batches.ts'
+import { runRoutes } from './routes/runs.ts'
+import { scheduleRoutes } from './routes/schedules.ts'
+import { serviceRoutes } from './routes/service.ts'
+import { taskRoutes } from './routes/tasks.ts'
+import { typeRoutes } from './routes/types.ts'
+import { workerRoutes } from './routes/workers.ts'
+
+const domain: readonly Route[] = [
+  ...publishRoutes,
+  ...runRoutes,
+  ...runBatchRoutes,
+  // Before those whose id would take its last segment in.
+  ...previousRoutes,
+  ...taskRoutes,
+  ...canvasRoutes,
+  ...scheduleRoutes,
+  ...claimRoutes,
+  ...typeRoutes,
+  ...workerRoutes,
+  ...eventRoutes,
+]
+
+/** Every route of the HTTP API. */
+export const allRoutes: readonly Route[] = [...domain, ...serviceRoutes(domain)]

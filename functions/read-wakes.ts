@@ -1,0 +1,25 @@
+import type { SQSEvent } from 'aws-lambda'
+import type { LateEvents, Wake } from '../shared/ports/messages.ts'
+import type { System } from '../shared/runtime/system.ts'
+import { decodeWake } from '../shared/sqs/wire.ts'
+
+type ReceivedWakes = {
+  readonly wakes: ReadonlyArray<{ readonly messageId: string; readonly wake: Wake }>
+  readonly late: ReadonlyArray<{ readonly messageId: string; readonly late: LateEvents }>
+}
+
+/** The messages of a batch of the wake queue or the jobs queue. A message that cannot be read is logged and dropped. */
+export function readWakes(system: Pick<System, 'log'>, { Records }: SQSEvent): ReceivedWakes {
+  const wakes: Array<ReceivedWakes['wakes'][number]> = []
+  const late: Array<ReceivedWakes['late'][number]> = []
+  for (const { messageId, body } of Records) {
+    try {
+      const wake = decodeWake(body)
+      if (wake.kind === 'events') late.push({ messageId, late: wake.late })
+      else wakes.push({ messageId, wake })
+    } catch (error) {
+      system.log.error('dropped a message that cannot be read', { error, messageId })
+    }
+  }
+  return { wakes, late }
+}

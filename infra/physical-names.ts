@@ -1,0 +1,44 @@
+import { Stack, Token } from 'aws-cdk-lib'
+import { CfnEventBus } from 'aws-cdk-lib/aws-events'
+import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
+import type { Construct, IConstruct } from 'constructs'
+
+/**
+ * Whether two constructs may be deployed to one account and region, where names must be unique. A stack without a fixed
+ * environment goes wherever it is deployed to, so it may meet any other.
+ */
+export function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
+  const [a, b] = [Stack.of(one), Stack.of(other)]
+  return mayBeSame(a.account, b.account) && mayBeSame(a.region, b.region)
+}
+
+function mayBeSame(one: string, other: string): boolean {
+  return one === other || Token.isUnresolved(one) || Token.isUnresolved(other)
+}
+
+/** Queues and event buses below `system` whose names another construct of the app has, too, as sentences. */
+export function collidingNames(system: Construct): string[] {
+  const all = system.node.root.node.findAll().flatMap(named)
+  const own = all.filter(({ construct }) => construct.node.path.startsWith(`${system.node.path}/`))
+  return own.flatMap(({ construct, name }) => {
+    const twin = all.find(
+      other =>
+        other.construct !== construct &&
+        other.name === name &&
+        mayShareEnvironment(other.construct, construct),
+    )
+    return twin
+      ? `${construct.node.path} and ${twin.construct.node.path} are both named '${name}' in one account and region; give one of them another name`
+      : []
+  })
+}
+
+function named(construct: IConstruct): Array<{ readonly construct: IConstruct; readonly name: string }> {
+  const name =
+    construct instanceof CfnQueue
+      ? construct.queueName
+      : construct instanceof CfnEventBus
+        ? construct.name
+        : undefined
+  return name === undefined || Token.isUnresolved(name) ? [] : [{ construct, name }]
+}

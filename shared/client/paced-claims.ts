@@ -1,0 +1,29 @@
+import { ProblemError } from './problem-error.ts'
+import type { ClaimsAnswer, ClaimsBody } from './run-types.ts'
+
+/** Where the server refuses a claim without saying for how long. */
+const DEFAULT_RETRY_MS = 2_000
+
+/**
+ * Claims that obey the server. After an answer with `retryAfterMs`, the next claim of the same worker is sent no sooner than
+ * that. A claim that is refused because too many wait answers as an empty one.
+ */
+export function pacedClaims(
+  send: (request: ClaimsBody) => Promise<ClaimsAnswer>,
+): (request: ClaimsBody) => Promise<ClaimsAnswer> {
+  const restUntil = new Map<string, number>()
+  return async request => {
+    const { workerId } = request
+    const restMs = (restUntil.get(workerId) ?? 0) - Date.now()
+    if (restMs > 0) await new Promise(resolve => setTimeout(resolve, restMs))
+    const answer = await send(request).catch(refusedForNow)
+    if (answer.retryAfterMs === undefined) restUntil.delete(workerId)
+    else restUntil.set(workerId, Date.now() + answer.retryAfterMs)
+    return answer
+  }
+}
+
+function refusedForNow(error: unknown): ClaimsAnswer {
+  if (!(error instanceof ProblemError) || error.status !== 429) throw error
+  return { claims: [], retryAfterMs: error.problem.retryAfterMs ?? DEFAULT_RETRY_MS }
+}

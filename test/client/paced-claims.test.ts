@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createClient } from '../../shared/client/client.ts'
+
+/** What the server answers, one after the other, and when it was asked. */
+function aClient(answers: ReadonlyArray<readonly [status: number, body: object]>) {
+  const asked: number[] = []
+  const client = createClient({
+    url: 'http://baton.test',
+    fetch: async () => {
+      const [status, body] = answers[asked.length] ?? [200, { claims: [] }]
+      asked.push(Date.now())
+      return Response.json(body, { status })
+    },
+  })
+  return { client, asked }
+}
+
+const START = Date.UTC(2026, 0, 1)
+const W1 = { type: 'jobs', workerId: 'w1', waitMs: 20_000 }
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Claims so often, while time goes by; when each request was sent, in milliseconds from the start. */
+async function sentAt({ client, asked }: ReturnType<typeof aClient>, times: number, workerId = 'w1') {
+  for (let nth = 0; nth < times; nth++) {
+    const claimed = client.claim({ ...W1, workerId })
+    await vi.advanceTimersByTimeAsync(10_000)
+    await claimed
+    vi.setSystemTime(asked.at(-1) ?? START)
+  }
+  return asked.map(at => at - START)
+}
+
+describe('the client', () => {
+  test('asks again only when an idle worker is told to, and at once after a claim that found work', async () => {
+    const rest = [200, { claims: [], retryAfterMs: 2_000 }] as const
+    const found = [200, { claims: [{ task: { id: 'jobs:a' }, run: { id: 'r' } }] }] as const
+
+    expect(await sentAt(aClient([rest, rest, found, rest]), 5)).toEqual([0, 2_000, 4_000, 4_000, 6_000])
+  })
+
+  test('takes a refusal because too many wait for an empty answer with a time to rest', async () => {
+    const refused = [
+      429,
+      { type: 'urn:x', title: 'Too many', status: 429, detail: 'd', retryAfterMs: 3_000 },
+    ] as const
+
+    expect(await sentAt(aClient([refused]), 2)).toEqual([0, 3_000])
+  })
+
+  test('rests for two seconds where a gateway refuses without saying for how long', async () => {
+    expect(await sentAt(aClient([[429, { message: 'Too Many Requests' }]]), 2)).toEqual([0, 2_000])
+  })
+
+  test('lets one worker rest and not another', async () => {
+    const { client, asked } = aClient([[200, { claims: [], retryAfterMs: 2_000 }]])
+    await client.claim(W1)
+
+    await client.claim({ ...W1, workerId: 'w2' })
+
+    expect(asked.map(at => at - START)).toEqual([0, 0])
+  })
+})

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { createApi } from '../../functions/http/create-api.ts'
+import { claimRoutes } from '../../functions/http/routes/claims.ts'
+import { prices } from '../../local/prices.ts'
+import { sweep } from '../../shared/runtime/sweep.ts'
+import { sweepWorkers } from '../../shared/runtime/sweep-workers.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../support/memory-system.ts'
+import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import { aSystem, type Resource, readTemplate } from './synthesised.ts'
+
+/** What stands idle for a month, by the synthesised template, requests counted on DynamoDB Local, and list prices. */
+
+const MONTH_MIN = 30 * 24 * 60
+/** Five pollers wait 20 s each; fewer do only where a mapping has no maximum concurrency. Source: Lambda with SQS, scaling. */
+const POLLS_PER_MIN = 5 * 3
+/** Billed for a round of the sweeper over nothing, and for a poll of an idle worker: generous beside what is measured here. */
+const SWEEP_MS = 300
+const POLL_MS = 100
+
+const dynamo = aMeteredDynamo()
+
+async function aMeteredSystem(): Promise<MemorySystem> {
+  const stores = dynamo.storesOf(await dynamo.createTable())
+  return { ...aMemorySystem(), ...stores } as MemorySystem
+}
+
+const gbSeconds = (ms: number, memoryMb: number) => (ms / 1_000) * (memoryMb / 1_024) * prices.lambdaGbSecond
+const unitsCost = ({ reads, writes }: { reads: number; writes: number }) =>
+  reads * prices.readUnit + writes * prices.writeUnit
+
+/** Metrics that alarms watch: an alarm on an expression pays for each of its metrics. */
+function watchedMetrics(alarms: readonly Resource[]): number {
+  const isMetric = ({ MetricStat }: { MetricStat?: unknown }) => MetricStat !== undefined
+  return alarms.reduce((sum, { Properties }) => sum + (Properties.Metrics?.filter(isMetric).length ?? 1), 0)
+}
+
+test('an idle default stack costs at most $3 a month', async () => {
+  const { ofType } = readTemplate(aSystem().stack)
+  const system = await aMeteredSystem()
+  const measures: string[] = []
+  const lines: string[] = []
+  const complain = (message: string) => void lines.push(message)
+  Object.assign(system, {
+    metrics: { add: (name: string) => void measures.push(name) },
+    log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
+  })
+  await registered(system, { type: 'webhook', configuration: { kind: 'webhook', defaults: {} } })
+  system.messages.backlogs.set('webhook', 0)
+  const [rounds, minutes] = [new Map(), new Set<number>()]
+  const round = () => Promise.all([sweep(system, rounds, minutes), sweepWorkers(system)])
+  await round()
+  await system.clock.advance(60_000)
+  dynamo.takeByKind()
+
+  await round()
+
+  const { MemorySize } = ofType('AWS::Lambda::Function').find(({ id }) =>
+    id.startsWith('TasksSweeper'),
+  )!.Properties
+  const mappings = ofType('AWS::Lambda::EventSourceMapping').filter(
+    ({ Properties }) => Properties.ScalingConfig?.MaximumConcurrency,
+  )
+  const bill = {
+    alarms: watchedMetrics(ofType('AWS::CloudWatch::Alarm')) * prices.alarmMetric,
+    pollers: mappings.length * POLLS_PER_MIN * MONTH_MIN * prices.sqsRequest,
+    sweeperReads: MONTH_MIN * unitsCost(dynamo.takeByKind()),
+    sweeperRuns: MONTH_MIN * (prices.lambdaInvocation + gbSeconds(SWEEP_MS, MemorySize)),
+    sweeperQueues: MONTH_MIN * prices.sqsRequest,
+    schedule: MONTH_MIN * prices.schedulerInvocation,
+  }
+  const total = Object.values(bill).reduce((sum, part) => sum + part, 0)
+  if (process.env.MEASURE) console.log('measured: idle stack, $ a month:', bill, total)
+
+  expect(measures, 'each metric costs $0.30').toEqual([])
+  expect(lines).toEqual([])
+  expect(mappings).toHaveLength(3)
+  expect(ofType('AWS::Lambda::Function').every(({ Properties }) => !Properties.TracingConfig)).toBe(true)
+  expect(total).toBeLessThanOrEqual(3)
+})
+
+test('an idle waiting HTTP worker costs at most $4 a month', async () => {
+  const { ofType } = readTemplate(aSystem().stack)
+  const claims = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksApiClaims'))!.Properties
+  const retryAfterMs = Number(claims.Environment.Variables.BATON_CLAIM_RETRY_MS)
+  const system = await aMeteredSystem()
+  await registered(system, { type: 'jobs', configuration: { kind: 'http', defaults: {} } })
+  const poll = async () => {
+    const answer = await createApi(system, claimRoutes).request('/v1/claims', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ type: 'jobs', workerId: 'idle', waitMs: 20_000 }),
+    })
+    return answer.json()
+  }
+  // It has waited twice in vain.
+  const [startedAt, types] = [system.clock.now(), ['jobs']]
+  const typesSeen = { jobs: startedAt }
+  await system.workers.announce({
+    ...{ workerId: 'idle', kind: 'http', types, typesSeen, emptyWaits: 2 },
+    ...{ startedAt, lastSeen: startedAt },
+  })
+  dynamo.takeByKind()
+  const polls = 30
+  const answers: unknown[] = []
+
+  const from = system.clock.now()
+  for (let nth = 0; nth < polls; nth++) {
+    answers.push(await poll())
+    await system.clock.advance(Math.max(0, from + (nth + 1) * retryAfterMs - system.clock.now()))
+  }
+
+  const units = dynamo.takeByKind()
+  const perMonth = (MONTH_MIN * 60_000) / retryAfterMs
+  const bill = {
+    api: perMonth * prices.apiRequest,
+    invocations: perMonth * prices.lambdaInvocation,
+    compute: perMonth * gbSeconds(POLL_MS, claims.MemorySize),
+    table: (perMonth / polls) * unitsCost(units),
+  }
+  const total = Object.values(bill).reduce((sum, part) => sum + part, 0)
+  if (process.env.MEASURE) {
+    const perPoll = { reads: units.reads / polls, writes: units.writes / polls }
+    console.log('measured: idle HTTP worker, $ a month:', bill, total, perPoll)
+  }
+
+  expect(answers).toEqual(Array.from({ length: polls }, () => ({ claims: [], retryAfterMs: 2_000 })))
+  expect(units.writes).toBeLessThanOrEqual((polls * retryAfterMs) / 10_000)
+  expect(total).toBeLessThanOrEqual(4)
+})
