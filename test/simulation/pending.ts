@@ -5,7 +5,7 @@ import type { TrialName } from './scenario.ts'
  * taken off this list is played from then on; the invariants that wait for it judge every scenario, and its planted faults
  * are tried.
  */
-export const PENDING: readonly TrialName[] = [
+const PENDING: readonly TrialName[] = [
   'crowd',
   'scheduler-outage',
   'looks',

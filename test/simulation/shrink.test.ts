@@ -77,6 +77,16 @@ describe('a shrunk scenario', () => {
     expect(hasHarm(smallest)).toBe(true)
   })
 
+  it('has the outages that the fault needs', async () => {
+    const outages = (['table', 'queues', 'functions'] as const).map(service => ({ service, from: 0, ms: 5 }))
+    const isOut = (scenario: Scenario) =>
+      scenario.outages?.some(({ service }) => service === 'queues') === true
+
+    const smallest = await shrink({ ...LARGE, outages }, VERDICT, aPlay(isOut))
+
+    expect(smallest.outages).toEqual([{ service: 'queues', from: 0, ms: 5 }])
+  })
+
   it('is the scenario itself when all of it is needed', async () => {
     const smallest = await shrink(
       LARGE,

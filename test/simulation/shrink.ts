@@ -51,6 +51,7 @@ const PASSES: readonly Pass[] = [
   (scenario, keep) => fewer(scenario.workers, workers => ({ ...scenario, workers }), keep, scenario),
   (scenario, keep) => fewer(scenario.flows, flows => ({ ...scenario, flows }), keep, scenario),
   (scenario, keep) => fewer(scenario.types, types => ({ ...scenario, types }), keep, scenario),
+  fewerOutages,
   milder,
   calmEarlier,
   nothingAfterwards,
@@ -79,6 +80,10 @@ async function fewer<Part>(
     }
   }
   return smallest
+}
+
+async function fewerOutages(scenario: Scenario, keep: Keep): Promise<Scenario> {
+  return fewer(scenario.outages ?? [], outages => ({ ...scenario, outages }), keep, scenario)
 }
 
 /** Ends misfortunes of whole kinds. */

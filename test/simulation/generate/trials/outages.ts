@@ -14,6 +14,8 @@ const SCHEDULED_NONCE = 1_000
 export const outage: Trial = (dice, seed) => {
   const type = aType(dice.pick(['lambda', 'lambda', 'workers', 'http'] as const), {
     shards: dice.between(1, 2),
+    // Some runs outlast an outage.
+    defaults: dice.odds(0.6) ? { leaseMs: 60_000 } : {},
   })
   const outages = dice.many(1, 2, () => anOutage(dice, dice.pick(SERVICES)))
   const workers = workersOf(type, 1, 4)
@@ -54,10 +56,10 @@ function endOf(outages: readonly Outage[]): number {
 function publishes(dice: Dice, { type }: TypeSetup, most: number): Step[] {
   return dice.many(4, most, nonce => ({
     do: 'publish',
-    at: dice.between(100, SPAN_MS),
+    at: dice.between(100, SPAN_MS / 2),
     nonce,
     request: { type, key: `k${nonce}`, delayMs: delayMs(dice) },
-    acts: dice.odds(0.3) ? [{ ms: dice.between(1, 20_000), end: 'fail' }] : [],
+    acts: dice.odds(0.8) ? [{ ms: dice.between(1, 40_000), end: dice.odds(0.8) ? 'succeed' : 'fail' }] : [],
     padding: dice.odds(0.3) ? 300 : 0,
   }))
 }
