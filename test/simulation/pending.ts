@@ -5,17 +5,7 @@ import type { TrialName } from './scenario.ts'
  * taken off this list is played from then on; the invariants that wait for it judge every scenario, and its planted faults
  * are tried.
  */
-const PENDING: readonly TrialName[] = [
-  'crowd',
-  'scheduler-outage',
-  'looks',
-  'clock-steps',
-  'backlog',
-  'tenants',
-  'restarts',
-  'stages',
-  'signals',
-]
+const PENDING: readonly TrialName[] = ['backlog']
 
 export function isPending(trial: string | undefined): boolean {
   return PENDING.some(pending => pending === trial)
