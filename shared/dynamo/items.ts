@@ -29,6 +29,8 @@ import {
   endedValue,
   errorFrom,
   errorValue,
+  failuresFrom,
+  failuresValue,
   type LiveValue,
   liveFrom,
   liveValue,
@@ -146,7 +148,7 @@ function runsOf(task: Task) {
     live: mapOf(task.live, liveValue),
     ended: mapOf(task.ended, endedValue) ?? (isForSeveral(task) ? {} : undefined),
     failures: unless(0, task.failures),
-    failuresBy: failuresMap(task.failuresBy),
+    failuresBy: failuresValue(task.failuresBy),
     error: task.error && unless(failureValue(task.flow), errorValue(task.error)),
   }
 }
@@ -291,16 +293,4 @@ function runMap<V, R>(
   return Object.fromEntries(
     Object.entries(map ?? {}).map(([fence, value]) => [fence, from(Number(fence), value)]),
   )
-}
-
-/** Workers choose their ids; the mark keeps one called `__proto__` an ordinary key. */
-const WORKER_MARK = '~'
-
-function failuresMap(failuresBy: Task['failuresBy']): Record<string, number> | undefined {
-  const marked = Object.entries(failuresBy).map(([worker, count]) => [WORKER_MARK + worker, count] as const)
-  return marked.length > 0 ? Object.fromEntries(marked) : undefined
-}
-
-function failuresFrom(map: HeadItem['failuresBy']): Record<string, number> {
-  return Object.fromEntries(Object.entries(map ?? {}).map(([worker, count]) => [worker.slice(1), count]))
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.ts'
-import type { Body, EndCause, EndedRun, EndedRunState, LiveRun, TaskError } from '../core/task.ts'
+import type { Body, EndCause, EndedRun, EndedRunState, LiveRun, Task, TaskError } from '../core/task.ts'
 import { defined } from './defined.ts'
 import { permitsFrom, permitsValue } from './wait-values.ts'
 
@@ -117,4 +117,16 @@ function jsonText(value: Json | undefined): string | undefined {
 
 function parsedJson(text: string | undefined): Json | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Json)
+}
+
+/** Workers choose their ids; the mark keeps one called `__proto__` an ordinary key. */
+const WORKER_MARK = '~'
+
+export function failuresValue(failuresBy: Task['failuresBy']): Record<string, number> | undefined {
+  const marked = Object.entries(failuresBy).map(([worker, count]) => [WORKER_MARK + worker, count] as const)
+  return marked.length > 0 ? Object.fromEntries(marked) : undefined
+}
+
+export function failuresFrom(map: Readonly<Record<string, number>> | undefined): Record<string, number> {
+  return Object.fromEntries(Object.entries(map ?? {}).map(([worker, count]) => [worker.slice(1), count]))
 }

@@ -21,7 +21,7 @@ const LARGEST = quotes(350 * 1024)
 const FAT_TAGS = Object.fromEntries(
   Array.from({ length: 50 }, (_, n) => [`${n}`.padEnd(128, '"'), '"'.repeat(256)]),
 )
-const FAT_WORKERS = Array.from({ length: 100 }, (_, n) => `w${n}${'😀'.repeat(196)}`)
+const FAT_WORKERS = Array.from({ length: 100 }, (_, n) => `w${n}${'😀'.repeat(63)}`)
 
 const claim = async (body: object = {}): Promise<Shown[]> =>
   (await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1', limit: 100, ...body })).body.claims
@@ -270,7 +270,7 @@ describe('a batch', () => {
       kind: 'http',
       defaults: { workerIds: FAT_WORKERS, concurrency: 100 },
     })
-    const tasks = Array.from({ length: 100 }, (_, n) => ({ type: 'jobs', key: `${n}` }))
+    const tasks = Array.from({ length: 100 }, (_, n) => ({ type: 'jobs', key: `${n}`, tags: FAT_TAGS }))
 
     const { status, body } = await api.call('POST', '/v1/tasks', { tasks })
 

@@ -249,7 +249,7 @@ describe('A function of the user', () => {
     const { environment, statements } = policyOfMine(stack)
     expect(environment.BATON_SYSTEM).toBe('Baton')
     expect(targetOf(environment.BATON_TABLE)).toMatch(/^TasksTable/)
-    expect(statements.flatMap(({ Action }: { Action: string }) => Action)).toEqual(
+    expect(statements.flatMap(({ Action }: { Action: string }) => Action).sort()).toEqual(
       ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
         action => `dynamodb:${action}`,
       ),

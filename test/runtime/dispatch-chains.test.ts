@@ -109,7 +109,7 @@ describe('a chain of dispatches', () => {
       )
 
       expect([again, system.messages.dispatches]).toEqual([['m'], []])
-      expect(system.counted('LookLoop')).toBe(2)
+      expect(system.counted('LookLoop')).toBe(1)
     },
   )
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { playSeeds } from './play-seeds.ts'
 import { reportOf } from './report.ts'
 
-const SEEDS = 400
+const SEEDS = 100
 const TIMEOUT_MS = 600_000
 
 it(

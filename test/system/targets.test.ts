@@ -160,7 +160,7 @@ describe('the registry', () => {
     const before = system.cloud.meter.snapshot()
     for (let i = 0; i < 20; i++) await claim('eager')
 
-    const api = system.cloud.functions.find('Api')
+    const api = system.cloud.functions.find('TasksApiFunction')
     const puts = system.cloud.meter
       .since(before)
       .filter(({ caller, operation }) => caller === api.logicalId && operation === 'PutItem')

@@ -6,8 +6,8 @@ import type { Invariant } from './invariant.ts'
 
 type Purge = Extract<Step, { readonly do: 'purge' }>
 
-/** Who works on purges; removals that somebody asks for one by one are the API's. */
-const WORKED_ON_BY = 'waker'
+/** The function that works on purges; the API itself removes single tasks. */
+const WORKED_ON_BY = 'jobs'
 
 /** Promises about what a purge removes, and what it leaves. */
 export const OF_PURGES: readonly Invariant[] = [

@@ -2,7 +2,7 @@ import { CALM, type Step, type TypeSetup } from '../../scenario.ts'
 import type { Dice } from '../dice.ts'
 import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
-const SPAN_MS = 90_000
+const SPAN_MS = 180_000
 
 /** Tasks are kept for seconds and really deleted after that, and their keys are published again. */
 export const expiry: Trial = (dice, seed) => {
@@ -17,7 +17,7 @@ export const expiry: Trial = (dice, seed) => {
       staleIndex: dice.pick([0, 0.3]),
       answerLost: dice.pick([0, 0, 0.05]),
     },
-    calmAt: SPAN_MS + 5_000,
+    calmAt: SPAN_MS + 80_000,
     types: [type],
     workers: workersOf(type, 2, 2),
     conditions: { ttlLagMs: dice.pick([1, 3_000, 30_000]) },
@@ -34,6 +34,8 @@ function publishes(dice: Dice, { type }: TypeSetup): Step[] {
       request: {
         type,
         key: `k${dice.between(1, 4)}`,
+        // A head is not deleted within a minute of its publication, since new fences would not lie beyond its own.
+        ...(dice.odds(0.7) && { delayMs: dice.between(55_000, 75_000) }),
         ...(dice.odds(0.3) && { ifExists: dice.pick(['update', 'reject', 'restart'] as const) }),
         options: {
           leaseMs: dice.between(2_000, 5_000),
