@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
+import { expectWithin } from '../support/scale.ts'
+import { measured } from '../support/worker-fleet.ts'
 
 /** Enough hand-overs for a chain that grows with each. */
-const TASKS = 40
+const TASKS = 60
+const RUN_MS = 500
 /** Lambda's bound; the local cloud refuses the next invocation. */
 const CHAIN_INVOCATIONS_MAX = 16
 
@@ -14,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop())
 
-it('40 tasks of an ordered type run one by one, and no function is invoked 17 times in one chain of messages', async () => {
+it('60 tasks of an ordered type run one by one, and no function is invoked 17 times in one chain of messages', async () => {
   const { cloud, call } = system
   const configuration = { kind: 'handler', ordering: 'priority', limits: { concurrency: { max: 1 } } }
   await call('PUT', '/v1/types/probe', configuration)
@@ -22,11 +25,16 @@ it('40 tasks of an ordered type run one by one, and no function is invoked 17 ti
     type: 'probe',
     key: `k${nth}`,
     priority: nth % 7,
-    input: { sleepMs: 10 },
+    input: { sleepMs: RUN_MS },
   }))
 
   await call('POST', '/v1/tasks', { tasks })
   await succeeded(TASKS)
+  const spans = await Promise.all(tasks.map(({ key }) => spanOf(key)))
+  const from = Math.min(...spans.map(span => span.from))
+  const tookMs = Math.max(...spans.map(span => span.to)) - from
+  measured(`${TASKS} runs of ${RUN_MS} ms, one at a time`, tookMs)
+  expectWithin(tookMs, 36_000)
 
   const chains = cloud.functions.all().map(one => ({
     function: one.logicalId,
@@ -37,6 +45,11 @@ it('40 tasks of an ordered type run one by one, and no function is invoked 17 ti
   expect(chains.filter(({ dropped }) => dropped > 0)).toEqual([])
   expect(chains.filter(({ longest, isAllowed }) => longest > CHAIN_INVOCATIONS_MAX && !isAllowed)).toEqual([])
 }, 240_000)
+
+async function spanOf(key: string): Promise<{ from: number; to: number }> {
+  const { body } = await system.call('GET', `/v1/tasks/probe:${key}`)
+  return { from: Date.parse(body.startedAt), to: Date.parse(body.finishedAt) }
+}
 
 /** Waits until so many tasks have succeeded. */
 async function succeeded(count: number): Promise<void> {
