@@ -16,7 +16,9 @@ const system = composeSystem()
 /** The jobs queue: works on jobs of types page by page, and publishes or cancels the members of canvases. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const leftMs = Math.min(STRETCH_MS, context.getRemainingTimeInMillis() - MARGIN_MS)
-  const { wakes } = readWakes(system, event)
+  const { wakes, late } = readWakes(system, event)
+  if (late.length > 0)
+    system.log.error('events came to the jobs queue and are not told', { messages: late.length })
   try {
     const failed = await serveWakes(system, wakes, system.clock.now() + leftMs)
     return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }

@@ -46,7 +46,7 @@ export class Claims extends Construct {
       environment: environmentFor(props, reservedConcurrency),
       ...reserving(reservedConcurrency),
     })
-    // As a worker does; a permit that is given back is told to the waker.
+    // As a worker does.
     table.openTo(this.function, SERVING)
     messages.openTo(this.function, { wakes: true })
   }

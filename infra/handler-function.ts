@@ -81,8 +81,8 @@ export class HandlerFunction extends Construct {
     this.deadLetterQueue = fed.deadLetterQueue
     // Claims and finishes need no more than this; handlers may publish.
     table.openTo(this.function, SERVING)
-    // A large canvas that a handler publishes goes on in the waker.
-    messages.openTo(this.function, { wakes: true, dispatchesTo: this.queue })
+    // A handler may publish the first task of a tenant, which has the waiting tasks of its type sorted anew: a long job.
+    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: this.queue })
     const mapping = fed.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),

@@ -23,7 +23,7 @@ export class Jobs extends Construct {
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, { items: PUBLISHING.items, queries: ['items', 'view'] })
+    table.openTo(this.function, { items: PUBLISHING.items, queries: ['items', 'view', 'place'] })
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     messages.jobs.feed(this.function, {
       maxConcurrency: concurrencyWithin('jobs', JOBS_MAX_CONCURRENCY, reservedConcurrency),

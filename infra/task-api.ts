@@ -23,6 +23,15 @@ import { createFunction, reserving } from './system-function.ts'
 /** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: anyone may call it. */
 export type ApiAuth = 'iam' | 'none'
 
+/** What a signed request with a JSON body carries. */
+const CORS_HEADERS = [
+  'authorization',
+  'content-type',
+  'x-amz-content-sha256',
+  'x-amz-date',
+  'x-amz-security-token',
+]
+
 export type ApiProps = {
   /** One line of JSON per request in a log group of its own. @default false */
   readonly accessLog?: boolean | { readonly retention: RetentionDays }
@@ -71,6 +80,7 @@ export class TaskApi extends Construct {
       methods: [HttpMethod.POST],
       integration: new HttpLambdaIntegration('ClaimsIntegration', this.claims),
     })
+    if (props.cors) this.answerPreflights()
     this.addStage(parts, props)
     this.url = this.http.apiEndpoint
     watchServerErrors(this, settings, this.http)
@@ -96,13 +106,21 @@ export class TaskApi extends Construct {
         corsPreflight: {
           allowOrigins: [...cors.origins],
           allowMethods: [CorsHttpMethod.ANY],
-          allowHeaders: [
-            ...(cors.headers ?? ['authorization', 'content-type', 'x-amz-date', 'x-amz-security-token']),
-          ],
+          allowHeaders: [...(cors.headers ?? CORS_HEADERS)],
           exposeHeaders: ['location', 'retry-after', 'x-request-id'],
           maxAge: Duration.seconds(CORS_MAX_AGE_S),
         },
       }),
+    })
+  }
+
+  /** A browser asks for leave without signing: API Gateway answers from its CORS settings only where no authorizer refuses. */
+  private answerPreflights(): void {
+    this.http.addRoutes({
+      path: '/{proxy+}',
+      methods: [HttpMethod.OPTIONS],
+      integration: new HttpLambdaIntegration('PreflightIntegration', this.function),
+      authorizer: new HttpNoneAuthorizer(),
     })
   }
 

@@ -130,7 +130,7 @@ export class WorkerService extends Construct {
       // Node as the first process would not reap what a handler's child processes leave behind.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
-        ...environmentOf(parts.settings),
+        ...workerEnvironment(parts.settings),
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
@@ -183,10 +183,16 @@ function withDefaults(given: WorkerServiceProps) {
   }
 }
 
+/** Workers emit no metrics, so that they need not know which are kept. */
+function workerEnvironment(settings: Parts['settings']): Record<string, string> {
+  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings)
+  return environment
+}
+
 /** What an executor may, and to receive and find what is meant for it: workers fetch by themselves. */
 function openSystemTo(runner: Runner, { table, messages }: Parts, queues: readonly Queue[]): void {
   table.openTo(runner, SERVING)
-  messages.openTo(runner, { wakes: true })
+  messages.openTo(runner, { wakes: true, jobs: true })
   allow(runner, {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
     resources: queues.map(({ queueArn }) => queueArn),

@@ -11,14 +11,16 @@ const DEFAULT_RETRY_MS = 2_000
 export function pacedClaims(
   send: (request: ClaimsBody) => Promise<ClaimsAnswer>,
 ): (request: ClaimsBody) => Promise<ClaimsAnswer> {
-  const restUntil = new Map<string, number>()
+  const rests = new Map<string, { readonly from: number; readonly ms: number }>()
   return async request => {
     const { workerId } = request
-    const restMs = (restUntil.get(workerId) ?? 0) - Date.now()
+    const rest = rests.get(workerId)
+    // A clock that is set back makes no rest longer than it was.
+    const restMs = rest ? Math.min(rest.ms, rest.from + rest.ms - Date.now()) : 0
     if (restMs > 0) await new Promise(resolve => setTimeout(resolve, restMs))
     const answer = await send(request).catch(refusedForNow)
-    if (answer.retryAfterMs === undefined) restUntil.delete(workerId)
-    else restUntil.set(workerId, Date.now() + answer.retryAfterMs)
+    if (answer.retryAfterMs === undefined) rests.delete(workerId)
+    else rests.set(workerId, { from: Date.now(), ms: answer.retryAfterMs })
     return answer
   }
 }

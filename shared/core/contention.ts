@@ -24,7 +24,7 @@ const FEW_RIVALS = 2
 type Refused = { readonly current: Task | undefined; readonly sentAt: number; readonly answeredAt: number }
 
 /**
- * Whether a refused write was lost to another one at about the same time. Else it was decided on an old sight of the task, as
+ * Whether a refused write was lost to another one at about the same time. Else it was decided on an outdated copy of the task, as
  * a dispatch carries one, and says nothing about rivals: the next try may come at once.
  */
 export function isLostRace({ current, sentAt, answeredAt }: Refused): boolean {

@@ -157,7 +157,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
     ...(task.error !== undefined && { error: task.error }),
     // The same tenant keeps its turn.
-    ...(task.place && task.fairnessKey === publication.fairnessKey && { place: task.place }),
+    ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),
     ...placeInItsFlow(task),
   }
   const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)

@@ -176,8 +176,8 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
     bytes += mostClaimBytes(task)
     const others = [...claimed, ...chosen]
     const isFull = bytes + listBytes([...others, task]) > MAX_ANSWER_BYTES
-    // An answer can always deliver one claim.
-    round.isOver = isFull && others.length > 0
+    // An answer can always deliver one claim; what a function claims for its own handler has no answer.
+    round.isOver = isFull && others.length > 0 && !round.countsHeld
     if (!round.isOver) chosen.push(task)
   }
   for (const task of chosen) round.orders.set(task.id, orderOf(task))
@@ -193,8 +193,9 @@ function passOver(round: Round, task: Task): void {
 function isCandidate({ clock }: System, round: Round, task: Task): boolean {
   const isHeldBack = round.heldBack.isKnown(task)
   round.examined += isHeldBack ? HELD_BACK_SHARE : 1
-  if (isHeldBack) passOver(round, task)
-  return !isHeldBack && isWorthAWrite(task, round.claimer, clock.now())
+  const isWorthTrying = !isHeldBack && isWorthAWrite(task, round.claimer, clock.now())
+  if (!isWorthTrying) passOver(round, task)
+  return isWorthTrying
 }
 
 async function refill(round: Round, count: number): Promise<Task | undefined> {

@@ -8,7 +8,7 @@ export function endOfRequest({ clock }: System): number {
 }
 
 /**
- * What some work comes to, if that is known in time. Work that has begun goes on in any case, so repeating it must be safe.
+ * The result of the work, if it ends before `until`. Work that has begun goes on in any case, so repeating it must be safe.
  *
  * @throws BatonError `unavailable` when it is not; `what` says what has not happened.
  */

@@ -16,7 +16,7 @@ export function elapsedSince(clock: Pick<Clock, 'now' | 'monotonic'>, since: Mom
   return Math.max(clock.now() - since.wall, clock.monotonic() - since.monotonic)
 }
 
-/** Whether less than `ms` have passed since, by both clocks. Not after a clock was set back: then nobody knows. */
+/** Whether less than `ms` have passed since, by both clocks. False after a clock was set back, because the elapsed time is unknown. */
 export function isWithin(clock: Pick<Clock, 'now' | 'monotonic'>, since: Moment, ms: number): boolean {
   const isSetBack = clock.now() < since.wall || clock.monotonic() < since.monotonic
   return !isSetBack && elapsedSince(clock, since) < ms

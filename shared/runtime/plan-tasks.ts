@@ -66,7 +66,7 @@ export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const delayMs = Math.min(Math.max(0, lookAt - now), MAX_QUEUE_DELAY_MS)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
-  const isForSlot = lookAt === slotLookAt(task, now)
+  const isForSlot = slotLookAt(task, now) !== undefined
   return [
     { id, born, revision, hops, ...(isForSlot && { slot: true }), delaySeconds: rounded(delayMs / 1_000) },
   ]

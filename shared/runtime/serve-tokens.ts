@@ -8,6 +8,7 @@ import type { Claimed } from './claim-task.ts'
 import {
   caught,
   type DispatchTools,
+  isChainOver,
   isSuspect,
   type Received,
   sendBack,
@@ -108,7 +109,9 @@ function passable(
     .slice(0, Math.max(0, left))
 }
 
+/** A ticket that stands for nothing needs no redelivery: at the end of its chain it is dropped, and the sweeper repairs. */
 async function pass(system: System, one: Received, isAtOnce: boolean): Promise<void> {
+  if (isChainOver(system, [one])) return
   await sendBack(system, one, isAtOnce ? 0 : TOKEN_PASS_DELAY_S, (one.passedOn ?? 0) + 1)
 }
 

@@ -23,7 +23,7 @@ export type ScheduleTarget = {
 const MAX_REMEMBERED = 10_000
 /** A schedule whose time is about to pass may be refused; it is set so far ahead. */
 const MIN_AHEAD_MS = 60_000
-/** After a failure the service is left alone for so long: a planner that waits for it in every batch falls behind. */
+/** After an outage the service is left alone for so long: a planner that waits for it in every batch falls behind. */
 const SILENCE_MS = 10_000
 
 /**
@@ -40,7 +40,8 @@ export function createFarTimers(scheduler: SchedulerClient, clock: Clock, target
       try {
         await createOnce(scheduler, clock, target, minute)
       } catch (error) {
-        silentUntil = clock.now() + SILENCE_MS
+        const isOut = error instanceof BatonError && error.code === 'unavailable'
+        if (isOut) silentUntil = clock.now() + SILENCE_MS
         throw error
       }
       if (ensured.size >= MAX_REMEMBERED) ensured.clear()

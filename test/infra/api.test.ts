@@ -56,4 +56,15 @@ describe('The HTTP API', () => {
       ExposeHeaders: expect.arrayContaining(['retry-after']),
     })
   })
+
+  test('are answered to a browser that asks for leave, which signs nothing', () => {
+    const preflights = (props: Parameters<typeof synthesise>[0]) =>
+      synthesise(props)
+        .ofType('AWS::ApiGatewayV2::Route')
+        .filter(({ Properties }) => Properties.RouteKey === 'OPTIONS /{proxy+}')
+        .map(({ Properties }) => Properties.AuthorizationType)
+
+    expect(preflights({})).toEqual([])
+    expect(preflights({ api: { cors: { origins: ['https://shop.example'] } } })).toEqual(['NONE'])
+  })
 })

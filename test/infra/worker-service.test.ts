@@ -132,7 +132,7 @@ describe('A worker service', () => {
   })
 })
 
-test('Its code may use the table like an executor, its own queues, and send to the wake queue', () => {
+test('Its code may use the table like an executor, its own queues, and send to the wake queue and the jobs queue', () => {
   const policy = ofType('AWS::IAM::Policy').find(({ id }) => id.includes('MediaDefinitionTaskRole'))
   const granted = policy?.Properties.PolicyDocument.Statement.map(
     ({ Action, Resource }: { Action: unknown; Resource: unknown }) => [
@@ -148,7 +148,7 @@ test('Its code may use the table like an executor, its own queues, and send to t
       ['TasksTable'],
     ],
     [['dynamodb:Query'], ['TasksTable', undefined]],
-    [['sqs:SendMessage'], ['TasksMessagesWakeQueue']],
+    [['sqs:SendMessage'], ['TasksMessagesJobsQueue', 'TasksMessagesWakeQueue']],
     [['DeleteMessage', 'ReceiveMessage', 'SendMessage'].map(action => `sqs:${action}`), queues],
   ])
 })

@@ -95,7 +95,8 @@ export function pauseSchedule(task: Task, now: number): Decision<PauseRefusal> {
 export function resumeSchedule(task: Task, now: number): Decision<PauseRefusal> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   if (!task.schedule.paused) return refuse('nothing-to-change')
-  const { pauses = [], ...state } = task.schedule
+  // A schedule that an earlier version paused has no record of it: its last change was the pause.
+  const { pauses = [{ from: task.updatedAt }], ...state } = task.schedule
   const ended = pauses.map(pause => ({ to: now, ...pause }))
   return patched(task, { ...state, paused: false, ...(task.dueAt <= now && { pauses: ended }) }, now)
 }

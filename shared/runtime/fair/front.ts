@@ -2,6 +2,7 @@ import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../c
 import { readyPlace } from '../../core/place.ts'
 import { shardNumbers } from '../../core/task-type.ts'
 import type { TaskStore } from '../../ports/stores.ts'
+import { isWithin, type Moment, momentOf } from '../moment.ts'
 import type { System } from '../system.ts'
 import { cachedTypes } from '../type-cache.ts'
 
@@ -19,12 +20,12 @@ const NOTE_INTERVAL_MS = 1_000
 const NOTE_AFTER_TURNS = 100
 
 /** `waits`: whether any turn waits; else the front is the present time of `readAt`. */
-type Front = { readonly turn: number; readonly waits: boolean; readonly readAt: number }
+type Front = { readonly turn: number; readonly waits: boolean; readonly readAt: Moment }
 
 type Memory = {
   readonly reads: Map<string, Promise<Front>>
   readonly fronts: Map<string, Front>
-  readonly notedAt: Map<string, number>
+  readonly notedAt: Map<string, Moment>
 }
 
 const memories = new WeakMap<TaskStore, Memory>()
@@ -44,7 +45,7 @@ export async function frontOf(system: System, line: FairLine): Promise<number> {
   const { reads, fronts } = memoryOf(system)
   const name = lineName(line)
   const known = fronts.get(name)
-  const isFresh = known !== undefined && system.clock.now() - known.readAt < FRONT_LIFE_MS
+  const isFresh = known !== undefined && isWithin(system.clock, known.readAt, FRONT_LIFE_MS)
   if (known?.waits && isFresh) return known.turn
   const read = reads.get(name) ?? readFront(system, line).finally(() => reads.delete(name))
   reads.set(name, read)
@@ -58,7 +59,7 @@ export async function frontOf(system: System, line: FairLine): Promise<number> {
 
 async function readFront(system: System, line: FairLine): Promise<Front> {
   const { tasks, turns, clock } = system
-  const readAt = clock.now()
+  const readAt = momentOf(clock)
   const type = await cachedTypes(system)(line.type)
   const shards = type ? shardNumbers(type) : []
   const [noted, ...firsts] = await Promise.all([
@@ -75,7 +76,7 @@ async function readFront(system: System, line: FairLine): Promise<Front> {
   const waiting = firsts
     .flatMap(({ entries }) => entries)
     .flatMap(({ sort }) => turnAt(line, String(sort)) ?? [])
-  const first = waiting.length > 0 ? Math.min(...waiting) : presentTurn(readAt)
+  const first = waiting.length > 0 ? Math.min(...waiting) : presentTurn(readAt.wall)
   return { turn: Math.max(first, noted ?? first), waits: waiting.length > 0, readAt }
 }
 
@@ -92,11 +93,11 @@ export async function noteFront(
   if (claimed - passedOver < NOTE_AFTER_TURNS) return
   const { notedAt } = memoryOf(system)
   const name = lineName(line)
-  const now = system.clock.now()
-  if (now - (notedAt.get(name) ?? Number.NEGATIVE_INFINITY) < NOTE_INTERVAL_MS) return
+  const last = notedAt.get(name)
+  if (last && isWithin(system.clock, last, NOTE_INTERVAL_MS)) return
   if (notedAt.size >= MAX_ENTRIES) notedAt.clear()
-  notedAt.set(name, now)
-  await system.turns.noteFront(name, claimed, now + NOTE_LIFE_MS).catch(error => {
+  notedAt.set(name, momentOf(system.clock))
+  await system.turns.noteFront(name, claimed, system.clock.now() + NOTE_LIFE_MS).catch(error => {
     system.log.warn('the front of a line was not noted', { line: name, error })
   })
 }

@@ -237,6 +237,8 @@ describe('a tenant', () => {
       await publishMany(system, [{ type: 'resize', key: 'second', fairnessKey: 'b' }])
     }
     await publishMany(system, [{ type: 'resize', key: 'first', fairnessKey: 'a', ifExists: 'update' }])
+    // An update that names no tenant keeps the task's tenant.
+    await publishMany(system, [{ type: 'resize', key: 'second', ifExists: 'update' }])
     await patchTask(system, 'resize:second', { tags: { a: 'b' } })
     await publishFor(system, ['b'], 1)
 
@@ -249,6 +251,26 @@ describe('a tenant', () => {
         .sort(),
     ).toEqual(['first', 'second'])
     expect(tenantsOf(claims).sort()).toEqual(['a', 'a', 'b', 'b'])
+  })
+})
+
+describe('a task that no worker may claim', () => {
+  it('does not hold the front: a newcomer does not overtake tenants that have been served since', async () => {
+    const system = await aSystem()
+    await publishMany(system, [
+      { type: 'resize', key: 'unclaimable', fairnessKey: 'x', options: { minWorkerVersion: '99.0.0' } },
+    ])
+    await publishFor(system, ['old'], 300)
+    for (let nth = 0; nth < 20; nth++) {
+      await claim(system, 10)
+      await system.clock.advance(1_100)
+    }
+    await publishFor(system, ['new'], 100)
+    await publishFor(system, ['old'], 1)
+
+    const tenants = await timed(system, claimedTenants(system, 20))
+
+    expect(tenants.filter(name => name === 'old').length).toBeGreaterThan(3)
   })
 })
 
