@@ -22,8 +22,8 @@ export type World = {
   seedOf(part: string): number
 }
 
-/** Where simulated time begins: 2026-01-01, noon UTC, where fences begin to grow with time. */
-export const START = Date.UTC(2026, 0, 1, 12)
+/** Where simulated time begins, a midnight UTC after the time from which fences are counted. */
+export const START = Date.UTC(2026, 0, 2)
 
 /** Freezes and slow calls that began in bad weather go on for so long. */
 const AFTERMATH_MS = 90_000
