@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ManualClock } from '../../shared/memory/clock.ts'
 import { CALM, type Scenario, type Weather } from './scenario.ts'
+import type { History } from './world/history.ts'
 import { createProcess, type Process } from './world/process.ts'
 import { createServices, type Services } from './world/services.ts'
 import { createTable, type Table } from './world/table.ts'
@@ -49,10 +50,11 @@ export async function createDrivenWorld({
     steps: [],
     ...rest,
   }
-  const world = createWorld(scenario, {
+  const history: History = {
     tell: () => undefined,
     note: (_at, by, text) => void notes.push(`${by} ${text()}`),
-  })
+  }
+  const world = createWorld(scenario, history, startsAt)
   const { timeline } = world
   const table = createTable(world, () => undefined)
   const services = createServices(world, {
@@ -62,7 +64,6 @@ export async function createDrivenWorld({
       throw new Error('nobody schedules anything here')
     },
   })
-  await timeline.run(startsAt)
 
   let awaited = 0
   let stepped = 0
@@ -97,7 +98,7 @@ export async function createDrivenWorld({
     },
     clock: {
       now: () => Math.floor(timeline.now()) + stepped,
-      monotonic: () => timeline.now() - START,
+      monotonic: () => timeline.now() - startsAt,
       step: ms => {
         stepped += ms
       },

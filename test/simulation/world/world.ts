@@ -28,8 +28,8 @@ export const START = Date.UTC(2026, 0, 2)
 /** Freezes and slow calls that began in bad weather go on for so long. */
 const AFTERMATH_MS = 90_000
 
-export function createWorld(scenario: Scenario, history: History): World {
-  const timeline = createTimeline(START)
+export function createWorld(scenario: Scenario, history: History, startsAt = START): World {
+  const timeline = createTimeline(startsAt)
   const counts: Record<Lost['what'], number> = { message: 0, batch: 0, minute: 0, round: 0 }
   const backAt = (service: Service) => {
     const now = timeline.now()
