@@ -1,7 +1,7 @@
 import type { Problem } from '../../shared/client/api-types.ts'
 import { canvasPath, schedulePath } from '../../shared/core/api-paths.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
-import type { ResumeRefusal } from '../../shared/core/flow/resume.ts'
+import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.ts'
 import { reservedFor } from '../../shared/core/reserved-types.ts'
 import type { RestartRefusal } from '../../shared/core/restart.ts'
 import { SCHEDULE_TYPE } from '../../shared/core/schedule/schedule.ts'
@@ -95,7 +95,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'undone':
       return problem(
         'conflict',
-        `${id} has undone steps before the failed one; only "restart" does them again`,
+        `${id} has no way forward: ${howUndone(refusal.task)}; only "restart" does all steps again`,
       )
     case 'no-failed-undo':
       return problem('conflict', `${id} has no failed undo to retry or to skip`)
@@ -105,6 +105,13 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
         `${id} keeps all the successes it needs; name "succeeded" in clean to forget them`,
       )
   }
+}
+
+function howUndone({ flow }: Task): string {
+  const failed = flow?.definition.steps[flow.cursor]?.name
+  const undone = flow ? undoneBefore(flow).map(name => `"${name}"`) : []
+  const steps = undone.length === 1 ? `the step ${undone[0]} counts` : `the steps ${undone.join(', ')} count`
+  return `${steps} as undone, and came before the failed step "${failed}"`
 }
 
 function holders(task: Task): string {

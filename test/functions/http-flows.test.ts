@@ -38,6 +38,31 @@ describe('a claim of a step', () => {
     expect((await api.get()).input).toEqual({ sku: 'x' })
   })
 
+  test('counts among the attempts of its step, and so does a claim of an undo', async () => {
+    const twice = { type: 'jobs', retry: { maxRetries: 1, delayMs: 0 } }
+    await api.put({ kind: 'flow', steps: [{ name: 'reserve', do: twice, undo: twice }] })
+    await api.publish()
+    const countsOf = async () => {
+      const [step] = (await api.get()).steps
+      return [step.attempts, step.undo?.attempts]
+    }
+    const counts = [await countsOf()]
+    for (let run = 0; run < 3; run++) {
+      const { run: claimed } = await api.claim()
+      counts.push(await countsOf())
+      const error = { name: 'E', message: 'no' }
+      await api.call('POST', `${ORDER}/runs/${claimed.id}/fail`, { fence: claimed.fence, error })
+    }
+
+    expect([...counts, await countsOf()]).toEqual([
+      [0, undefined],
+      [1, undefined],
+      [2, undefined],
+      [2, 1],
+      [2, 1],
+    ])
+  })
+
   test('of an undo says so, with the options of the undo', async () => {
     await api.put(FLOW)
     await api.publish()
@@ -131,7 +156,7 @@ describe('a flow that is read', () => {
           result: { place: 7 },
           startedAt: new Date(NOW).toISOString(),
         },
-        { name: 'charge', state: 'running', attempts: 0, startedAt: new Date(NOW + SECOND).toISOString() },
+        { name: 'charge', state: 'running', attempts: 1, startedAt: new Date(NOW + SECOND).toISOString() },
       ],
     })
   })
