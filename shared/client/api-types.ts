@@ -125,11 +125,19 @@ export type Problem = {
   /** Why a run's word was refused, and which worker holds the task now. */
   readonly reason?: RunGone
   readonly holder?: string
+  /** How the run ended, where that is on record. A result that is kept apart is left out; the task shows it. */
+  readonly run?: RunEnd
   /** When to try again, in milliseconds. */
   readonly retryAfterMs?: number
   /** Finds the log lines of this request. */
   readonly requestId?: string
 }
+
+/** What is stored of a run that has ended, as its task shows it. */
+export type RunEnd = {
+  readonly state: EndedRunState
+  readonly endedAt: string
+} & Pick<ApiRun, 'result' | 'error' | 'stage'>
 
 export type ApiRun = {
   readonly id: string

@@ -11,7 +11,17 @@ export const error = z
   .meta({ id: 'TaskError' })
 
 const endedState = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
-const gone = z.enum(['lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
+const gone = z.enum(['ended', 'lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
+
+const runEnd = z
+  .object({
+    state: z.enum(endedState),
+    endedAt: shownTime,
+    result: optional(json),
+    error: optional(error),
+    stage: optional(z.string()),
+  })
+  .meta({ description: 'How a run ended; a result that is kept apart is left out' })
 
 export const problemAnswer = z
   .object({
@@ -22,6 +32,7 @@ export const problemAnswer = z
     errors: optional(z.array(z.object({ path: z.string(), message: z.string() }))),
     reason: optional(gone),
     holder: optional(z.string()),
+    run: optional(runEnd),
     retryAfterMs: optional(whole),
     requestId: optional(z.string()),
   })
