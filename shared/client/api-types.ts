@@ -10,6 +10,7 @@ import type { RunGone } from '../core/run-gone.ts'
 import type { Status, StatusReason } from '../core/status.ts'
 import type { EndedRunState, Ordering, RunState, TaskError, TypeKind } from '../core/task.ts'
 import type { ApiStep, StepBody } from './flow-types.ts'
+import type { RunEnd } from './run-types.ts'
 
 export type RetryBody = {
   readonly maxRetries?: number
@@ -132,12 +133,6 @@ export type Problem = {
   /** Finds the log lines of this request. */
   readonly requestId?: string
 }
-
-/** What is stored of a run that has ended, as its task shows it. */
-export type RunEnd = {
-  readonly state: EndedRunState
-  readonly endedAt: string
-} & Pick<ApiRun, 'result' | 'error' | 'stage'>
 
 export type ApiRun = {
   readonly id: string
@@ -277,23 +272,6 @@ export type ApiWorker = {
 }
 
 export type Counts = Readonly<Record<Status, number>>
-
-/**
- * Which tasks of a type are removed: those in these statuses that ended before `before`; of open ones those that were
- * published before it. No time to come counts: what is published after the request is never touched.
- */
-export type PurgeBody = {
-  readonly status: readonly Status[]
-  /** @default the time of the request */
-  readonly before?: string
-}
-
-/** What is being removed. */
-export type PurgeAnswer = {
-  readonly type: string
-  readonly status: readonly Status[]
-  readonly before: string
-}
 
 export type ListFilter = {
   readonly type?: string
