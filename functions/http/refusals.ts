@@ -166,13 +166,13 @@ const HOW_ENDED = {
   cancelled: 'was cancelled',
 } as const satisfies Record<EndedRunState, string>
 
-/** A result that is kept apart is left out: it may be long, and the task shows it. */
+/** Refusals of a hundred runs are to fit one answer: stacks, and results that are kept apart, are shown by the task alone. */
 function presentEnd({ state, endedAt, result, error, piece }: RecordedEnd): NonNullable<Problem['run']> {
   return {
     state,
     endedAt: iso(endedAt),
     ...(result && 'inline' in result && { result: result.inline }),
-    ...(error && { error }),
+    ...(error && { error: { name: error.name, message: error.message } }),
     ...(piece !== undefined && { stage: piece }),
   }
 }

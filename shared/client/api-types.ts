@@ -126,7 +126,7 @@ export type Problem = {
   /** Why a run's word was refused, and which worker holds the task now. */
   readonly reason?: RunGone
   readonly holder?: string
-  /** How the run ended, where that is on record. A result that is kept apart is left out; the task shows it. */
+  /** How the run ended, where that is on record, without stack and without a result that is kept apart. */
   readonly run?: RunEnd
   /** When to try again, in milliseconds. */
   readonly retryAfterMs?: number

@@ -92,7 +92,8 @@ describe('a repeated word', () => {
     const other = await say(run, 'fail', { error: { ...error, stack: 'at y' } })
 
     expect(again).toMatchObject({ status: 200, body: { task: { status: 'failed' } } })
-    expect(other).toMatchObject({ status: 409, body: { reason: 'ended', run: { error } } })
+    const { name, message } = error
+    expect(other).toMatchObject({ status: 409, body: { reason: 'ended', run: { error: { name, message } } } })
   })
 
   test('is known by the record of its run, though the task has forgotten the run', async () => {

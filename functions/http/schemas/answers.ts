@@ -21,7 +21,7 @@ const runEnd = z
     error: optional(error),
     stage: optional(z.string()),
   })
-  .meta({ description: 'How a run ended; a result that is kept apart is left out' })
+  .meta({ description: 'How a run ended, without stack and without a result that is kept apart' })
 
 export const problemAnswer = z
   .object({
