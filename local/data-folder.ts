@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { REGION } from './account.ts'
 
 /** What a local system keeps between its starts. Only the user that owns the folder can read what is in it. */
@@ -35,7 +46,7 @@ export function openDataFolder(path: string): DataFolder {
   const file = (name: string) => join(folder, name)
   const [dynamodb, sqs] = [file('dynamodb'), file('sqs')]
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     for (const inner of [dynamodb, sqs]) openPrivately(inner)
     tryToWrite(folder)
   } catch (cause) {
@@ -49,11 +60,20 @@ export function openDataFolder(path: string): DataFolder {
   return { accessKey, file, dynamodb, sqs }
 }
 
+/** With the folders above it. Node's own `recursive` never ends where a file system makes no folders, as `/proc`. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  const above = dirname(folder)
+  if (above !== folder) makeFolder(above)
+  mkdirSync(folder, { mode: 0o700 })
+}
+
 function openPrivately(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   // A folder of an earlier version was open to all users.
   chmodSync(folder, 0o700)
   tryToWrite(folder)
+  for (const name of readdirSync(folder)) closeSync(openSync(join(folder, name), 'r+'))
 }
 
 /** Permissions do not tell it: a file system may be read-only. */

@@ -179,7 +179,8 @@ test('a request without the key of the cloud reaches no service', async () => {
     fetch(cloud.endpoint, {
       method: 'POST',
       headers: {
-        authorization: 'AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/dynamodb/aws4_request, Signature=0',
+        authorization:
+          'AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/dynamodb/aws4_request, Signature=0',
         'x-amz-target': 'DynamoDB_20120810.ListTables',
         ...headers,
       },
