@@ -94,89 +94,43 @@ describe.runIf(process.platform === 'linux')('every socket of the local system a
 const EVIL = 'https://evil.example'
 const crossSite = { Origin: EVIL, 'Sec-Fetch-Site': 'cross-site' }
 
-/** What a page can have its browser send to the API, and how it does so. */
-const PAGES: ReadonlyArray<readonly [string, string, string, Headers, string?]> = [
-  [
-    'a simple post of text',
-    'POST',
-    '/v1/tasks',
-    { ...crossSite, 'Sec-Fetch-Mode': 'no-cors', 'Content-Type': 'text/plain;charset=UTF-8' },
-    'task',
-  ],
-  [
-    'a simple post without a type',
-    'POST',
-    '/v1/tasks',
-    { ...crossSite, 'Sec-Fetch-Mode': 'no-cors' },
-    'task',
-  ],
-  [
-    'a form',
-    'POST',
-    '/v1/tasks',
-    { ...crossSite, 'Sec-Fetch-Mode': 'navigate', 'Content-Type': FORM },
-    'task',
-  ],
-  ['a form of an older browser', 'POST', '/v1/tasks', { Origin: EVIL, 'Content-Type': FORM }, 'task'],
-  [
-    'a sandboxed frame',
-    'POST',
-    '/v1/tasks',
-    { Origin: 'null', 'Sec-Fetch-Site': 'cross-site', ...json },
-    'task',
-  ],
-  ['a post without a body', 'POST', '/v1/types/safe/pause', { ...crossSite, 'Sec-Fetch-Mode': 'no-cors' }],
-  [
-    'the preflight of a post',
-    'OPTIONS',
-    '/v1/tasks',
-    {
-      ...crossSite,
-      'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'content-type',
-    },
-  ],
+const noCors = { ...crossSite, 'Sec-Fetch-Mode': 'no-cors' }
+const preflight = { ...crossSite, 'Sec-Fetch-Mode': 'cors', 'Access-Control-Request-Method': 'POST' }
+const sameOrigin = { Host: 'rebound', 'Sec-Fetch-Site': 'same-origin' }
+const PUBLISH = 'POST /v1/tasks'
+const LIST = 'GET /v1/tasks?type=safe'
+
+/** What a page can have its browser send to the API, and how it does so. A publish has a task as its body. */
+const PAGES: ReadonlyArray<readonly [string, string, Headers]> = [
+  ['a simple post of text', PUBLISH, { ...noCors, 'Content-Type': 'text/plain;charset=UTF-8' }],
+  ['a simple post without a type', PUBLISH, noCors],
+  ['a form', PUBLISH, { ...crossSite, 'Sec-Fetch-Mode': 'navigate', 'Content-Type': FORM }],
+  ['a form of an older browser', PUBLISH, { Origin: EVIL, 'Content-Type': FORM }],
+  ['a sandboxed frame', PUBLISH, { ...crossSite, Origin: 'null', ...json }],
+  ['a post without a body', 'POST /v1/types/safe/pause', noCors],
+  ['the preflight of a post', 'OPTIONS /v1/tasks', preflight],
   [
     'the preflight of a private network',
-    'OPTIONS',
-    '/v1/tasks',
-    {
-      ...crossSite,
-      'Access-Control-Request-Method': 'DELETE',
-      'Access-Control-Request-Private-Network': 'true',
-    },
+    'OPTIONS /v1/tasks',
+    { ...preflight, 'Access-Control-Request-Private-Network': 'true' },
   ],
-  ['a post as after a preflight', 'POST', '/v1/tasks', { ...crossSite, ...json }, 'task'],
+  ['a post as after a preflight', PUBLISH, { ...crossSite, 'Sec-Fetch-Mode': 'cors', ...json }],
   [
     'a page of another local port',
-    'POST',
-    '/v1/tasks',
+    PUBLISH,
     { Origin: 'http://127.0.0.1:3000', 'Sec-Fetch-Site': 'same-site', ...json },
-    'task',
   ],
-  ['a read', 'GET', '/v1/tasks?type=safe', { ...crossSite, 'Sec-Fetch-Mode': 'cors' }],
-  ['an image', 'GET', '/v1/tasks?type=safe', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }],
-  ['a link', 'GET', '/v1/tasks?type=safe', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
-  ['an event stream', 'GET', '/v1/events', { ...crossSite, Accept: 'text/event-stream' }],
-  ['an event stream of an older browser', 'GET', '/v1/events', { Origin: EVIL }],
-  [
-    'a rebound name that reads',
-    'GET',
-    '/v1/tasks?type=safe',
-    { Host: 'rebound', 'Sec-Fetch-Site': 'same-origin' },
-  ],
-  [
-    'a rebound name that writes',
-    'POST',
-    '/v1/tasks',
-    { Host: 'rebound', Origin: 'rebound', 'Sec-Fetch-Site': 'same-origin', ...json },
-    'task',
-  ],
-  ['a rebound name that listens', 'GET', '/v1/events', { Host: 'rebound', 'Sec-Fetch-Site': 'same-origin' }],
+  ['a read', LIST, { ...crossSite, 'Sec-Fetch-Mode': 'cors' }],
+  ['an image', LIST, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }],
+  ['a link', LIST, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
+  ['an event stream', 'GET /v1/events', { ...crossSite, Accept: 'text/event-stream' }],
+  ['an event stream of an older browser', 'GET /v1/events', { Origin: EVIL }],
+  ['a rebound name that reads', LIST, sameOrigin],
+  ['a rebound name that writes', PUBLISH, { ...sameOrigin, Origin: 'rebound', ...json }],
+  ['a rebound name that listens', 'GET /v1/events', sameOrigin],
   [
     'a rebound name of an older browser',
-    'DELETE',
-    '/v1/tasks/safe:kept',
+    'DELETE /v1/tasks/safe:kept',
     { Host: 'rebound', Origin: 'rebound' },
   ],
 ]
@@ -196,19 +150,17 @@ describe('a web page', () => {
     await call('POST', '/v1/tasks', { type: 'safe', key: 'kept', input: { secret: true } })
   })
 
-  it.each(PAGES)(
-    'of another origin changes and reads nothing by %s',
-    async (_by, method, path, headers, body) => {
-      const answer = await send(apiPort, method, path, rebound(headers), body === undefined ? '' : task)
+  it.each(PAGES)('of another origin changes and reads nothing by %s', async (_by, request, headers) => {
+    const [method = '', path = ''] = request.split(' ')
+    const answer = await send(apiPort, method, path, rebound(headers), request === PUBLISH ? task : '')
 
-      expect([answer.status, answer.headers['content-type']]).toEqual([403, 'application/problem+json'])
-      expect(answer.headers['access-control-allow-origin']).toBeUndefined()
-      expect(answer.body).not.toContain('safe:')
-      expect((await call('GET', '/v1/tasks/safe:planted')).status).toBe(404)
-      expect((await call('GET', '/v1/tasks/safe:kept')).body).toMatchObject({ status: 'ready' })
-      expect((await call('GET', '/v1/types/safe')).body.paused).toBe(false)
-    },
-  )
+    expect([answer.status, answer.headers['content-type']]).toEqual([403, 'application/problem+json'])
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+    expect(answer.body).not.toContain('safe:')
+    expect((await call('GET', '/v1/tasks/safe:planted')).status).toBe(404)
+    expect((await call('GET', '/v1/tasks/safe:kept')).body).toMatchObject({ status: 'ready' })
+    expect((await call('GET', '/v1/types/safe')).body.paused).toBe(false)
+  })
 
   const inside = () =>
     [
@@ -296,8 +248,8 @@ describe('a web page', () => {
 })
 
 describe('an odd request', () => {
-  const ODD: ReadonlyArray<readonly [string, number, readonly string[], (string | Buffer)?]> = [
-    ['TRACE', 405, ['TRACE /healthz HTTP/1.1']],
+  const ODD: ReadonlyArray<readonly [string, number, readonly string[], string | Buffer]> = [
+    ['TRACE', 405, ['TRACE /healthz HTTP/1.1'], ''],
     [
       'a GET with a body',
       400,
@@ -316,7 +268,7 @@ describe('an odd request', () => {
       ['POST /v1/tasks HTTP/1.1', 'Content-Type: application/json', `Content-Length: ${11 * 1024 * 1024}`],
       Buffer.alloc(11 * 1024 * 1024, 'x'),
     ],
-    ['a line break in lastEventId', 400, ['GET /v1/events?lastEventId=%0Adata:%20x HTTP/1.1']],
+    ['a line break in lastEventId', 400, ['GET /v1/events?lastEventId=%0Adata:%20x HTTP/1.1'], ''],
     [
       'a body of text',
       415,
