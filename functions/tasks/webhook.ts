@@ -66,7 +66,7 @@ async function callReceiver(
     signal: context.signal,
     bodyBytesMax: ANSWER_BYTES_MAX,
     allowPrivate: settings.allowPrivate ?? false,
-    whenPrivate: `webhook.allowPrivate of the type '${type}' permits such calls`,
+    whenPrivate: 'webhook.allowPrivate of its task type permits such calls',
     resolve,
   })
   if (!isSuccess(answer)) throw new Error(refusalOf(url, answer))

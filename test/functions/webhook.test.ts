@@ -1,14 +1,18 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webhook } from '../../functions/tasks/webhook.ts'
 import type { WebhookSettings } from '../../shared/core/task-type.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { aTaskContext } from '../support/a-task-context.ts'
+import { snippets } from '../support/snippets.ts'
 
 type Received = { path: string; headers: IncomingHttpHeaders; body: string }
 
+const SECRET = 'secret Baton/webhook/orders'
+const [snippet = ''] = snippets('docs/webhooks.md', 'ts')
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 const received: Received[] = []
@@ -84,14 +88,35 @@ describe('a webhook', () => {
   })
 
   it('is signed so that the receiver can check time and body', async () => {
-    await call({ url }, { allowPrivate: true, secretName: 'orders' })
+    await call({ url, name: 'größe' }, { allowPrivate: true, secretName: 'orders' })
 
     const { headers, body } = received.at(-1) as Received
-    const [, seconds, digest] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['baton-signature'])) ?? []
-    expect(Math.abs(Number(seconds) - Date.now() / 1_000)).toBeLessThan(5)
-    expect(digest).toBe(
-      createHmac('sha256', 'secret Baton/webhook/orders').update(`${seconds}.${body}`).digest('hex'),
+    const signature = String(headers['baton-signature'])
+    const [, seconds, digest] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? []
+    expect(digest).toBe(createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
+    expect(Math.abs(Number(seconds) - Date.now() / 1_000)).toBeLessThan(300)
+  })
+
+  it('is recognised by the code of docs/webhooks.md, which refuses forged and old calls', async () => {
+    await call({ url }, { allowPrivate: true, secretName: 'orders' })
+    const { isFromBaton } = await import(
+      `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(snippet))}`
     )
+
+    const { headers, body } = received.at(-1) as Received
+    const signature = String(headers['baton-signature'])
+    const signedAt = Number(/\d+/.exec(signature)) * 1_000
+    const judged = (...[header, text, secret, at]: [string, string, string, number]) =>
+      isFromBaton(header, text, secret, at)
+
+    expect(judged(signature, body, SECRET, signedAt)).toBe(true)
+    expect(judged(signature, body, SECRET, signedAt + 300_000)).toBe(true)
+    expect(judged(signature, body, SECRET, signedAt + 301_000)).toBe(false)
+    expect(judged(signature, body, SECRET, signedAt - 301_000)).toBe(false)
+    expect(judged(signature, body, 'another secret', signedAt)).toBe(false)
+    expect(judged(signature, body.replace('"attempt":2', '"attempt":1'), SECRET, signedAt)).toBe(false)
+    expect(judged(signature.replace(/v1=../, 'v1=zz'), body, SECRET, signedAt)).toBe(false)
+    expect(judged('', body, SECRET, signedAt)).toBe(false)
   })
 
   it.each([200, 201, 204, 299])('succeeds with status %i', async status => {
@@ -194,7 +219,7 @@ describe('a webhook', () => {
     const failure = await failureOf(call({ url: target() }, {}))
 
     expect(failure).toBeInstanceOf(Fatal)
-    expect(failure.message).toContain("webhook.allowPrivate of the type 'webhook' permits such calls")
+    expect(failure.message).toContain('webhook.allowPrivate of its task type permits such calls')
     expect(received.length).toBe(before)
   })
 })
