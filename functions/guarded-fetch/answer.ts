@@ -31,12 +31,12 @@ export function isSuccess({ status }: GuardedAnswer): boolean {
   return status >= 200 && status < 300
 }
 
-/** What a URL answered that is no success, in words, with the beginning of the body. */
+/** What a URL answered that is no success, in words, with the beginning of the body on one line. */
 export function refusalOf(url: URL, answer: GuardedAnswer): string {
   const { status, headers } = answer
   const answered = `${shownUrl(url)} answered ${status}`
   const target = status >= 300 && status < 400 && headers.location && URL.parse(headers.location, url.href)
-  if (!target) return `${answered}: ${textOf(answer, ERROR_CHARACTERS)}`
+  if (!target) return `${answered}: ${textOf(answer, ERROR_CHARACTERS).replace(/\p{Cc}+/gu, ' ')}`
   return `${answered}, a redirect to ${shownUrl(target)}, which is not followed: give the URL that it leads to`
 }
 

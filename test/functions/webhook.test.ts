@@ -32,9 +32,12 @@ beforeAll(async () => {
     received.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() })
     if (path === '/slow') return
     const [, status = 200, form = 'short'] = /^\/(\d+)(?:\/(\w+))?/.exec(path) ?? []
-    const answer = { short: `answer ${status}`, long: '😀'.repeat(40_000), odd: `a${'😀'.repeat(40_000)}` }[
-      form
-    ]
+    const answer = {
+      short: `answer ${status}`,
+      long: '😀'.repeat(40_000),
+      odd: `a${'😀'.repeat(40_000)}`,
+      lines: 'not now\r\n\u0000level: error',
+    }[form]
     response.writeHead(Number(status)).end(answer)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -136,6 +139,12 @@ describe('a webhook', () => {
     const failure = await failureOf(call({ url: `${url}/500/long` }))
 
     expect(failure.message).toBe(`${url} answered 500: ${'😀'.repeat(100)}`)
+  })
+
+  it('quotes an answer of several lines on one', async () => {
+    const failure = await failureOf(call({ url: `${url}/500/lines` }))
+
+    expect(failure.message).toBe(`${url} answered 500: not now level: error`)
   })
 
   it('keeps the first 1,000 characters of a long answer, and no half of one', async () => {
