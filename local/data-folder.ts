@@ -49,6 +49,8 @@ export function openDataFolder(path: string): DataFolder {
     makeFolder(folder)
     for (const inner of [dynamodb, sqs]) openPrivately(inner)
     tryToWrite(folder)
+    // Schedules hold the inputs of their tasks.
+    for (const name of readdirSync(folder)) if (name.endsWith('.json')) chmodSync(file(name), 0o600)
   } catch (cause) {
     throw new Error(
       `the data folder ${folder} cannot be used (${(cause as Error).message}); give a folder that this user may write`,

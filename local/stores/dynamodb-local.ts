@@ -77,7 +77,7 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
   }
   void watch()
   const url = `http://127.0.0.1:${java.port}`
-  return { url, accessKey, answer: forward, isUp: () => answersSoon(forward), stop }
+  return { url, accessKey, answer: forward, isUp: watchHealth(forward), stop }
 }
 
 /** A database of its own in a DynamoDB Local that runs already, at this port: a second start takes seconds of a core. */
@@ -88,7 +88,7 @@ export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()): Dyn
     url: `http://127.0.0.1:${port}`,
     accessKey,
     answer: forward,
-    isUp: () => answersSoon(forward),
+    isUp: watchHealth(forward),
     stop: async () => agent.destroy(),
   }
 }
@@ -111,8 +111,15 @@ async function answers(forward: Forward): Promise<boolean> {
   return answered?.status === 200
 }
 
-function answersSoon(forward: Forward): Promise<boolean> {
-  return Promise.race([answers(forward), sleep(HEALTH_TIMEOUT_MS, false, { ref: false })])
+/** Whether the store answers in time. A store that hangs is asked one question only, however often its health is. */
+function watchHealth(forward: Forward): () => Promise<boolean> {
+  let asked: Promise<boolean> | undefined
+  return () => {
+    asked ??= answers(forward).finally(() => {
+      asked = undefined
+    })
+    return Promise.race([asked, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })])
+  }
 }
 
 const listTables: Call = {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An HTTP server that plays the outside world: it takes webhooks and hands out texts. */
+/** An HTTP server that plays the outside world: it takes webhooks. */
 export type Receiver = {
   readonly url: string
   /** How often a task of this key was delivered. */
@@ -11,23 +11,16 @@ export type Receiver = {
 }
 
 /**
- * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key,
- * `POST /announce` answers 403 to keys that begin with `refused`, `GET /texts/<name>` answers with that text. All paths stand
- * behind a secret one, so that no web page can take part.
+ * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key, and
+ * `POST /announce` answers 403 to keys that begin with `refused`. All paths stand behind a secret one, so that no web
+ * page can take part.
  */
-export async function startReceiver(texts: ReadonlyMap<string, string>): Promise<Receiver> {
+export async function startReceiver(): Promise<Receiver> {
   const delivered = new Map<string, number>()
   const secret = `/${randomBytes(16).toString('hex')}`
   const server = createServer(async (request, response) => {
     if (!request.url?.startsWith(`${secret}/`)) return void response.writeHead(404).end()
     const path = request.url.slice(secret.length)
-    const text = texts.get(decodeURIComponent(path.replace('/texts/', '')))
-    if (request.method === 'GET') {
-      response
-        .writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain; charset=utf-8' })
-        .end(text)
-      return
-    }
     const { key } = JSON.parse(await bodyOf(request)) as { key: string }
     const count = (delivered.get(key) ?? 0) + 1
     delivered.set(key, count)

@@ -45,12 +45,14 @@ describe('a data folder', () => {
     mkdirSync(join(folder, 'dynamodb'), { recursive: true })
     writeFileSync(database('shared-local-instance.db'), 'tables')
     writeFileSync(database('shared-local-instance.db-wal'), 'latest')
+    writeFileSync(join(folder, 'schedules.json'), '{}')
 
     const { accessKey } = openDataFolder(folder)
 
     expect(readFileSync(database(`${accessKey}_us-east-1.db`), 'utf8')).toBe('tables')
     expect(readFileSync(database(`${accessKey}_us-east-1.db-wal`), 'utf8')).toBe('latest')
     expect(existsSync(database('shared-local-instance.db'))).toBe(false)
+    expect(modeOf('schedules.json')).toBe('600')
   })
 
   test('with tables of two versions is refused with what to do', () => {
