@@ -14,10 +14,8 @@ export function serveHttp(system: System, app: ReturnType<typeof createApi>): Ht
   return async event => {
     try {
       const { requestContext } = event
-      return await resultOf(
-        await app.fetch(requestOf(event), { event, requestContext }),
-        requestContext.http.method,
-      )
+      const response = await app.request(requestOf(event), undefined, { event, requestContext })
+      return await resultOf(response, requestContext.http.method)
     } finally {
       flushMetrics()
       await flushSpans(system.clock)
