@@ -63,6 +63,26 @@ describe('a claim of a step', () => {
     ])
   })
 
+  test('may say its result again, though the parameters have no room for another like it', async () => {
+    const step = (nth: number) => ({ name: `s${nth}`, do: { type: 'jobs', ...ONCE } })
+    await api.put({ kind: 'flow', steps: [1, 2, 3, 4, 5, 6].map(step) })
+    await api.publish()
+    const result = 'x'.repeat(350_000)
+    let said: { path: string; body: object } | undefined
+    for (let nth = 1; nth <= 5; nth++) {
+      const { run } = await api.claim()
+      said = { path: `${ORDER}/runs/${run.id}/succeed`, body: { fence: run.fence, result } }
+      expect((await api.call('POST', said.path, said.body)).status).toBe(200)
+    }
+
+    expect((await api.call('POST', said?.path ?? '', said?.body)).status).toBe(200)
+    const other = { ...said?.body, result: `${result}y` }
+    expect(await api.call('POST', said?.path ?? '', other)).toMatchObject({
+      status: 409,
+      body: { reason: 'ended', run: { state: 'succeeded' } },
+    })
+  })
+
   test('of an undo says so, with the options of the undo', async () => {
     await api.put(FLOW)
     await api.publish()
