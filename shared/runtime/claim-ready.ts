@@ -17,7 +17,10 @@ const MOST_EXAMINED = 1_000
 /** Those that a limit or a pause is known to hold back count so much less: others may be free behind them. */
 const HELD_BACK_SHARE = 1 / 4
 const PAGE = 100
-/** Heads read at a time, though fewer may be wanted: some will be meant for other workers. */
+/**
+ * Heads read at a time, though fewer may be wanted: some will be meant for other workers. Pages of the indexes hold as many, so
+ * that one round of queries is enough for them: smaller ones cost the same half a unit each.
+ */
 const MIN_READ = 10
 /** The first attempt takes this share of what is wanted, and shows whether others claim, too. */
 const PROBE_SHARE = 1 / 16
@@ -94,7 +97,7 @@ export async function claimReady(
   claimer: Claimer,
   { wanted, targets = [], starting = atOnce, countsHeld = false }: Wanted,
 ): Promise<ClaimedOrHeld> {
-  const ready = readyTasks(system, types, Math.min(PAGE, wanted + 1))
+  const ready = readyTasks(system, types, Math.min(PAGE, Math.max(MIN_READ, wanted + 1)))
   const round: Round = {
     types,
     ready,
