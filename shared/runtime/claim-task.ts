@@ -5,7 +5,7 @@ import { isSamePiece, openSince } from '../core/work.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from './control/admit.ts'
 import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
-import { inTurn, type Starting } from './control/starting.ts'
+import { inOwnSlot, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
 import { momentOf } from './moment.ts'
 import { sleepUntil } from './sleep-until.ts'
@@ -48,7 +48,7 @@ export async function claimTask(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: Starting = inTurn(),
+  starting: Starting = inOwnSlot(),
   patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   const terms = await termsOf(system, seen)
