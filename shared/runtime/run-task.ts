@@ -15,6 +15,7 @@ import { contextOf } from './run-context.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
 import { inRunSpan } from './spans.ts'
 import type { System } from './system.ts'
+import { tellRunStopped } from './tell-run-ends.ts'
 
 /** What became of one dispatch. */
 export type RunReport = NotRun | Ran
@@ -71,7 +72,9 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
     const outcome = told.ending(await outcomeOf(system, claimed, hold, told, tools))
     const { fence, startedAt } = claimed.run
     system.metrics.add('RunTime', system.clock.now() - startedAt, claimed.task.type)
-    const accepted = !hasLostItsRun(hold) && (await finishRun(system, hold, fence, outcome))
+    const isGone = hasLostItsRun(hold)
+    if (isGone) tellRunStopped(system, hold.task(), fence, hold.reason())
+    const accepted = !isGone && (await finishRun(system, hold, fence, outcome))
     const error = outcome.outcome === 'fail' && { error: outcome.error }
     return { ran: true, outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }
   } finally {
