@@ -78,7 +78,8 @@ it('the life of a task is told once, in its order, with status and run', async (
   ])
   expect(told.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
   expect(told[3]?.at).toBe(task.finishedAt)
-  expect(Object.keys(told[3] ?? {}).sort()).toEqual(['at', 'id', 'runId', 'status', 'taskId', 'type'])
+  expect(Object.keys(told[3] ?? {}).sort()).toEqual(['at', 'id', 'runId', 'status', 'taskId', 'taskType', 'type'])
+  expect(told[3]?.taskType).toBe('word-count')
 })
 
 it('so are a failure, a cancelled task, and a canvas', async () => {
