@@ -55,6 +55,8 @@ describe('a handler', () => {
 
     const task = await system.taskWhen(id, ended)
 
+    // What a function writes takes a moment to its log.
+    await expect.poll(() => linesAbout('Probe', id), { timeout: 10_000 }).toHaveLength(3)
     const lines = linesAbout('Probe', id)
     const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
     const cause = { name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:65533' }
@@ -89,9 +91,9 @@ describe('a handler', () => {
       status: 'failed',
       error: { message: expect.stringContaining('ECONNREFUSED') },
     })
-    expect(linesAbout('HandlersWebhook', id)).toMatchObject([
-      { level: 'WARN', message: 'run failed', nextTry: 'never', status: 'failed' },
-    ])
+    await expect
+      .poll(() => linesAbout('HandlersWebhook', id), { timeout: 10_000 })
+      .toMatchObject([{ level: 'WARN', message: 'run failed', nextTry: 'never', status: 'failed' }])
   })
 
   it('that gives its task back costs no retry', async () => {
