@@ -37,12 +37,17 @@ const HIDDEN = new Set([
 export function terminalLine(line: string, isVerbose: boolean): string | undefined {
   const [, source = '', text = line] = /^([A-Za-z0-9]+): (.*)$/s.exec(line) ?? []
   const logged = logLineIn(text)
-  if (!logged) return isVerbose || line.includes('NOT SUPPORTED') ? line : undefined
+  if (!logged) return isVerbose || isOfTheCloud(line) ? line : undefined
   if ('_aws' in logged) return undefined
   const failure = failureLine(logged)
   if (failure) return failure
   const isShown = isVerbose || logged.level === 'ERROR'
   return isShown ? plainLine(source, logged) : undefined
+}
+
+/** What the local cloud itself has to say. */
+function isOfTheCloud(line: string): boolean {
+  return line.includes('NOT SUPPORTED') || line.startsWith('DynamoDB Local')
 }
 
 function logLineIn(text: string): LogLine | undefined {

@@ -1,7 +1,7 @@
 import type { TaskError } from './task.ts'
 
 /** Stands where something was hidden. */
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 /** Shorter values would be hidden wherever a text happens to hold them. As fields they are hidden all the same. */
 const LEAST_SECRET_CHARACTERS = 4
 const DEPTH_MAX = 8

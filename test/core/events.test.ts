@@ -236,7 +236,12 @@ describe('a canvas', () => {
 })
 
 describe('a failure', () => {
-  const no = { name: 'TypeError', message: 'm'.repeat(500), stack: 'at …', causes: [{ name: 'E', message: 'why' }] }
+  const no = {
+    name: 'TypeError',
+    message: 'm'.repeat(500),
+    stack: 'at …',
+    causes: [{ name: 'E', message: 'why' }],
+  }
   const short = { name: 'TypeError', message: `${'m'.repeat(119)}…` }
 
   test('is told with the type of its task, and its error in short', () => {
@@ -249,7 +254,11 @@ describe('a failure', () => {
   test('that is only a lost run is told with who was silent', () => {
     const lost = afterOf(lose(claimedBy(aTask()), NOW + HOUR))
 
-    expect(eventsOf(lost)[0]).toMatchObject({ type: 'task.lost', taskType: 'resize', error: { name: 'LeaseLost' } })
+    expect(eventsOf(lost)[0]).toMatchObject({
+      type: 'task.lost',
+      taskType: 'resize',
+      error: { name: 'LeaseLost' },
+    })
   })
 
   test('that is past leaves no error in what is told of a success', () => {

@@ -80,22 +80,6 @@ describe('a handler', () => {
     })
   })
 
-  it('of a webhook that reaches nobody says so with its task, and in its log', async () => {
-    const webhook = { url: 'http://127.0.0.1:65533/', allowPrivate: true }
-    await system.call('PUT', '/v1/types/nobody', { kind: 'webhook', webhook })
-    const id = await system.publish({ type: 'nobody', key: 'x', retry: { maxRetries: 0 } })
-
-    const task = await system.taskWhen(id, ended)
-
-    expect(task).toMatchObject({
-      status: 'failed',
-      error: { message: expect.stringContaining('ECONNREFUSED') },
-    })
-    await expect
-      .poll(() => linesAbout('HandlersWebhook', id), { timeout: 10_000 })
-      .toMatchObject([{ level: 'WARN', message: 'run failed', nextTry: 'never', status: 'failed' }])
-  })
-
   it('that gives its task back costs no retry', async () => {
     const id = await system.publish({
       type: 'probe',
