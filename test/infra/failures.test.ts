@@ -163,6 +163,25 @@ describe('the least level of log lines', () => {
     expect(webhook?.Properties.Environment.Variables.POWERTOOLS_LOG_LEVEL).toBe('INFO')
   })
 
+  test.each([
+    [{}, undefined, 'INFO'],
+    [{ logLevel: 'WARN' }, undefined, 'WARN'],
+    [{}, 'DEBUG', 'DEBUG'],
+  ] as const)(
+    'of a worker service, where the system says %j and it says %j, is %s',
+    (props, level, expected) => {
+      const { stack, tasks } = aSystem(props)
+      const entry = 'test/infra/fixtures/two-tasks.ts'
+      tasks.addWorkerService('Media', { entry, ...(level && { logLevel: level }) })
+
+      const [definition] = readTemplate(stack).ofType('AWS::ECS::TaskDefinition')
+      expect(definition?.Properties.ContainerDefinitions[0].Environment).toContainEqual({
+        Name: 'POWERTOOLS_LOG_LEVEL',
+        Value: expected,
+      })
+    },
+  )
+
   test('is refused where it is none', () => {
     expect(() => aSystem({ logLevel: 'LOUD' as never })).toThrow("logLevel is 'LOUD'; give 'DEBUG'")
   })
