@@ -20,6 +20,7 @@ import {
 } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
+import { type LogLevel, levelOf } from './settings.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { SERVING } from './task-table.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
@@ -39,6 +40,8 @@ export type HandlerProps = Partial<Feeding> & {
    */
   readonly timeout?: Duration
   readonly reservedConcurrency?: number
+  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -69,6 +72,7 @@ export class HandlerFunction extends Construct {
       bundling: BUNDLING,
       description: `Baton: runs ${this.type}`,
       timeout,
+      logLevel: levelOf(props.logLevel) ?? settings.handlerLogLevel,
       ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
       ...(props.environment && { environment: props.environment }),
       ...reserving(props.reservedConcurrency),

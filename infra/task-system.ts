@@ -1,10 +1,12 @@
 import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
-import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
+import { type FailureAlarmProps, watchFailures } from './alarms.ts'
+import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
 import { FarTimers } from './far-timers.ts'
 import { type FlowProps, FlowRegistration } from './flow-registration.ts'
@@ -174,6 +176,24 @@ export class TaskSystem extends Construct {
   /** Runs of `type` that were taken over because their lease ended. */
   metricLeaseLost(type: string): Metric {
     return this.metric('LeaseLost', type)
+  }
+
+  /**
+   * Raises an alarm when so many tasks fail for good within so many minutes, and notifies `topic`. The alarm costs $0.10 a month, and
+   * with a `type` the metric of that type $0.30.
+   *
+   * @throws BatonError `invalid` for numbers or a type that cannot be.
+   */
+  alarmOnFailures(props: FailureAlarmProps): Alarm {
+    return watchFailures(this, this.parts.settings, props)
+  }
+
+  /**
+   * A CloudWatch dashboard of the whole system, with all its handlers, also those that are added later. CloudWatch takes $3 a month
+   * for each dashboard beyond the first three of an account.
+   */
+  addDashboard(id = 'Dashboard'): Dashboard {
+    return createDashboard(this, id, this.parts, this.systemName)
   }
 
   /** A metric of one type is kept, at $0.30 a month, once it is asked for; `*` stands for all types together. */

@@ -32,6 +32,7 @@ import {
 } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
+import { type LogLevel, levelOf } from './settings.ts'
 import { environmentOf } from './system-function.ts'
 import { SERVING } from './task-table.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
@@ -60,6 +61,8 @@ export type WorkerServiceProps = Placement & {
   readonly backlogPerTask?: number
   /** Seconds that runs get to finish when their container must stop, 0–110; then they are given back. @default 110 */
   readonly drainSeconds?: number
+  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
   /**
    * Whether what happens to tasks of its types and flows is told on the system's event bus.
@@ -130,7 +133,7 @@ export class WorkerService extends Construct {
       // Node as the first process would not reap what a handler's child processes leave behind.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
-        ...workerEnvironment(parts.settings),
+        ...workerEnvironment(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
@@ -184,8 +187,8 @@ function withDefaults(given: WorkerServiceProps) {
 }
 
 /** Workers emit no metrics, so that they need not know which are kept. */
-function workerEnvironment(settings: Parts['settings']): Record<string, string> {
-  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings)
+function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
+  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings, logLevel)
   return environment
 }
 

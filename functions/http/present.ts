@@ -72,7 +72,7 @@ function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }
 }
 
 function presentRun({ born }: Task, run: DescribedRun): ApiRun {
-  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress, piece } = run
+  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress, log, piece } = run
   return {
     id: runId(born, fence),
     workerId,
@@ -84,6 +84,7 @@ function presentRun({ born }: Task, run: DescribedRun): ApiRun {
     ...(result !== undefined && { result }),
     ...(error && { error }),
     ...(progress !== undefined && { progress }),
+    ...(log !== undefined && { log }),
     ...(piece !== undefined && { stage: piece }),
   }
 }

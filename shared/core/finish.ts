@@ -1,12 +1,12 @@
-import { bodyExpiry, bodyOf, bodyRef, cutError } from './body.ts'
+import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import { type BodyWrite, type Change, refuse, revise } from './change.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { endRuns, runRecord } from './end-runs.ts'
+import { fitError } from './fit-error.ts'
 import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
 import { openStage } from './flow/open-piece.ts'
 import { withInput } from './input.ts'
 import type { Json } from './json.ts'
-import { MAX_ERROR_CHARACTERS } from './limits.ts'
 import { recordedEnd } from './recorded-end.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
 import { failureCounted, retryDelayMs } from './settle.ts'
@@ -26,6 +26,8 @@ export type Outcome =
       readonly error: TaskError
       readonly fatal?: boolean
       readonly retryInMs?: number
+      /** The last that its handler logged, at most `RUN_LOG_BYTES_MAX`. */
+      readonly log?: string
     }
   | { readonly outcome: 'release'; readonly delayMs?: number }
 
@@ -134,10 +136,12 @@ function fail(
   now: number,
   chance: number,
 ): Change {
-  const error = cutError(word.error, MAX_ERROR_CHARACTERS)
+  const { log } = word
+  const error = fitError(word.error)
   const ending = { error, ...wordOf(word) }
   const draft = failed(task, run, ending, now)
-  const bodies = runRecord(task, run.fence, { state: 'failed', ...ending }, now)
+  const record = { state: 'failed' as const, ...ending, ...(log !== undefined && { log }) }
+  const bodies = runRecord(task, run.fence, record, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   if (word.fatal) return revise(task, pieceFailed(draft, now, error), now, { bodies }).change
   const delayMs = word.retryInMs ?? retryDelayMs(draft, run.workerId, chance)

@@ -45,7 +45,15 @@ export type Body =
   | { readonly inline: Json }
   | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
 
-export type TaskError = { readonly name: string; readonly message: string; readonly stack?: string }
+/** Why something failed. `causes`: what the error was caused by, the nearest first. */
+export type TaskError = {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  readonly causes?: readonly ErrorCause[]
+}
+
+export type ErrorCause = { readonly name: string; readonly message: string }
 
 export type LiveRun = {
   readonly fence: number
@@ -80,6 +88,8 @@ export type EndedRun = {
   readonly error?: TaskError
   readonly cause?: EndCause
   readonly progress?: Json
+  /** Of a failed run: the last that its handler logged. It stands in the run's record only, never in a head. */
+  readonly log?: string
   /** Which piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
   readonly piece?: string
   /** A success of a piece that is over; it counts no more. */

@@ -38,6 +38,10 @@ export type MetricName =
   | 'Stuck'
   | 'NeedsAttention'
   | 'RunTime'
+  | 'Published'
+  | 'Succeeded'
+  | 'Failed'
+  | 'Retried'
 
 export type Metrics = {
   /** `Lateness` and `RunTime` in milliseconds, the rest counts. */

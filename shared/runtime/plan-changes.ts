@@ -80,11 +80,10 @@ async function apartIfNeeded(
 }
 
 /** An undo that fails for good halts its flow until a person decides. The change that ended it is told once. */
-function tellOfTrouble({ metrics, log }: PlanningSystem, task: Task): void {
+function tellOfTrouble({ log }: PlanningSystem, task: Task): void {
   if (!needsAttention(task) || task.operation === 'settle') return
   log.warn('an undo has failed for good: the flow needs attention', {
     ...logFields(task),
     error: task.error,
   })
-  metrics.add('NeedsAttention', 1, task.type)
 }

@@ -13,6 +13,12 @@ afterAll(() => system?.stop())
 const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
 const states = (task: { runs: Array<{ state: string }> }) => task.runs.map(({ state }) => state)
 
+/** What a function has logged about a task. */
+function linesAbout(functionName: string, taskId: string) {
+  const logs = system.cloud.functions.find(functionName).logs.filter(line => line.startsWith('{'))
+  return logs.map(line => JSON.parse(line)).filter(line => line.taskId === taskId)
+}
+
 describe('a handler', () => {
   it.each([
     [
@@ -41,6 +47,36 @@ describe('a handler', () => {
     expect(task.history[0]).toMatchObject({
       traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
       costMs: expect.any(Number),
+    })
+  })
+
+  it('that fails is seen: GET shows causes and log, its function logs one line for the run, lists stay short', async () => {
+    const id = await system.publish({ type: 'probe', key: 'seen', input: { failures: 1, how: 'fetch' } })
+
+    const task = await system.taskWhen(id, ended)
+
+    // What a function writes takes a moment to its log.
+    await expect.poll(() => linesAbout('Probe', id), { timeout: 10_000 }).toHaveLength(3)
+    const lines = linesAbout('Probe', id)
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    const cause = { name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:65533' }
+    expect(task.runs[0]).toMatchObject({
+      state: 'failed',
+      error: { name: 'TypeError', message: 'fetch failed', causes: [cause] },
+      log: expect.stringMatching(/^2.*Z INFO about to fail {"how":"fetch"}$/),
+    })
+    expect(task.runs[1]).not.toHaveProperty('log')
+    expect(JSON.stringify(list.body.items)).not.toContain('about to fail')
+    expect(lines.map(({ level, message }) => [level, message])).toEqual([
+      ['INFO', 'about to fail'],
+      ['WARN', 'run failed'],
+      ['INFO', 'run succeeded'],
+    ])
+    expect(lines[1]).toMatchObject({
+      runId: task.runs[0].id,
+      attempt: 1,
+      nextTry: expect.any(String),
+      error: { name: 'TypeError', causes: [cause], stack: expect.any(String) },
     })
   })
 

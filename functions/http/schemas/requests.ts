@@ -34,6 +34,7 @@ import {
   whole,
   workerId,
 } from './scalars.ts'
+import { givenError, givenLog } from './task-error.ts'
 
 const DAY_MS = 86_400_000
 const MIN_BEAT_MS = 50
@@ -219,9 +220,10 @@ const next = strict({
 const succeed = { fence, result: optional(json), next: optional(next) }
 const failure = {
   fence,
-  error: strict({ name: z.string().min(1), message: z.string(), stack: optional(z.string()) }),
+  error: givenError,
   fatal: optional(z.boolean()),
   retryInMs: optional(duration(0, MAX_DELAY_MS)),
+  log: optional(givenLog),
 }
 const release = { fence, delayMs: optional(duration()) }
 
