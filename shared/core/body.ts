@@ -1,6 +1,6 @@
 import type { BodyWrite } from './change.ts'
 import { hash32 } from './hash.ts'
-import { type Json, jsonBytes } from './json.ts'
+import { type Json, jsonBytes, textBytes } from './json.ts'
 import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from './limits.ts'
 import type { Body, EndedRun, Task, TaskError } from './task.ts'
 
@@ -108,14 +108,28 @@ export function isCut({ name, message }: TaskError): boolean {
   return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS)
 }
 
-/** An error with each of its parts cut to `limit` characters. */
-export function cutError(error: TaskError, limit: number): TaskError {
-  const { name, message, stack } = error
-  return {
-    name: cut(name, SHORT_ERROR_CHARACTERS),
-    message: cut(message, limit),
-    ...(stack !== undefined && { stack: cut(stack, limit) }),
-  }
+/**
+ * An error whose parts have at most `limitBytes` of UTF-8 together. The name and the message come first; the stack takes what
+ * they leave, and is left out where that is nothing.
+ */
+export function cutError(error: TaskError, limitBytes: number): TaskError {
+  const name = cut(error.name, SHORT_ERROR_CHARACTERS)
+  const message = cutBytes(error.message, limitBytes - textBytes(name))
+  const left = limitBytes - textBytes(name) - textBytes(message)
+  const stack = error.stack === undefined ? '' : cutBytes(error.stack, left)
+  return { name, message, ...(stack !== '' && { stack }) }
+}
+
+const ELLIPSIS = '…'
+const encoder = new TextEncoder()
+
+/** The text in at most so many bytes of UTF-8, cut at a whole character, and well-formed. */
+function cutBytes(text: string, limit: number): string {
+  if (textBytes(text) <= limit) return text.toWellFormed()
+  const room = limit - textBytes(ELLIPSIS)
+  if (room <= 0) return ''
+  const { read } = encoder.encodeInto(text, new Uint8Array(room))
+  return text.slice(0, read).toWellFormed() + ELLIPSIS
 }
 
 /** The text, at most so long. Never half a surrogate pair: that is no UTF-8 and would not be stored. */

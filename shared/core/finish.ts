@@ -6,7 +6,7 @@ import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
 import { openStage } from './flow/open-piece.ts'
 import { withInput } from './input.ts'
 import type { Json } from './json.ts'
-import { MAX_ERROR_CHARACTERS } from './limits.ts'
+import { ERROR_BYTES_MAX } from './limits.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
 import { failureCounted, retryDelayMs } from './settle.ts'
 import { counted } from './several-successes.ts'
@@ -131,7 +131,7 @@ function fail(
   now: number,
   chance: number,
 ): Change {
-  const error = cutError(word.error, MAX_ERROR_CHARACTERS)
+  const error = cutError(word.error, ERROR_BYTES_MAX)
   const draft = failed(task, run, { error }, now)
   const bodies = runRecord(task, run.fence, { state: 'failed', error }, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change

@@ -22,7 +22,8 @@ export const MAX_REQUEST_BYTES = 4 * KB * KB
  */
 export const MAX_ANSWER_BYTES = 6_291_556 - 16 * KB
 export const MAX_BATCH_TASKS = 100
-export const MAX_ERROR_CHARACTERS = 4 * KB
+/** Of all of an error, its name, message and stack together, in UTF-8. */
+export const ERROR_BYTES_MAX = 4 * KB
 export const MAX_TYPE_LENGTH = 100
 export const MAX_KEY_LENGTH = 200
 /** Keys that are made up from a name of up to `MAX_KEY_LENGTH`, as those of a schedule's tasks, have so many characters. */

@@ -50,13 +50,27 @@ describe('a body', () => {
 })
 
 describe('an error', () => {
-  test('is cut part by part to the stated length', () => {
-    const error = { name: 'n'.repeat(5_000), message: 'm'.repeat(5_000), stack: 's'.repeat(5_000) }
+  test.each(['m', 'é', '€', '😀', '\ud800'])(
+    'of %j takes at most 4 KB as UTF-8 in all, and ends with a whole character',
+    character => {
+      const text = character.repeat(5_000)
 
-    const cut = cutError(error, 4_096)
+      const { name, message, stack } = cutError({ name: text, message: text, stack: text }, 4_096)
 
-    expect([cut.name.length, cut.message.length, cut.stack?.length]).toEqual([120, 4_096, 4_096])
-    expect(cut.message.endsWith('…')).toBe(true)
+      expect(Buffer.byteLength(name + message)).toBeGreaterThan(4_096 - 4)
+      expect(Buffer.byteLength(name + message)).toBeLessThanOrEqual(4_096)
+      expect(message.endsWith('…')).toBe(true)
+      expect(`${name}${message}`.isWellFormed()).toBe(true)
+      expect(message.slice(0, -1).replaceAll(character.toWellFormed(), '')).toBe('')
+      expect(stack).toBeUndefined()
+    },
+  )
+
+  test('leaves its stack the room that its message does not take', () => {
+    const cut = cutError({ name: 'Error', message: 'é'.repeat(1_000), stack: 's'.repeat(5_000) }, 4_096)
+
+    expect(cut.message).toHaveLength(1_000)
+    expect(Buffer.byteLength(cut.stack ?? '')).toBe(4_096 - 2_000 - 'Error'.length)
   })
 
   test('that is short enough stays as it is', () => {
