@@ -41,6 +41,7 @@ const UNITS = {
   SweeperRepaired: 'Count',
   Stuck: 'Count',
   NeedsAttention: 'Count',
+  TaskFault: 'Count',
 } as const satisfies Record<MetricName, string>
 
 /** Metrics that are kept for single types: `Lateness:resize`, or `*` for all of every type. */

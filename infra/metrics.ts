@@ -14,6 +14,7 @@ const STATISTICS: Record<MetricName, string> = {
   SweeperRepaired: 'Sum',
   Stuck: 'Maximum',
   NeedsAttention: 'Sum',
+  TaskFault: 'Sum',
 }
 
 /** Of `BATON_TYPE_METRICS`, in an environment that Lambda ends at 4 KB. */

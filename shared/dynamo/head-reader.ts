@@ -5,9 +5,10 @@ import type { Task } from '../core/task.ts'
 import { type AttributeValue, plainItem } from './attribute-values.ts'
 import { getDefinition, putDefinition } from './definition-requests.ts'
 import { definitionNameIn, isHeadImage, taskFromItem } from './items.ts'
+import { problemOfHead, unreadable } from './readable-head.ts'
 import { answerOf, conditional } from './sending.ts'
 import { bodyFromItem } from './side-items.ts'
-import type { Item } from './stored-form.ts'
+import { assertKnownSchema, type Item } from './stored-form.ts'
 
 /** A process that meets more flows than this forgets them all and reads on. */
 const MOST_KNOWN = 1_000
@@ -21,7 +22,10 @@ export type HeadReader = {
   keep(definition: FlowDefinition): Promise<void>
 }
 
-/** Every method throws BatonError `newer-schema` for an item that newer code has written. */
+/**
+ * Every method throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no code
+ * can have written so.
+ */
 export function createHeadReader(documents: DynamoDBDocumentClient, table: string): HeadReader {
   const known = new Map<string, Promise<FlowDefinition>>()
   const remember = (name: string, definition: Promise<FlowDefinition>) => {
@@ -32,8 +36,11 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
   }
   const definitionOf = (name: string) => known.get(name) ?? remember(name, read(documents, table, name))
   const task = async (item: Item) => {
+    assertKnownSchema(item)
+    const problem = problemOfHead(item)
+    if (problem !== undefined) throw unreadable(item, problem)
     const name = definitionNameIn(item)
-    return taskFromItem(item, name === undefined ? undefined : await definitionOf(name))
+    return decoded(item, name === undefined ? undefined : await definitionOf(name))
   }
   return {
     task,
@@ -42,6 +49,15 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
       const { name } = definition
       await (known.get(name) ?? remember(name, write(documents, table, definition)))
     },
+  }
+}
+
+function decoded(item: Item, definition: FlowDefinition | undefined): Task {
+  try {
+    return taskFromItem(item, definition)
+  } catch (error) {
+    if (error instanceof BatonError) throw error
+    throw unreadable(item, 'a part of it is not as this code writes it', error)
   }
 }
 
