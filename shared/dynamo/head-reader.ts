@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { BatonError } from '../core/errors.ts'
+import { BatonError, isFaultOfOne } from '../core/errors.ts'
 import type { FlowDefinition } from '../core/flow/flow.ts'
 import type { Task } from '../core/task.ts'
 import { type AttributeValue, plainItem } from './attribute-values.ts'
@@ -40,7 +40,11 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
     const problem = problemOfHead(item)
     if (problem !== undefined) throw unreadable(item, problem)
     const name = definitionNameIn(item)
-    return decoded(item, name === undefined ? undefined : await definitionOf(name))
+    try {
+      return taskFromItem(item, name === undefined ? undefined : await definitionOf(name))
+    } catch (error) {
+      throw isFaultOfOne(error) ? unreadable(item, whyOf(error), error) : error
+    }
   }
   return {
     task,
@@ -52,13 +56,8 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
   }
 }
 
-function decoded(item: Item, definition: FlowDefinition | undefined): Task {
-  try {
-    return taskFromItem(item, definition)
-  } catch (error) {
-    if (error instanceof BatonError) throw error
-    throw unreadable(item, 'a part of it is not as this code writes it', error)
-  }
+function whyOf(error: unknown): string {
+  return error instanceof BatonError ? error.message : 'a part of it is not as this code writes it'
 }
 
 async function read(documents: DynamoDBDocumentClient, table: string, name: string): Promise<FlowDefinition> {

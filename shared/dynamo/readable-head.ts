@@ -23,6 +23,7 @@ export function problemOfHead(item: Item): string | undefined {
   const odd = oddMember(item, TEXTS, NUMBERS)
   if (odd !== undefined) return `its attribute ${odd} is ${shown(item[odd])}`
   if (!splitTaskId(item.pk as string)) return 'its key is no id of a task'
+  if (!isBody(item.input)) return `its attribute input is ${shown(item.input)}`
   return problemOfRuns(item, 'live') ?? problemOfRuns(item, 'ended')
 }
 
@@ -35,6 +36,11 @@ function problemOfRuns(item: Item, name: keyof typeof RUN_MAPS): string | undefi
     !FENCE.test(fence) || !isMap(run) || oddMember(run, texts, numbers) !== undefined
   const odd = Object.entries(map).find(isOdd)
   return odd && `its map ${name} holds ${shown(odd[0])}: ${shown(odd[1])}, which is no run`
+}
+
+/** JSON text, or where it is kept apart. */
+function isBody(value: unknown): boolean {
+  return value === undefined || typeof value === 'string' || (isMap(value) && typeof value.ref === 'string')
 }
 
 function oddMember(item: Item, texts: readonly string[], numbers: readonly string[]): string | undefined {

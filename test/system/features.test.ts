@@ -158,6 +158,20 @@ describe('input and result', () => {
   })
 })
 
+describe('a handler that changes what all tasks of its process share', () => {
+  it('fails by its own error, and spoils nothing that is stored', async () => {
+    const id = await system.publish({ type: 'probe', key: 'pollute', input: { how: 'pollute', failures: 1 } })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({ status: 'succeeded', runs: [{ state: 'failed' }, { state: 'succeeded' }] })
+    expect(task.runs[0].error.message).toContain('polluted')
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    expect(list.status).toBe(200)
+    expect(JSON.stringify([task, list.body])).not.toContain('"polluted"')
+  })
+})
+
 describe('a program that speaks HTTP', () => {
   it('claims in the order of priority, beats, and finishes; a stranger is refused', async () => {
     await system.call('PUT', '/v1/types/render', { kind: 'http' })

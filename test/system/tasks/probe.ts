@@ -2,7 +2,17 @@ import { z } from 'zod'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 
-const WAYS_TO_FAIL = ['throw', 'fatal', 'later', 'release', 'exit', 'memory', 'stray', 'uncaught'] as const
+const WAYS_TO_FAIL = [
+  'throw',
+  'fatal',
+  'later',
+  'release',
+  'exit',
+  'memory',
+  'stray',
+  'uncaught',
+  'pollute',
+] as const
 
 /** A process may be told to fail more often than others. */
 const FAILURES_HERE = Number(process.env.PROBE_FAILURES ?? 0)
@@ -55,6 +65,7 @@ function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
   if (how === 'exit') process.exit(1)
   if (how === 'memory') for (const hoard: unknown[] = []; ; ) hoard.push(new Array(10_000).fill(hoard))
   if (how === 'stray') void Promise.reject(new Error('nobody waits for this'))
+  if (how === 'pollute') Object.assign(Object.prototype, { polluted: 'yes' })
   if (how === 'uncaught') setImmediate(() => JSON.parse('{'))
   throw new TypeError(`attempt ${attempt} fails on purpose`)
 }
