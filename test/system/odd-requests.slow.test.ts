@@ -4,7 +4,7 @@ import { allRoutes } from '../../functions/http/all-routes.ts'
 import { dynamoStores } from '../support/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
-import { oddPublishes, oddRequests } from '../support/odd-requests.ts'
+import { type OddRequest, oddPublishes, oddRequests } from '../support/odd-requests.ts'
 import { faultOf, sendOddRequests, surviveOddTasks } from '../support/odd-search.ts'
 
 const TIMEOUT_MS = 600_000
@@ -54,18 +54,8 @@ describe('the local system, over HTTP', () => {
     const odd = fc.sample(oddRequests(allRoutes), { numRuns: 1_000, seed: 500 })
     const tasks = fc.sample(oddPublishes, { numRuns: 500, seed: 600 })
     const faults: string[] = []
-    for (const { method, target, headers, body } of [...odd, ...tasks]) {
-      // An endless answer, and a wait for work.
-      if (target.startsWith('/v1/events') || body?.includes('waitMs')) continue
-      const url = new URL(target, system.cloud.apiUrl)
-      const response = await fetch(url, { method, headers, ...(body !== undefined && { body }) })
-      const type = response.headers.get('content-type') ?? ''
-      const fault = faultOf(
-        { method, target },
-        { status: response.status, type, text: await response.text() },
-      )
-      if (fault !== undefined) faults.push(`${fault}: ${method} ${target} ${body?.slice(0, 500)}`)
-    }
+    for (const request of [...odd, ...tasks].filter(isAnsweredSoon))
+      faults.push(...(await faultsOver(system, request)))
     expect(faults).toEqual([])
 
     await system.call('POST', '/v1/types/jobs/resume')
@@ -86,3 +76,17 @@ describe('the local system, over HTTP', () => {
     expect([200, 409]).toContain(claims.status)
   })
 })
+
+/** Neither an endless answer nor a wait for work. */
+function isAnsweredSoon({ target, body }: OddRequest): boolean {
+  return !target.startsWith('/v1/events') && !body?.includes('waitMs')
+}
+
+async function faultsOver({ cloud }: LocalSystem, request: OddRequest): Promise<string[]> {
+  const { method, target, headers, body } = request
+  const sent = { method, headers, ...(body !== undefined && { body }) }
+  const response = await fetch(new URL(target, cloud.apiUrl), sent)
+  const type = response.headers.get('content-type') ?? ''
+  const fault = faultOf(request, { status: response.status, type, text: await response.text() })
+  return fault === undefined ? [] : [`${fault}: ${method} ${target} ${body?.slice(0, 500)}`]
+}
