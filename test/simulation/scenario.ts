@@ -47,6 +47,7 @@ export type TrialName =
   | 'stages'
   | 'signals'
   | 'nightly'
+  | 'faults'
 
 /** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */
 export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
