@@ -46,6 +46,7 @@ const UNITS = {
   Succeeded: 'Count',
   Failed: 'Count',
   Retried: 'Count',
+  TaskFault: 'Count',
 } as const satisfies Record<MetricName, string>
 
 /** Metrics that are kept for single types: `Lateness:resize`, `Failed:*` for every type, or `*` for all of every type. */

@@ -19,6 +19,7 @@ const STATISTICS: Record<MetricName, string> = {
   Succeeded: 'Sum',
   Failed: 'Sum',
   Retried: 'Sum',
+  TaskFault: 'Sum',
 }
 
 /** Of these `metrics: 'perType'` keeps one for each type. */

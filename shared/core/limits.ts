@@ -52,6 +52,11 @@ export const MAX_DEFINITION_BYTES = 180 * KB
  * answer, as `params` alone.
  */
 export const MAX_PARAMS_BYTES = 2 * KB * KB
+/**
+ * A task may move on to another stage so often, and once more for each second since it first ran. A handler that always returns
+ * `next` moves some 10 to 30 times a second, so that it ends after some minutes, at a cost of cents.
+ */
+export const STAGE_CHANGES_MAX = 10_000
 /** Callbacks of each kind; they are published one by one at the task's end. */
 export const MAX_CALLBACKS = 100
 /** Tasks of a canvas. */

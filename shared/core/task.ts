@@ -168,6 +168,8 @@ export type Task = {
   readonly immutable?: true
   /** The stage it is in; undefined for tasks without stages. */
   readonly stage?: string
+  /** How often it has moved on to another stage, or to the same one again; undefined for never. */
+  readonly stageChanges?: number
   readonly flow?: FlowState
   readonly callbacks?: Callbacks
   /** It has ended, and what follows from that has not been published yet. */

@@ -37,6 +37,8 @@ export type MetricName =
   | 'SweeperRepaired'
   | 'Stuck'
   | 'NeedsAttention'
+  /** A task's own fault kept it from being worked on: what is to be stored of it is refused, or cannot be read. */
+  | 'TaskFault'
   | 'RunTime'
   | 'Published'
   | 'Succeeded'

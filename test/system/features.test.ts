@@ -170,7 +170,7 @@ describe('input and result', () => {
     ['with every kind of text', { result: ['', 'ünï', '👩‍👩‍👧', '\u0000', '"\\', '\ud800'] }],
     ['empty', { result: {} }],
     ['nested', { result: { a: [{ b: [[[]]] }] } }],
-    ['with numbers up to 2^53', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300] }],
+    ['with any numbers', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300, 6.02e23, 1e300] }],
   ])('%s come back exactly', async (name, input) => {
     const id = await system.publish({ type: 'probe', key: name, input })
 
@@ -181,7 +181,7 @@ describe('input and result', () => {
   })
 
   it.each([
-    ['numbers beyond 2^53', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
+    ['numbers that would lose digits', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
     ['more than 350 KB', JSON.stringify({ type: 'probe', input: 'x'.repeat(360_000) }), 413, 'input'],
     ['an unknown field', '{"type":"probe","inputs":{}}', 400, 'inputs'],
     ['no JSON', '{"type":', 400, ''],
@@ -191,6 +191,20 @@ describe('input and result', () => {
     expect(answer.status).toBe(status)
     expect(answer.headers.get('content-type')).toContain('application/problem+json')
     if (path) expect(JSON.stringify(answer.body)).toContain(path)
+  })
+})
+
+describe('a handler that changes what all tasks of its process share', () => {
+  it('fails by its own error, and spoils nothing that is stored', async () => {
+    const id = await system.publish({ type: 'probe', key: 'pollute', input: { how: 'pollute', failures: 1 } })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({ status: 'succeeded', runs: [{ state: 'failed' }, { state: 'succeeded' }] })
+    expect(task.runs[0].error.message).toContain('polluted')
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    expect(list.status).toBe(200)
+    expect(JSON.stringify([task, list.body])).not.toContain('"polluted"')
   })
 })
 

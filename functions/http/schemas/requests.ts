@@ -115,7 +115,7 @@ export const publishBody = strict({
 }).meta({ id: 'Publish' })
 
 /** Members are checked one by one, so that a bad one harms no other. */
-export const publishManyBody = strict({ tasks: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
+export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
 
 export const patchBody = strict({
   priority: optional(priority),
@@ -244,7 +244,7 @@ export const finishMembers = {
 /** Which of its three forms a member of a batch has, as its outcome says. */
 export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
-export const runsBody = strict({ runs: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
+export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
 
 const status = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
 

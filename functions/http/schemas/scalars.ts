@@ -13,7 +13,7 @@ import { isShortWorkerId } from '../../../shared/core/worker.ts'
 
 /** An object that refuses members it does not know, by name, and says which it does. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
-  const legal = Object.keys(shape).join(', ')
+  const legal = Object.keys(shape).join(', ') || 'none'
   return z.strictObject(shape, {
     error: issue => (issue.code === 'unrecognized_keys' ? `is no field here; there are ${legal}` : undefined),
   })

@@ -12,6 +12,7 @@ const WAYS_TO_FAIL = [
   'stray',
   'uncaught',
   'fetch',
+  'pollute',
 ] as const
 
 /** A process may be told to fail more often than others. */
@@ -71,6 +72,7 @@ function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
   if (how === 'exit') process.exit(1)
   if (how === 'memory') for (const hoard: unknown[] = []; ; ) hoard.push(new Array(10_000).fill(hoard))
   if (how === 'stray') void Promise.reject(new Error('nobody waits for this'))
+  if (how === 'pollute') Object.assign(Object.prototype, { polluted: 'yes' })
   if (how === 'uncaught') setImmediate(() => JSON.parse('{'))
   throw new TypeError(`attempt ${attempt} fails on purpose`)
 }
