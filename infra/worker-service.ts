@@ -31,7 +31,8 @@ import {
   WORKER_STOP_MARGIN_S,
 } from './limits.ts'
 import type { Parts } from './parts.ts'
-import { refuseReserved } from './reserved-names.ts'
+import { refuseServiceProps } from './refuse-props.ts'
+import { refuseReserved, WORKER_VERSION } from './reserved-names.ts'
 import { environmentOf } from './system-function.ts'
 import { SERVING } from './task-table.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
@@ -60,6 +61,8 @@ export type WorkerServiceProps = Placement & {
   readonly backlogPerTask?: number
   /** Seconds that runs get to finish when their container must stop, 0–110; then they are given back. @default 110 */
   readonly drainSeconds?: number
+  /** Dotted numbers. Tasks with a `minWorkerVersion` wait for workers of a version as high. @default none */
+  readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
    * Whether what happens to tasks of its types and flows is told on the system's event bus.
@@ -88,6 +91,7 @@ export class WorkerService extends Construct {
   ) {
     super(scope, id)
     const props = withDefaults(given)
+    refuseServiceProps(given.entry, props)
     const { entry } = props
     const told = props.events === undefined ? {} : { events: props.events }
     const definitions = readDefinitions(entry)
@@ -134,6 +138,7 @@ export class WorkerService extends Construct {
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
+        ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
         ...props.environment,
       },
     })

@@ -123,8 +123,13 @@ async function serve(
   )
 }
 
+/** A parameter that is repeated is no list to its caller: the problem of one value is told as that of the parameter. */
 function checkedQuery({ query }: Route, search: URLSearchParams) {
-  return query ? check(query, readQuery(search)) : { ok: true as const, value: {} }
+  if (!query) return { ok: true as const, value: {} }
+  const checked = check(query, readQuery(search))
+  if (checked.ok) return checked
+  const problems = checked.problems.map(one => ({ ...one, path: one.path.replace(/\.\d+$/, '') }))
+  return { ok: false as const, problems }
 }
 
 type CheckedBody =

@@ -8,6 +8,12 @@ export function required(name: string): string {
   return value
 }
 
+/** Under which version this process claims; none, unless its construct says one. */
+export function versionOfEnvironment(): { readonly version?: string } {
+  const version = process.env.BATON_WORKER_VERSION
+  return version ? { version } : {}
+}
+
 /** Which system this process belongs to. @throws BatonError `misconfigured` when the environment does not say. */
 export function systemOfEnvironment(): SystemAddress {
   const jobsQueueUrl = process.env.BATON_JOBS_QUEUE_URL

@@ -23,7 +23,7 @@ export type RetryBody = {
 }
 
 /** What can be set per task, or as its type's default. */
-type OptionsBody = {
+export type OptionsBody = {
   readonly concurrency?: number
   readonly workerIds?: readonly string[]
   readonly minWorkerVersion?: string
@@ -70,15 +70,6 @@ export type DerivedBody = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 
 
 /** Its key is made up from the task whose end it follows, unless it has one. */
 export type CallbackBody = DerivedBody
-
-export type PatchBody = OptionsBody & {
-  readonly priority?: number
-  readonly dueAt?: string
-  readonly delayMs?: number
-  readonly input?: Json
-  readonly stage?: string
-  readonly tags?: Readonly<Record<string, string>>
-}
 
 export type RetryTaskBody = {
   readonly action?: 'restart' | 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'

@@ -7,7 +7,6 @@ import type {
   Counts,
   ListFilter,
   Page,
-  PatchBody,
   PurgeAnswer,
   PurgeBody,
   RetryTaskBody,
@@ -16,6 +15,7 @@ import type {
 } from './api-types.ts'
 import type { ApiCanvas } from './canvas-types.ts'
 import { pacedClaims } from './paced-claims.ts'
+import type { PatchBody } from './patch-types.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,

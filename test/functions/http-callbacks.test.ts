@@ -36,7 +36,27 @@ describe('what follows a task', () => {
   })
 
   test.each<[string, object, string]>([
-    ['of an unknown type', { onSuccess: [{ type: 'nobody' }] }, 'onSuccess.0.type'],
+    ['itself', { onSuccess: [{ type: 'jobz' }] }, 'onSuccess.0.type'],
+    [
+      'of its own callback',
+      { onError: [{ type: 'jobs', onSuccess: [{ type: 'jobz' }] }] },
+      'onError.0.onSuccess.0.type',
+    ],
+  ])(
+    'is refused with 404 as any publish is, when the type is not registered: %s',
+    async (_whose, body, path) => {
+      const refused = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'a', ...body })
+
+      expect(refused).toMatchObject({ status: 404, body: { type: 'urn:baton:problem:unknown-type' } })
+      expect(refused.body.detail).toBe(
+        `'jobz' in ${path} is not registered; did you mean 'jobs'? There are jobs, resize`,
+      )
+      expect(problemPaths(refused)).toEqual([path])
+      expect((await api.call('GET', '/v1/tasks/jobs:a')).status).toBe(404)
+    },
+  )
+
+  test.each<[string, object, string]>([
     ['with a bad field', { onError: [{ type: 'jobs', priority: 'high' }] }, 'onError.0.priority'],
     [
       'with a field that only tasks of their own have',
