@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { STATUS_REASONS } from '../../../shared/core/status.ts'
 import { json, optional } from './scalars.ts'
 
 /** A time, as answers show it. */
@@ -110,19 +111,7 @@ export const task = z
     type: z.string(),
     key: z.string(),
     status: statusName,
-    statusReason: optional(
-      z.enum([
-        'due',
-        'retry',
-        'paused',
-        'rate-limit',
-        'concurrency-limit',
-        'target-worker',
-        'no-handler',
-        'no-worker',
-        'callbacks-owed',
-      ]),
-    ),
+    statusReason: optional(z.enum(STATUS_REASONS)),
     dueAt: shownTime,
     priority: z.int(),
     userId: optional(z.string()),
