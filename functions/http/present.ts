@@ -23,7 +23,7 @@ import { presentFlow } from './present-flow.ts'
 
 /** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {
-  const { task, status, statusReason, attempts, runs, history, input, result, error, previous } = description
+  const { task, status, statusReason, attempts, runs, history, input, result, error } = description
   const { id, type, key, priority, userId, fairnessKey, tags, options } = task
   const traceId = traceIdOf(task.traceparent)
   return {
@@ -45,7 +45,7 @@ export function presentTask(description: TaskDescription): ApiTask {
     runs: runs.map(run => presentRun(task, run)),
     attempts,
     ...presentFlow(description),
-    ...(previous !== undefined && { previous }),
+    ...presentHandedOn(description),
     ...(task.member && { canvasId: taskId(CANVAS_TYPE, task.member.canvasId) }),
     ...(task.parentId !== undefined && { parentId: task.parentId }),
     history: history.map(run => presentHistory(run, traceId)),
@@ -53,6 +53,16 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...presentTimes(task),
     options: presentOptions(options),
     ...presentOmitted(description),
+  }
+}
+
+function presentHandedOn({
+  previous,
+  isPreviousPaged,
+}: TaskDescription): Pick<ApiTask, 'previous' | 'previousPaged'> {
+  return {
+    ...(previous !== undefined && { previous }),
+    ...(isPreviousPaged && { previousPaged: true as const }),
   }
 }
 
@@ -148,8 +158,8 @@ export function presentClaim(
         ...(input !== undefined && { input }),
         ...(params && { params }),
         ...(previous !== undefined && { previous }),
+        ...(isPreviousPaged && { isPreviousPaged }),
       }),
-      ...(isPreviousPaged && { previousPaged: true as const }),
       ...(isInputParams && { inputIsParams: true as const }),
     },
     run: {

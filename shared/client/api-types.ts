@@ -189,7 +189,7 @@ export type ApiTask = {
   readonly direction?: 'do' | 'undo'
   /** What the task before handed on. */
   readonly previous?: Json
-  /** Of a claim: the list handed on is too long to be shown, and `…/previous` gives it in pages. `input` is without it. */
+  /** The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it. */
   readonly previousPaged?: true
   /** Of a claim: the input is the same as `params`, and both are too long for one answer. */
   readonly inputIsParams?: true

@@ -45,8 +45,10 @@ export type TaskDescription = {
   readonly stepResults?: Readonly<Record<string, Json>>
   readonly params?: Readonly<Record<string, Json>>
   readonly previous?: Json
+  /** What was handed on is a list too long to be shown, and is read in pages. */
+  readonly isPreviousPaged?: boolean
   /** Not all results were read: there are too many for an answer. */
-  readonly isCut?: true
+  readonly isCut?: boolean
 }
 
 /** What a description is made from beside the head. */
@@ -96,7 +98,7 @@ function flowParts(
   return { stepResults, params: { ...(input as Record<string, Json> | undefined), ...stepResults } }
 }
 
-/** What is kept with the task itself; the rest is put together for those who work on it. */
+/** As far as it is at hand; a read of the task and a claim put the rest together. */
 function handedOn({ previous }: Task, particulars: Particulars): Pick<TaskDescription, 'previous'> {
   const value = previous?.kind === 'body' ? valueIn(previous.body, particulars) : undefined
   return value === undefined ? {} : { previous: value }

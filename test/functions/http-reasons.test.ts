@@ -39,15 +39,15 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   'rate-limit': async () => {
     await put({ limits: { rate: { limit: 1, perMs: 60_000 } } })
     await published(api)
-    await claimed(api)
+    await timed(api.system, claimed(api))
     return published(api)
   },
   'concurrency-limit': async () => {
     await put({ limits: { concurrency: { max: 1 } } })
     await published(api)
-    await claimed(api)
+    await timed(api.system, claimed(api))
     const id = await published(api)
-    await shows('w2')
+    await timed(api.system, shows('w2'))
     return id
   },
   'target-worker': async () => {
