@@ -283,7 +283,7 @@ export type ListFilter = {
   readonly canvasId?: string
   readonly userId?: string
   readonly status?: readonly Status[]
-  readonly order?: 'due' | '-due' | 'created' | '-created'
+  readonly order?: 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
   readonly limit?: number
   readonly cursor?: string
 }

@@ -2,6 +2,7 @@ import { taskPath } from '../../../shared/core/api-paths.ts'
 import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { Status } from '../../../shared/core/status.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
+import { areOpen, type ListOrder } from '../../../shared/runtime/list-query.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list-tasks.ts'
 import {
   cancelTask,
@@ -92,7 +93,7 @@ type Query = {
   readonly userId?: string
   readonly canvasId?: string
   readonly status?: readonly Status[]
-  readonly order?: 'due' | '-due' | 'created' | '-created'
+  readonly order?: ListOrder
   readonly limit?: number
   readonly cursor?: string
 }
@@ -116,10 +117,16 @@ async function handleList(call: Call<Query, unknown>): Promise<Answer> {
     ...(userId !== undefined && { userId }),
     ...(cursor !== undefined && { cursor }),
     statuses: status,
-    order: query.order ?? (userId === undefined ? 'due' : '-created'),
+    order: query.order ?? defaultOrder(userId, status),
     limit,
   })
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
+}
+
+/** One that any number of tasks can be listed in. */
+function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
+  if (userId !== undefined) return '-created'
+  return areOpen(statuses) ? 'due' : 'ended'
 }
 
 async function listOfCanvas(call: Call<Query, unknown>, canvasId: string): Promise<Answer> {

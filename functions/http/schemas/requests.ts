@@ -159,7 +159,7 @@ export const listQuery = strict({
   canvasId: optional(name(MAX_KEY_LENGTH + 20)),
   userId: optional(userId),
   status: optional(z.array(status)),
-  order: optional(z.enum(['due', '-due', 'created', '-created'])),
+  order: optional(z.enum(['due', '-due', 'created', '-created', 'ended', '-ended'])),
   limit: optional(limit),
   cursor: optional(cursor),
 })
