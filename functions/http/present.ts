@@ -9,6 +9,7 @@ import type {
 import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { scaleWarnings } from '../../shared/core/control/scale-warnings.ts'
+import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
 import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
 import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
 import type { Options } from '../../shared/core/options.ts'
@@ -46,6 +47,7 @@ export function presentTask(description: TaskDescription): ApiTask {
     attempts,
     ...presentFlow(description),
     ...presentHandedOn(description),
+    ...presentTrouble(task),
     ...(task.member && { canvasId: taskId(CANVAS_TYPE, task.member.canvasId) }),
     ...(task.parentId !== undefined && { parentId: task.parentId }),
     history: history.map(run => presentHistory(run, traceId)),
@@ -53,6 +55,14 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...presentTimes(task),
     options: presentOptions(options),
     ...presentOmitted(description),
+  }
+}
+
+function presentTrouble(task: Task): Pick<ApiTask, 'needsAttention' | 'callbackProblems'> {
+  const { unpublished } = task
+  return {
+    ...(needsAttention(task) && { needsAttention: true as const }),
+    ...(unpublished && { callbackProblems: unpublished.problems }),
   }
 }
 

@@ -75,7 +75,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  Operated<'finished' | 'undoing' | RestartRefusal | ResumeRefusal>,
+  Operated<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
   { ok: false }
 >
 
@@ -94,7 +94,12 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'not-finished':
       return problem('conflict', `${id} waits to be run; only finished tasks start over`)
     case 'owes':
-      return problem('conflict', `${id} ${holders(refusal.task)}; try again in a moment`)
+      return owing(id, refusal.task)
+    case 'owes-nothing':
+      return problem(
+        'conflict',
+        `${id} owes no callbacks; action "retry-callbacks" publishes those that are owed`,
+      )
     case 'undoing':
       return problem(
         'conflict',
@@ -117,6 +122,22 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
         `${id} keeps all the successes it needs; name "succeeded" in clean to forget them`,
       )
   }
+}
+
+/** Callbacks that are still to be published, or cannot be. */
+function owing(id: string, { unpublished }: Task): Problem {
+  if (!unpublished) {
+    return problem(
+      'conflict',
+      `${id} has ended, but its callbacks are still to be published; try again in a moment`,
+    )
+  }
+  const [first] = unpublished.problems
+  const why = first ? `: ${first.path} ${first.message}` : ''
+  const help = 'change the type and use action "retry-callbacks", or remove the task to drop them'
+  return problem('conflict', `${id} owes callbacks that cannot be published${why}; ${help}`, {
+    errors: unpublished.problems,
+  })
 }
 
 function holders(task: Task): string {

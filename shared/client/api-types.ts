@@ -72,7 +72,7 @@ export type DerivedBody = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 
 export type CallbackBody = DerivedBody
 
 export type RetryTaskBody = {
-  readonly action?: 'restart' | 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
+  readonly action?: 'restart' | 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue' | 'retry-callbacks'
   readonly clean?: CleanBody
 }
 
@@ -181,8 +181,10 @@ export type ApiTask = {
   readonly cursor?: number
   /** Its input, and the results of its steps under their names. */
   readonly params?: Readonly<Record<string, Json>>
-  /** An undo has failed for good. */
+  /** An undo has failed for good, or a callback that is owed cannot be published: a person has to decide. */
   readonly needsAttention?: true
+  /** Why callbacks that are owed cannot be published as types are now. */
+  readonly callbackProblems?: readonly FieldProblem[]
   /** Of an open flow: the step to work on, the type that does or undoes it, and which of the two. */
   readonly step?: string
   readonly stepType?: string

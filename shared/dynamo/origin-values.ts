@@ -1,6 +1,6 @@
 import type { CanvasState, Member } from '../core/canvas/canvas.ts'
 import type { HandOn, Previous } from '../core/previous.ts'
-import type { Callbacks, Task } from '../core/task.ts'
+import type { Callbacks, Task, Unpublished } from '../core/task.ts'
 import { defined } from './defined.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
 import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
@@ -12,6 +12,7 @@ export type OriginValues = {
   readonly stage?: string
   readonly calls?: CallbacksValue
   readonly owes?: true
+  readonly unpub?: Unpublished
   readonly parent?: string
   readonly member?: MemberValue
   readonly canvas?: CanvasValue
@@ -26,6 +27,7 @@ export function originOf(task: Task) {
     stage: task.stage,
     calls: callbacks && callbacksValue(callbacks),
     owes: task.owes,
+    unpub: task.unpublished,
     parent: task.parentId,
     member: member && memberValue(member),
     canvas: canvas && canvasValue(canvas),
@@ -40,6 +42,7 @@ export function originFrom(head: OriginValues) {
     stage: head.stage,
     callbacks: head.calls && callbacksFrom(head.calls),
     owes: head.owes,
+    unpublished: head.unpub,
     parentId: head.parent,
     member: head.member && memberFrom(head.member),
     canvas: head.canvas && canvasFrom(head.canvas),

@@ -90,6 +90,18 @@ async function withoutDebts(system: System, id: string): Promise<Task | undefine
   return system.tasks.head(id)
 }
 
+/** Tries once more to publish the callbacks that an ended task owes. */
+export async function retryCallbacks(system: System, id: string): Promise<Operated<'owes-nothing' | 'owes'>> {
+  const seen = await system.tasks.head(id)
+  if (!isHere(system, seen)) return UNKNOWN
+  if (!seen.owes || seen.canvas) return { ok: false, reason: 'owes-nothing', task: seen }
+  await settleTask(system, seen)
+  const task = await system.tasks.head(id)
+  // Its retention may have been over: then it was kept for its callbacks alone.
+  if (!task || task.state === 'removed') return UNKNOWN
+  return task.owes ? { ok: false, reason: 'owes', task } : { ok: true, task }
+}
+
 /** Kind, order, partition and steps of the type as it is now; all else stays as the task has it. */
 async function republication(system: System, task: Task): Promise<Unborn> {
   const { types, clock, chance } = system

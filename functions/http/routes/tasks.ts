@@ -1,5 +1,5 @@
+import type * as z from 'zod'
 import { taskPath } from '../../../shared/core/api-paths.ts'
-import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { Status } from '../../../shared/core/status.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { areOpen, type ListOrder } from '../../../shared/runtime/list-query.ts'
@@ -11,6 +11,7 @@ import {
   removeTask,
   restartTask,
   resumeTask,
+  retryCallbacks,
 } from '../../../shared/runtime/operate-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read-task.ts'
 import { presentTask } from '../present.ts'
@@ -79,7 +80,8 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/retry`,
     operation: 'retry',
-    summary: 'Starts a finished task over, or takes a failed flow up again',
+    summary:
+      'Starts a finished task over, takes a failed flow up again, or publishes callbacks that are owed',
     body: retryBody,
     isBodyOptional: true,
     answers: { 200: { description: 'The task, open again', schema: taskAnswer } },
@@ -178,9 +180,7 @@ async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
   return answerOperated(call, id, await cancelTask(call.system, id))
 }
 
-async function handleRetry(
-  call: OneCall<{ action?: ResumeAction | 'restart'; clean?: Array<'failed' | 'succeeded'> }>,
-): Promise<Answer> {
+async function handleRetry(call: OneCall<z.infer<typeof retryBody>>): Promise<Answer> {
   const { system, params, body } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
@@ -188,10 +188,19 @@ async function handleRetry(
   if (action !== 'restart' && clean) {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
-  const outcome =
-    action === 'restart' ? await restartTask(system, id, clean) : await resumeTask(system, id, action)
+  const outcome = await retried(system, id, action, clean)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
+}
+
+function retried(
+  system: Api['system'],
+  id: string,
+  action: NonNullable<z.infer<typeof retryBody>['action']>,
+  clean: z.infer<typeof retryBody>['clean'],
+): Promise<Operated<Exclude<AnyRefusal['reason'], 'unknown'>>> {
+  if (action === 'restart') return restartTask(system, id, clean)
+  return action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

@@ -14,13 +14,15 @@ export const error = z
 const endedState = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
 const gone = z.enum(['lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
 
+const fieldProblem = z.object({ path: z.string(), message: z.string() })
+
 export const problemAnswer = z
   .object({
     type: z.string(),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    errors: optional(z.array(z.object({ path: z.string(), message: z.string() }))),
+    errors: optional(z.array(fieldProblem)),
     reason: optional(gone),
     holder: optional(z.string()),
     retryAfterMs: optional(whole),
@@ -127,6 +129,7 @@ export const task = z
     cursor: optional(whole),
     params: optional(z.record(z.string(), json)),
     needsAttention: optional(z.literal(true)),
+    callbackProblems: optional(z.array(fieldProblem)),
     step: optional(z.string()),
     stepType: optional(z.string()),
     direction: optional(z.enum(['do', 'undo'])),

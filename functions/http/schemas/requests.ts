@@ -93,7 +93,7 @@ export const patchBody = strict({
 export const emptyBody = strict({})
 
 export const retryBody = strict({
-  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue'])),
+  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks'])),
   clean: optional(clean),
 })
 
