@@ -9,6 +9,7 @@ import type { Clean } from '../core/restart.ts'
 import { flowOptionProblems } from '../core/rules/type-configuration.ts'
 import { taskId } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import { webhookInputProblems } from '../core/webhook-url.ts'
 import { flowInputProblems, resolveFlow, type TypeReader } from './flow/resolve-flow.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
@@ -86,6 +87,7 @@ export async function publicationOf(
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
     ...(flow ? flowProblems(type, request) : []),
+    ...webhookInputProblems(type.configuration, request.input),
     ...(flow && !flow.ok ? flow.problems : []),
     ...followers.flatMap(refused => refused.problems),
   ]

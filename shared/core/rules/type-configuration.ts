@@ -14,6 +14,7 @@ import { DEFAULT_OPTIONS, type PartialOptions } from '../options.ts'
 import { overlaidOptions } from '../overlaid-options.ts'
 import { reservedFor } from '../reserved-types.ts'
 import type { StepConfiguration, TypeConfiguration } from '../task-type.ts'
+import { NO_USER_IN_WEBHOOK, namesUser } from '../webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown, type ValueOf } from './rule.ts'
@@ -31,14 +32,25 @@ export const typeNameRule = text(
   { pattern: TYPE_PATTERN, description: 'Name of a task type' },
 )
 
+const plainUrl = text(
+  `an http or https URL of at most ${MAX_URL_CHARACTERS} characters`,
+  value => value.length <= MAX_URL_CHARACTERS && /^https?:\/\//i.test(value) && URL.canParse(value),
+  { format: 'uri', maxLength: MAX_URL_CHARACTERS },
+)
+
+/** One that names a user is not repeated: it has a password in it. */
+const receiverUrl: Rule<string> = {
+  ...plainUrl,
+  problems: (value, path) =>
+    typeof value === 'string' && namesUser(value)
+      ? [{ path, message: NO_USER_IN_WEBHOOK }]
+      : plainUrl.problems(value, path),
+}
+
 const webhook = objectOf(
   {},
   {
-    url: text(
-      `an http or https URL of at most ${MAX_URL_CHARACTERS} characters`,
-      value => value.length <= MAX_URL_CHARACTERS && /^https?:\/\//i.test(value) && URL.canParse(value),
-      { format: 'uri', maxLength: MAX_URL_CHARACTERS },
-    ),
+    url: receiverUrl,
     timeoutMs: duration(1, MAX_WEBHOOK_MS),
     secretName: name(MAX_SECRET_NAME_CHARACTERS),
     allowPrivate: flag(),
