@@ -46,7 +46,7 @@ describe('a callback that later defaults of its type make impossible', () => {
       problems: [
         {
           path: 'onSuccess.0.workerIds',
-          message: '2 workers are listed but 3 must succeed; list as many, or none',
+          message: 'is at odds: 3 workers must succeed and workerIds lists 2; list as many, or none',
         },
       ],
     })

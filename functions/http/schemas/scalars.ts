@@ -3,7 +3,7 @@ import { looksEncoded } from '../../../shared/core/api-paths.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { noField } from '../../../shared/core/rules/compound.ts'
+import { noFields } from '../../../shared/core/rules/compound.ts'
 import { versionRule, workerIdRule } from '../../../shared/core/rules/options.ts'
 import * as rules from '../../../shared/core/rules/scalars.ts'
 import { typeNameRule } from '../../../shared/core/rules/type-configuration.ts'
@@ -13,10 +13,7 @@ import { fromRule } from './from-rule.ts'
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
   const legal = Object.keys(shape)
   return z.strictObject(shape, {
-    error: issue =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map(unknown => noField(unknown, legal)).join('\n')
-        : undefined,
+    error: issue => (issue.code === 'unrecognized_keys' ? noFields(issue.keys, legal).join('\n') : undefined),
   })
 }
 
