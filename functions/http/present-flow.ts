@@ -12,7 +12,7 @@ type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepTyp
 export function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
   const { flow, state } = task
   if (!flow) return {}
-  const steps = describeSteps(flow)
+  const steps = describeSteps(task)
   const present = state === 'open' ? steps[flow.at] : undefined
   return {
     steps: steps.map(({ name, state, record, ...action }) => ({

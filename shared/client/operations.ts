@@ -7,8 +7,6 @@ import type {
   Counts,
   ListFilter,
   Page,
-  PurgeAnswer,
-  PurgeBody,
   RetryTaskBody,
   TaskAnswer,
   TypeBody,
@@ -16,6 +14,7 @@ import type {
 import type { ApiCanvas } from './canvas-types.ts'
 import { pacedClaims } from './paced-claims.ts'
 import type { PatchBody } from './patch-types.ts'
+import type { PurgeAnswer, PurgeBody } from './purge-types.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,

@@ -10,6 +10,7 @@ import { markFair } from './control/mark-fair.ts'
 import { decidePublish, isSuccessor } from './decide-publish.ts'
 import type { TypeReader } from './flow/resolve-flow.ts'
 import {
+  arrivals,
   type PublishRequest,
   publicationOf,
   type Unborn,
@@ -66,8 +67,8 @@ async function publishOne(
 }
 
 /**
- * Publishes many, each for itself, answers in their order. Each type is read once. Of requests with one key, the
- * earlier in the batch is written first.
+ * Publishes many, each for itself, answers in their order. Each type is read once. They arrive at one time, in their order;
+ * of requests with one key, the earlier in the batch is written first.
  */
 export async function publishMany(
   system: System,
@@ -76,9 +77,13 @@ export async function publishMany(
   const typeOf = typesReadOnce(system)
   const names = [...new Set(requests.map(({ type }) => type))]
   await sideBySide(names, MOST_AT_ONCE, typeOf)
-  const outcomes = await sideBySideByName(requests, MOST_AT_ONCE, idOf, request =>
-    publishOne(system, typeOf, request).catch(error => ({ ok: false, reason: 'error', error }) as const),
-  )
+  const arrived = arrivals(system, requests.length)
+  const outcomes = await sideBySideByName(requests, MOST_AT_ONCE, idOf, (request, index) => {
+    const arrival = arrived[index]
+    return publishOne(system, typeOf, { ...request, ...(arrival && { arrival }) }).catch(
+      error => ({ ok: false, reason: 'error', error }) as const,
+    )
+  })
   return withNames(system, outcomes)
 }
 
@@ -195,8 +200,10 @@ async function writeUnder(
   const id = taskId(publication.type, publication.key)
   const seen = known ?? (isWorthALook(request) ? await system.tasks.head(id) : undefined)
   const attempted: BodyWrite[] = []
-  const { decision, task } = await transact(system, seen, current => {
-    const decided = decidePublish(current, withOwnBirth(system, publication), request, system.clock.now())
+  const { decision, task } = await transact(system, seen, (current, conflicts) => {
+    const arrival = conflicts === 0 ? request.arrival : undefined
+    const born = arrival ? { ...publication, born: arrival.born } : withOwnBirth(system, publication)
+    const decided = decidePublish(current, born, request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))
     return decided
   })

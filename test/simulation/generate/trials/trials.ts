@@ -1,6 +1,5 @@
 import { hash32 } from '../../../../shared/core/hash.ts'
 import { createSeededChance } from '../../../../shared/memory/chance.ts'
-import { isPending } from '../../pending.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
 import { backlog } from './backlog.ts'
@@ -14,6 +13,7 @@ import { outage, schedulerOutage } from './outages.ts'
 import { signals } from './signals.ts'
 import { tenants } from './tenants.ts'
 import type { Trial } from './trial.ts'
+import { words } from './words.ts'
 
 /** Each trial, and the share of all seeds that are drawn as it; those that cost much time are rare. */
 const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw: Trial }>> = {
@@ -29,6 +29,7 @@ const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw
   stages: { share: 0.01, draw: stages },
   signals: { share: 0.01, draw: signals },
   nightly: { share: 0.02, draw: nightly },
+  words: { share: 0.01, draw: words },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
@@ -42,7 +43,7 @@ export function trialOf(seed: number): TrialName | undefined {
   let lot = createSeededChance(hash32(`trial of ${seed}`)).fraction()
   for (const name of TRIAL_NAMES) {
     lot -= TRIALS[name].share
-    if (lot < 0) return isPending(name) ? undefined : name
+    if (lot < 0) return name
   }
   return undefined
 }
