@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { versionOfEnvironment } from '../shared/aws/environment.ts'
 import type { AwsWorld } from '../shared/aws/system.ts'
 import { invocationWorkerId } from '../shared/core/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
@@ -20,12 +21,13 @@ export function executorOf(definition: TaskDefinition): Handler {
   const world = composeWorld()
   const { system } = world
   const typeOf = cachedTypes(system)
+  const version = versionOfEnvironment()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
     const read = await Promise.all(event.Records.map(record => readRecord(world, record)))
     const received = read.flatMap(one => one.received ?? [])
     const unread = read.flatMap(one => one.unread ?? [])
-    const claimer = { workerId: invocationWorkerId(context.awsRequestId) }
+    const claimer = { workerId: invocationWorkerId(context.awsRequestId), ...version }
     try {
       const failed = await serveDispatches(system, received, claimer, { definition, typeOf, stopAt })
       return { batchItemFailures: [...unread, ...failed].map(itemIdentifier => ({ itemIdentifier })) }

@@ -8,6 +8,8 @@ type TypeProperties = {
   readonly configuration: string
   /** Left out: a Lambda function. */
   readonly servedBy?: 'workers'
+  /** Of a Lambda function: under which it claims. */
+  readonly version?: string
 }
 
 const system = composeSystem()
@@ -15,11 +17,11 @@ const system = composeSystem()
 /** The custom resource behind a deployed handler or flow: makes its type known, and marks it when the handler is gone. */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
-    const { type, configuration, servedBy } = event.ResourceProperties as unknown as TypeProperties
+    const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
     const parsed = JSON.parse(configuration) as TypeConfiguration
     if (parsed.kind === 'flow') await registerFlow(event.RequestType, type, parsed)
     else if (event.RequestType === 'Delete') await handlerGone(system, type)
-    else await handlerDeployed(system, type, parsed, servedBy)
+    else await handlerDeployed(system, type, parsed, { servedBy, version })
     await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
   } catch (error) {
     system.log.error('type not registered', { error })

@@ -1,4 +1,4 @@
-import { required } from '../shared/aws/environment.ts'
+import { required, versionOfEnvironment } from '../shared/aws/environment.ts'
 import { systemClock } from '../shared/aws/machine.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/spans.ts'
@@ -18,6 +18,7 @@ export function serveTasks(tasks: readonly TaskDefinition[]): void {
     tasks,
     concurrency: Number(required('BATON_CONCURRENCY')),
     drainMs: Number(required('BATON_DRAIN_MS')),
+    ...versionOfEnvironment(),
     log,
     metrics,
   })

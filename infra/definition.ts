@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { BatonError } from '../shared/core/errors.ts'
+import { refuseConfiguration } from '../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../shared/core/task-type.ts'
 
 /** What the deployment needs of a task's definition. */
 export type TaskSpec = {
   readonly type: string
   readonly config: TypeConfiguration
+  /** Of a flow: what its steps do and undo, as far as these are definitions and no names of types. */
+  readonly tasks?: readonly TaskSpec[]
 }
 
 export type FoundDefinition = TaskSpec & {
@@ -88,9 +91,11 @@ function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string,
   return new Map([...exported].filter(([, one]) => one.kind === kind))
 }
 
-function found(entry: string, exportName: string, { type, config }: TaskSpec): FoundDefinition {
+function found(entry: string, exportName: string, { type, config, tasks }: TaskSpec): FoundDefinition {
   refuseUnserialisable(config, `${entry}, ${exportName}`)
-  return { type, config, file: resolve(entry), exportName }
+  // What `defineTask` and `defineFlow` return is right; what is put together by hand need not be.
+  refuseConfiguration(`${entry}, '${type}'`, config)
+  return { type, config, file: resolve(entry), exportName, ...(tasks && { tasks }) }
 }
 
 function nothingIn(entry: string, kind: Kind, exported: ReadonlyMap<string, Exported>): BatonError {
@@ -123,10 +128,18 @@ function load(file: string, entry: string): Record<string, unknown> {
   try {
     return createRequire(import.meta.url)(file) as Record<string, unknown>
   } catch (cause) {
+    if (isRefusal(cause)) {
+      throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })
+    }
     const awaits = (cause as { code?: unknown }).code === 'ERR_REQUIRE_ASYNC_MODULE'
     const reason = awaits ? 'it, or a file it imports, awaits at its top level' : String(cause)
     throw new BatonError('invalid', `${entry} cannot be loaded to read its task: ${reason}`, { cause })
   }
+}
+
+/** Known by its name: the file may have loaded a copy of the library of its own. */
+function isRefusal(cause: unknown): cause is BatonError {
+  return cause instanceof Error && cause.name === 'BatonError' && 'problems' in cause
 }
 
 function isDefinitionExport(entry: [string, unknown]): entry is [string, Exported] {

@@ -15,11 +15,10 @@ import {
   HANDLER_MARGIN_S,
   HANDLER_MAX_CONCURRENCY,
   MAX_FUNCTION_TIMEOUT_S,
-  MIN_HANDLER_TIMEOUT_S,
-  MIN_MAPPING_CONCURRENCY,
 } from './limits.ts'
 import type { Parts } from './parts.ts'
-import { refuseReserved } from './reserved-names.ts'
+import { refuseHandlerProps } from './refuse-props.ts'
+import { refuseReserved, WORKER_VERSION } from './reserved-names.ts'
 import { type LogLevel, levelOf } from './settings.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { SERVING } from './task-table.ts'
@@ -42,6 +41,8 @@ export type HandlerProps = Partial<Feeding> & {
   readonly reservedConcurrency?: number
   /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
+  /** Dotted numbers. Tasks with a `minWorkerVersion` wait until a version as high is deployed. @default none */
+  readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -64,8 +65,8 @@ export class HandlerFunction extends Construct {
     refuseReserved(props.environment)
     this.type = definition.type
     const queueName = queueNameOf(settings.system, this.type)
+    refuseHandlerProps(props.entry, definition, props)
     const timeout = props.timeout ?? timeoutOf(definition.config)
-    refuseShort(timeout, props.entry)
     this.function = createFunction(this, settings, {
       entry: writeExecutorEntry(queueName, definition),
       // Handlers may look for credentials wherever they like.
@@ -74,7 +75,7 @@ export class HandlerFunction extends Construct {
       timeout,
       logLevel: levelOf(props.logLevel) ?? settings.handlerLogLevel,
       ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
-      ...(props.environment && { environment: props.environment }),
+      environment: { ...props.environment, ...versionIn(props) },
       ...reserving(props.reservedConcurrency),
     })
     const fed = new FedQueue(this, 'Tasks', settings, {
@@ -92,7 +93,9 @@ export class HandlerFunction extends Construct {
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
     })
     // Announced when there is somebody to serve it, withdrawn before that is taken away.
-    registrar.register(this, 'Registration', definition).node.addDependency(mapping)
+    registrar
+      .register(this, 'Registration', definition, { version: props.version })
+      .node.addDependency(mapping)
   }
 
   /** Tasks that wait in the queue to be run at once. */
@@ -101,24 +104,16 @@ export class HandlerFunction extends Construct {
   }
 }
 
-/** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
-function maxConcurrencyOf({ maxConcurrency, reservedConcurrency }: HandlerProps): number {
-  const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
-  if (most < MIN_MAPPING_CONCURRENCY || (maxConcurrency ?? 0) > most) {
-    throw new BatonError(
-      'invalid',
-      `reservedConcurrency ${reservedConcurrency} must be at least ${MIN_MAPPING_CONCURRENCY} and at least maxConcurrency`,
-    )
-  }
-  return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+function versionIn({ version }: HandlerProps): Record<string, string> {
+  return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
 
-function refuseShort(timeout: Duration, entry: string): void {
-  if (timeout.toSeconds() >= MIN_HANDLER_TIMEOUT_S) return
-  throw new BatonError(
-    'invalid',
-    `${entry}: a handler's function needs a timeout of at least ${MIN_HANDLER_TIMEOUT_S} s`,
-  )
+/** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
+function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: HandlerProps): number {
+  const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
+  if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+  const message = `must be at least maxConcurrency, which is ${maxConcurrency}, not ${reservedConcurrency}`
+  throw new BatonError('invalid', `${entry}: reservedConcurrency ${message}`)
 }
 
 /** Tasks of a batch run side by side, so one task's timeout is also the batch's. */

@@ -3,6 +3,9 @@
 /** Keeps the prefix `<system>-q-` and the hash of a long type within SQS's 80 characters. Source: SQS quotas. */
 export const MAX_SYSTEM_NAME_LENGTH = 40
 
+/** Source: Lambda quotas. */
+export const FUNCTION_MEMORY_MB_MIN = 128
+export const FUNCTION_MEMORY_MB_MAX = 10_240
 /** A CPU share of about 0.3; imports take half as long as with 256 MB. Source: Lambda configuration, memory. */
 export const FUNCTION_MEMORY_MB = 512
 /** HTTP APIs give up after 30 s, claims wait up to 20 s. Source: API Gateway quotas. */
@@ -81,9 +84,24 @@ export const SWEEP_EVENT_AGE_S = 60
 /** The smallest CPU that Fargate has, and the smallest memory that goes with it. Source: Fargate task sizes. */
 export const WORKER_CPU_UNITS = 256
 export const WORKER_MEMORY_MB = 512
+/** Which memory goes with which CPU units; 256 takes 512, too. Source: Fargate task sizes. */
+export const FARGATE_MEMORY_MB: Readonly<
+  Record<number, { readonly min: number; readonly max: number; readonly step: number }>
+> = {
+  256: { min: 1_024, max: 2_048, step: 1_024 },
+  512: { min: 1_024, max: 4_096, step: 1_024 },
+  1024: { min: 2_048, max: 8_192, step: 1_024 },
+  2048: { min: 4_096, max: 16_384, step: 1_024 },
+  4096: { min: 8_192, max: 30_720, step: 1_024 },
+  8192: { min: 16_384, max: 61_440, step: 4_096 },
+  16384: { min: 32_768, max: 122_880, step: 8_192 },
+}
 export const WORKER_CONCURRENCY = 10
+export const WORKER_CONCURRENCY_MAX = 1_000
 export const WORKER_MIN_TASKS = 1
 export const WORKER_MAX_TASKS = 10
+/** Source: ECS quotas, tasks per service. */
+export const WORKER_TASKS_MAX = 5_000
 /** Between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
 export const MAX_STOP_TIMEOUT_S = 120
 /** Left after draining, to give runs back and end. */
@@ -108,5 +126,6 @@ export const WARM_WRITE_UNITS_MIN = 4_000
 
 /** Of SQS mappings. Source: Lambda event source mapping API reference. */
 export const MIN_MAPPING_CONCURRENCY = 2
+export const MAPPING_CONCURRENCY_MAX = 1_000
 /** Runs are told to stop 3 s before the function's end; less than this leaves them no time. */
 export const MIN_HANDLER_TIMEOUT_S = 10

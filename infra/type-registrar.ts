@@ -1,9 +1,11 @@
+import { relative } from 'node:path'
 import { Annotations, CustomResource, Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct, DependencyGroup } from 'constructs'
 import { scaleWarnings } from '../shared/core/control/scale-warnings.ts'
-import type { TaskType } from '../shared/core/task-type.ts'
-import type { TaskSpec } from './definition.ts'
+import type { TypeKind } from '../shared/core/task.ts'
+import type { TaskType, TypeConfiguration } from '../shared/core/task-type.ts'
+import type { FoundDefinition, TaskSpec } from './definition.ts'
 import { functionFile } from './function-file.ts'
 import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from './limits.ts'
 import type { Parts } from './parts.ts'
@@ -13,6 +15,7 @@ import { createFunction } from './system-function.ts'
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
   private readonly served = new DependencyGroup()
+  private readonly kinds = new Map<string, TypeKind>()
 
   constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
     super(scope, id)
@@ -27,16 +30,17 @@ export class TypeRegistrar extends Construct {
   }
 
   /** The registration of a type that is served: by a Lambda function unless said otherwise. */
-  register(scope: Construct, id: string, spec: TaskSpec, servedBy?: TaskType['servedBy']): CustomResource {
-    const registration = this.registration(scope, id, spec, servedBy)
+  register(scope: Construct, id: string, spec: TaskSpec, server: Server = {}): CustomResource {
+    const registration = this.registration(scope, id, spec, server)
     this.served.add(registration)
     return registration
   }
 
   /** The registration of a flow, after those of all types that are served, whether they were added before or after it. */
-  registerFlow(scope: Construct, id: string, spec: TaskSpec): CustomResource {
-    const registration = this.registration(scope, id, spec)
+  registerFlow(scope: Construct, id: string, spec: FoundDefinition): CustomResource {
+    const registration = this.registration(scope, id, spec, {})
     registration.node.addDependency(this.served)
+    registration.node.addValidation({ validate: () => this.stepProblems(spec) })
     return registration
   }
 
@@ -45,8 +49,9 @@ export class TypeRegistrar extends Construct {
     scope: Construct,
     id: string,
     { type, config }: TaskSpec,
-    servedBy?: TaskType['servedBy'],
+    { servedBy, version }: Server,
   ): CustomResource {
+    this.kinds.set(type, config.kind)
     for (const warning of scaleWarnings(config)) {
       Annotations.of(scope).addWarningV2(`baton:${type}:scale`, `${type}: ${warning}`)
     }
@@ -54,7 +59,38 @@ export class TypeRegistrar extends Construct {
       resourceType: 'Custom::BatonType',
       serviceToken: this.function.functionArn,
       serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
-      properties: { type, configuration: JSON.stringify(config), ...(servedBy && { servedBy }) },
+      properties: {
+        type,
+        configuration: JSON.stringify(config),
+        ...(servedBy && { servedBy }),
+        ...(version !== undefined && { version }),
+      },
     })
   }
+
+  /**
+   * What of a flow's steps nobody would do. A step that is given as a definition is served by this system or not at all; one
+   * that is given by the name of its type may be served from elsewhere.
+   */
+  private stepProblems({ file, type, config, tasks = [] }: FoundDefinition): string[] {
+    const defined = new Map(tasks.map(task => [task.type, task.config.kind]))
+    return stepsIn(config).flatMap(({ path, type: step }) => {
+      const where = `${relative(process.cwd(), file)}, flow '${type}': ${path}`
+      if (this.kinds.get(step) === 'flow')
+        return [`${where} must name a type that is no flow, and '${step}' is one`]
+      const isServed = this.kinds.has(step) || !defined.has(step) || defined.get(step) === 'http'
+      if (isServed) return []
+      const help = 'add it with addHandler, addWorkerQueue or addWorkerService'
+      return [`${where} is done by '${step}', which nothing here serves; ${help}`]
+    })
+  }
+}
+
+type Server = { readonly servedBy?: TaskType['servedBy']; readonly version?: string | undefined }
+
+function stepsIn({ steps = [] }: TypeConfiguration): Array<{ readonly path: string; readonly type: string }> {
+  return steps.flatMap((step, index) => [
+    { path: `steps.${index}.do`, type: step.do.type },
+    ...(step.undo ? [{ path: `steps.${index}.undo`, type: step.undo.type }] : []),
+  ])
 }

@@ -38,7 +38,9 @@ export class WorkerQueue extends Construct {
     })
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
-    registrar.register(this, 'Registration', definition, 'workers').node.addDependency(this.queue)
+    registrar
+      .register(this, 'Registration', definition, { servedBy: 'workers' })
+      .node.addDependency(this.queue)
   }
 
   /** Tasks that wait in the queue to be claimed at once. */

@@ -31,7 +31,8 @@ import {
   WORKER_STOP_MARGIN_S,
 } from './limits.ts'
 import type { Parts } from './parts.ts'
-import { refuseReserved } from './reserved-names.ts'
+import { refuseServiceProps } from './refuse-props.ts'
+import { refuseReserved, WORKER_VERSION } from './reserved-names.ts'
 import { type LogLevel, levelOf } from './settings.ts'
 import { environmentOf } from './system-function.ts'
 import { SERVING } from './task-table.ts'
@@ -63,6 +64,8 @@ export type WorkerServiceProps = Placement & {
   readonly drainSeconds?: number
   /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
+  /** Dotted numbers. Tasks with a `minWorkerVersion` wait for workers of a version as high. @default none */
+  readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
    * Whether what happens to tasks of its types and flows is told on the system's event bus.
@@ -91,6 +94,7 @@ export class WorkerService extends Construct {
   ) {
     super(scope, id)
     const props = withDefaults(given)
+    refuseServiceProps(given.entry, props)
     const { entry } = props
     const told = props.events === undefined ? {} : { events: props.events }
     const definitions = readDefinitions(entry)
@@ -137,6 +141,7 @@ export class WorkerService extends Construct {
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
+        ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
         ...props.environment,
       },
     })

@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { jsonProblem } from '../../shared/core/json.ts'
+import { didYouMean } from '../../shared/core/rules/nearest.ts'
+import { wrong } from '../../shared/core/rules/rule.ts'
 
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -25,28 +27,58 @@ export function fits<Schema extends z.ZodType>(
   value: unknown,
   at = '',
 ): Checked<z.infer<Schema>> {
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { reportInput: true })
   if (parsed.success) return { ok: true, value: parsed.data }
   return { ok: false, problems: parsed.error.issues.flatMap(issue => problemsOf(issue, at)) }
 }
 
-/** One issue names all unknown members at once; a reader looks for each under its own path. */
+/** One issue names all unknown members at once, with a line for each; a reader looks for each under its own path. */
 function problemsOf(issue: z.core.$ZodIssue, at: string): FieldProblem[] {
   const path = issue.path.map(String)
   if (issue.code !== 'unrecognized_keys') return [{ path: dotted(at, path), message: messageOf(issue) }]
-  return issue.keys.map(unknown => ({ path: dotted(at, [...path, unknown]), message: issue.message }))
+  const messages = issue.message.split('\n')
+  return issue.keys.map((unknown, index) => ({
+    path: dotted(at, [...path, unknown]),
+    message: messages[index] ?? issue.message,
+  }))
 }
 
 export function dotted(at: string, path: readonly string[]): string {
   return [...(at === '' ? [] : [at]), ...path].join('.')
 }
 
-/** Zod says what is legal, after what is wrong; here the field is the subject of the sentence. */
+/** In the words of the core's rules; those that a schema says itself are said already. */
 function messageOf(issue: z.core.$ZodIssue): string {
-  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-  if (isMissing) return `is required, as ${issue.expected}`
-  return issue.message
-    .replace(/^Invalid input: expected/, 'must be')
-    .replace(/^Invalid option: expected/, 'must be')
-    .replace(/^Too (big|small): expected \w+ to/, 'must')
+  const { input } = issue
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrong(NOUNS[issue.expected] ?? issue.expected, input)
+    case 'invalid_value': {
+      const words = issue.values.map(String)
+      const question = typeof input === 'string' ? didYouMean(input, words) : ''
+      return `${wrong(words.length > 1 ? `one of ${words.join(', ')}` : `'${words}'`, input)}${question}`
+    }
+    case 'too_big':
+      return `must have at most ${issue.maximum} ${membersOf(issue.origin)}${lengthOf(input)}`
+    case 'too_small':
+      return `must have at least ${issue.minimum} ${membersOf(issue.origin)}${lengthOf(input)}`
+    default:
+      return issue.message.replace(/^Invalid input: expected/, 'must be')
+  }
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  string: 'text',
+}
+
+function membersOf(origin: string): string {
+  return origin === 'string' ? 'characters' : 'members'
+}
+
+function lengthOf(value: unknown): string {
+  return typeof value === 'string' || Array.isArray(value) ? `, not ${value.length}` : ''
 }

@@ -146,8 +146,12 @@ async function serve(
 /** Of routes that know no query: a field in it is a mistake of its caller there, too. */
 const NO_QUERY = strict({})
 
+/** A parameter that is repeated is no list to its caller: the problem of one value is told as that of the parameter. */
 function checkedQuery({ query = NO_QUERY }: Route, search: URLSearchParams) {
-  return check(query, readQuery(search))
+  const checked = check(query, readQuery(search))
+  if (checked.ok) return checked
+  const problems = checked.problems.map(one => ({ ...one, path: one.path.replace(/\.\d+$/, '') }))
+  return { ok: false as const, problems }
 }
 
 type CheckedBody =

@@ -1,15 +1,12 @@
 import type { ApiTask } from '../../shared/client/api-types.ts'
 import type { ApiStep } from '../../shared/client/flow-types.ts'
-import { describeSteps, needsAttention } from '../../shared/core/flow/describe-steps.ts'
+import { describeSteps } from '../../shared/core/flow/describe-steps.ts'
 import type { ActionRecord } from '../../shared/core/flow/flow.ts'
 import { workOf } from '../../shared/core/work.ts'
 import type { TaskDescription } from '../../shared/runtime/describe-task.ts'
 import { iso } from './iso.ts'
 
-type FlowParts = Pick<
-  ApiTask,
-  'steps' | 'cursor' | 'params' | 'needsAttention' | 'step' | 'stepType' | 'direction'
->
+type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepType' | 'direction'>
 
 /** What the API shows of a task because it is a flow: nothing of others. */
 export function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
@@ -27,7 +24,6 @@ export function presentFlow({ task, stepResults = {}, params }: TaskDescription)
     })),
     cursor: flow.cursor,
     ...(params && { params }),
-    ...(needsAttention(task) && { needsAttention: true }),
     ...(present && { step: present.name, stepType: workOf(task).type, direction: flow.direction }),
   }
 }

@@ -9,6 +9,7 @@ import type {
 import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { scaleWarnings } from '../../shared/core/control/scale-warnings.ts'
+import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
 import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
 import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
 import type { Options } from '../../shared/core/options.ts'
@@ -24,7 +25,7 @@ import { presentFlow } from './present-flow.ts'
 
 /** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {
-  const { task, status, statusReason, attempts, runs, history, input, result, error, previous } = description
+  const { task, status, statusReason, attempts, runs, history, input, result, error } = description
   const { id, type, key, priority, userId, fairnessKey, tags, options } = task
   const traceId = traceIdOf(task.traceparent)
   return {
@@ -46,7 +47,8 @@ export function presentTask(description: TaskDescription): ApiTask {
     runs: runs.map(run => presentRun(task, run)),
     attempts,
     ...presentFlow(description),
-    ...(previous !== undefined && { previous }),
+    ...presentHandedOn(description),
+    ...presentTrouble(task),
     ...(task.member && { canvasId: taskId(CANVAS_TYPE, task.member.canvasId) }),
     ...(task.parentId !== undefined && { parentId: task.parentId }),
     history: history.map(run => presentHistory(run, traceId)),
@@ -54,6 +56,24 @@ export function presentTask(description: TaskDescription): ApiTask {
     ...presentTimes(task),
     options: presentOptions(options),
     ...presentOmitted(description),
+  }
+}
+
+function presentTrouble(task: Task): Pick<ApiTask, 'needsAttention' | 'callbackProblems'> {
+  const { unpublished } = task
+  return {
+    ...(needsAttention(task) && { needsAttention: true as const }),
+    ...(unpublished && { callbackProblems: unpublished.problems }),
+  }
+}
+
+function presentHandedOn({
+  previous,
+  isPreviousPaged,
+}: TaskDescription): Pick<ApiTask, 'previous' | 'previousPaged'> {
+  return {
+    ...(previous !== undefined && { previous }),
+    ...(isPreviousPaged && { previousPaged: true as const }),
   }
 }
 
@@ -154,8 +174,8 @@ export function presentClaim(
         ...(input !== undefined && { input }),
         ...(params && { params }),
         ...(previous !== undefined && { previous }),
+        ...(isPreviousPaged && { isPreviousPaged }),
       }),
-      ...(isPreviousPaged && { previousPaged: true as const }),
       ...(isInputParams && { inputIsParams: true as const }),
     },
     run: {

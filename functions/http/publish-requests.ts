@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { PatchedOptions } from '../../shared/core/cleared-options.ts'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../shared/core/json.ts'
 import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../shared/core/limits.ts'
@@ -80,7 +81,7 @@ export function publishRequestOf(body: PublishFields, headers: Headers): Publish
 
 export function patchRequestOf(body: PatchFields): PatchRequest {
   const { input, tags, delayMs, priority, stage } = body
-  const options = optionsIn(body)
+  const options = optionsIn<PatchedOptions>(body)
   return {
     ...given({ input, tags, delayMs, priority, stage, dueAt: timeOf(body.dueAt) }),
     ...(Object.keys(options).length > 0 && { options }),

@@ -5,11 +5,13 @@ import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.
 import type { RecordedEnd } from '../../shared/core/recorded-end.ts'
 import { reservedFor } from '../../shared/core/reserved-types.ts'
 import type { RestartRefusal } from '../../shared/core/restart.ts'
+import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'
 import type { RunGone } from '../../shared/core/run-gone.ts'
 import { SCHEDULE_TYPE } from '../../shared/core/schedule/schedule.ts'
-import { type EndedRunState, liveRuns, type Task, taskIdPrefix } from '../../shared/core/task.ts'
+import { type EndedRunState, liveRuns, splitTaskId, type Task, taskIdPrefix } from '../../shared/core/task.ts'
 import type { RunRefusal } from '../../shared/runtime/http-runs.ts'
 import type { Operated } from '../../shared/runtime/operate-task.ts'
+import type { UnknownType } from '../../shared/runtime/publication-of.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish.ts'
 import { dotted } from './check.ts'
 import { iso } from './iso.ts'
@@ -21,6 +23,7 @@ const CANVAS_IDS = taskIdPrefix(CANVAS_TYPE)
 const SCHEDULE_IDS = taskIdPrefix(SCHEDULE_TYPE)
 
 export function noSuchTask(id: string): Problem {
+  if (!splitTaskId(id)) return problem('not-found', `'${id}' is no task id: give type:key, as resize:img-1`)
   return problem('not-found', `there is no task ${id}${whatElse(id)}`)
 }
 
@@ -34,28 +37,37 @@ function whatElse(id: string): string {
 }
 
 export function unknownType(type: string, existing: readonly string[], path: string): Problem {
-  const taken = reservedFor(type)
-  if (taken) return reservedType(type, taken, path)
-  const known = existing.length > 0 ? `there are ${existing.join(', ')}` : 'none is registered yet'
-  const message = `names no registered type; ${known}`
-  return problem('unknown-type', `'${type}' is not registered; ${known}`, { errors: [{ path, message }] })
+  return unknownTypes([{ type, path }], existing)
 }
 
-function reservedType(type: string, taken: string, path: string): Problem {
-  const message = `'${type}' is no task type: it ${taken}`
-  return problem('unknown-type', message, { errors: [{ path, message }] })
+/** The detail is about the first of them, `errors` about all. */
+export function unknownTypes(unknown: readonly UnknownType[], existing: readonly string[], at = ''): Problem {
+  const [first] = unknown
+  const errors = unknown.map(({ type, path }) => ({
+    path: dotted(at, [path]),
+    message: reservedProblem(type) ?? unknownTypeProblem(type, existing),
+  }))
+  const more = unknown.length > 1 ? ` (and ${unknown.length - 1} more)` : ''
+  const { type = '', path = '' } = first ?? {}
+  const where = path === 'type' || path === '' ? '' : ` in ${dotted(at, [path])}`
+  const detail = reservedProblem(type) ?? `'${type}'${where} is not registered${thereAre(type, existing)}`
+  return problem('unknown-type', `${detail}${more}`, { errors })
+}
+
+function reservedProblem(type: string): string | undefined {
+  const taken = reservedFor(type)
+  return taken && `'${type}' is no task type: it ${taken}`
 }
 
 /** A publish that was refused; `at` is where in the request it stood. */
 export function publishProblem(
-  type: string,
   outcome: Extract<PublishOutcome, { ok: false }>,
   requestId: string,
   at = '',
 ): Problem {
   switch (outcome.reason) {
     case 'unknown-type':
-      return unknownType(type, outcome.existing, dotted(at, ['type']))
+      return unknownTypes(outcome.unknown, outcome.existing, at)
     case 'invalid':
       return invalid(outcome.problems.map(({ path, message }) => ({ path: dotted(at, [path]), message })))
     case 'running':
@@ -66,7 +78,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  Operated<'finished' | 'undoing' | RestartRefusal | ResumeRefusal>,
+  Operated<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
   { ok: false }
 >
 
@@ -85,7 +97,12 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'not-finished':
       return problem('conflict', `${id} waits to be run; only finished tasks start over`)
     case 'owes':
-      return problem('conflict', `${id} ${holders(refusal.task)}; try again in a moment`)
+      return owing(id, refusal.task)
+    case 'owes-nothing':
+      return problem(
+        'conflict',
+        `${id} owes no callbacks; action "retry-callbacks" publishes those that are owed`,
+      )
     case 'undoing':
       return problem(
         'conflict',
@@ -108,6 +125,22 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
         `${id} keeps all the successes it needs; name "succeeded" in clean to forget them`,
       )
   }
+}
+
+/** Callbacks that are still to be published, or cannot be. */
+function owing(id: string, { unpublished }: Task): Problem {
+  if (!unpublished) {
+    return problem(
+      'conflict',
+      `${id} has ended, but its callbacks are still to be published; try again in a moment`,
+    )
+  }
+  const [first] = unpublished.problems
+  const why = first ? `: ${first.path} ${first.message}` : ''
+  const help = 'change the type and use action "retry-callbacks", or remove the task to drop them'
+  return problem('conflict', `${id} owes callbacks that cannot be published${why}; ${help}`, {
+    errors: unpublished.problems,
+  })
 }
 
 function howUndone({ flow }: Task): string {

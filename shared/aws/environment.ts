@@ -18,6 +18,12 @@ export function logLevelOfEnvironment(): (typeof LEVELS)[number] {
   throw new BatonError('misconfigured', `BATON_LOG_LEVEL is ${given}; give ${LEVELS.join(', ')}`)
 }
 
+/** Under which version this process claims; none, unless its construct says one. */
+export function versionOfEnvironment(): { readonly version?: string } {
+  const version = process.env.BATON_WORKER_VERSION
+  return version ? { version } : {}
+}
+
 /** Which system this process belongs to. @throws BatonError `misconfigured` when the environment does not say. */
 export function systemOfEnvironment(): SystemAddress {
   const jobsQueueUrl = process.env.BATON_JOBS_QUEUE_URL

@@ -24,7 +24,7 @@ export type RetryBody = {
 }
 
 /** What can be set per task, or as its type's default. */
-type OptionsBody = {
+export type OptionsBody = {
   readonly concurrency?: number
   readonly workerIds?: readonly string[]
   readonly minWorkerVersion?: string
@@ -72,17 +72,8 @@ export type DerivedBody = Omit<PublishBody, 'ifExists' | 'clean' | 'debounce' | 
 /** Its key is made up from the task whose end it follows, unless it has one. */
 export type CallbackBody = DerivedBody
 
-export type PatchBody = OptionsBody & {
-  readonly priority?: number
-  readonly dueAt?: string
-  readonly delayMs?: number
-  readonly input?: Json
-  readonly stage?: string
-  readonly tags?: Readonly<Record<string, string>>
-}
-
 export type RetryTaskBody = {
-  readonly action?: 'restart' | 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
+  readonly action?: 'restart' | 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue' | 'retry-callbacks'
   readonly clean?: CleanBody
 }
 
@@ -195,15 +186,17 @@ export type ApiTask = {
   readonly cursor?: number
   /** Its input, and the results of its steps under their names. */
   readonly params?: Readonly<Record<string, Json>>
-  /** An undo has failed for good. */
+  /** An undo has failed for good, or a callback that is owed cannot be published: a person has to decide. */
   readonly needsAttention?: true
+  /** Why callbacks that are owed cannot be published as types are now. */
+  readonly callbackProblems?: readonly FieldProblem[]
   /** Of an open flow: the step to work on, the type that does or undoes it, and which of the two. */
   readonly step?: string
   readonly stepType?: string
   readonly direction?: 'do' | 'undo'
   /** What the task before handed on. */
   readonly previous?: Json
-  /** Of a claim: the list handed on is too long to be shown, and `…/previous` gives it in pages. `input` is without it. */
+  /** The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it. */
   readonly previousPaged?: true
   /** Of a claim: the input is the same as `params`, and both are too long for one answer. */
   readonly inputIsParams?: true
@@ -280,7 +273,7 @@ export type ListFilter = {
   readonly canvasId?: string
   readonly userId?: string
   readonly status?: readonly Status[]
-  readonly order?: 'due' | '-due' | 'created' | '-created'
+  readonly order?: 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
   readonly limit?: number
   readonly cursor?: string
 }

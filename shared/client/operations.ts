@@ -7,13 +7,13 @@ import type {
   Counts,
   ListFilter,
   Page,
-  PatchBody,
   RetryTaskBody,
   TaskAnswer,
   TypeBody,
 } from './api-types.ts'
 import type { ApiCanvas } from './canvas-types.ts'
 import { pacedClaims } from './paced-claims.ts'
+import type { PatchBody } from './patch-types.ts'
 import type { PurgeAnswer, PurgeBody } from './purge-types.ts'
 import type {
   ClaimsAnswer,

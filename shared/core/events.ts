@@ -93,6 +93,7 @@ const CALLED = { succeeded: 'task.succeeded', failed: 'task.failed', cancelled: 
 /** An ended task changes once more when its callbacks are published. */
 function ending(task: Task): BatonEvent[] {
   if (task.state === 'open' || task.state === 'removed' || task.operation === 'settle') return []
+  if (task.operation === 'owe') return [taskEvent(task, 'task.needs-attention')]
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
   const more = { ...run, ...(task.state === 'failed' && why(task.error)) }

@@ -4,7 +4,7 @@ import type { FieldProblem } from './errors.ts'
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /** Deeper values are refused, so that no walk over one can overflow the stack. */
-const MAX_DEPTH = 200
+export const MAX_DEPTH = 200
 
 /** Stands in a parsed value for a whole number whose digits a double does not hold. */
 export const INEXACT: unique symbol = Symbol('inexact number')
@@ -23,6 +23,18 @@ export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem 
   for (const [name, member] of Object.entries(value)) {
     const problem = jsonProblem(member, path === '' ? name : `${path}.${name}`, depth + 1)
     if (problem) return problem
+  }
+  return undefined
+}
+
+/** The path at which a value contains itself, which JSON cannot say; undefined when it nowhere does. */
+export function circularAt(value: unknown, path = '', within: readonly object[] = []): string | undefined {
+  if (typeof value !== 'object' || value === null || within.length > MAX_DEPTH) return undefined
+  if (within.includes(value)) return path
+  if (!Array.isArray(value) && !isPlain(value)) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const found = circularAt(member, path === '' ? name : `${path}.${name}`, [...within, value])
+    if (found !== undefined) return found
   }
   return undefined
 }

@@ -74,6 +74,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],
   tick: [{ from: ['ready'], to: ['delayed', 'succeeded'] }],
   settle: FINAL.map(status => ({ from: [status], to: [status] })),
+  owe: FINAL.map(status => ({ from: [status], to: [status] })),
 }
 
 /** The states of a run, and who moves it there. A run that has ended never changes again. */

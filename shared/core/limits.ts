@@ -93,6 +93,11 @@ export const MAX_RATE_PERIOD_MS = 31 * DAY_MS
 export const MAX_PERMITS = 350
 /** Lists handed on to the tasks of one answer to a claim, which shows them twice: in `previous` and in `input`. */
 export const MAX_CLAIMED_LISTS_BYTES = 400 * KB
+/**
+ * A list that was handed on is shown with its task up to this size; a longer one has pages of its own. It has at most 100
+ * members then, whose heads a read of the task costs: 50 read units, also where a caller polls for the task's end.
+ */
+export const SHOWN_LIST_BYTES_MAX = 20 * KB
 /** Far from where `aged` order, which takes seconds of priority off a due time, would leave its 16 digits. */
 export const MAX_PRIORITY = 1_000_000_000
 /** Progress stands in the head, beside its run. */

@@ -2,7 +2,7 @@ import { afterFirstEnd } from './canvas/member-end.ts'
 import { type Change, type Decision, refuse, revise } from './change.ts'
 import { pieceCancelled } from './flow/end-piece.ts'
 import { TOMBSTONE_MS } from './limits.ts'
-import type { Task } from './task.ts'
+import type { Task, Unpublished } from './task.ts'
 
 export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
 
@@ -21,8 +21,13 @@ export function cancel(task: Task, now: number): Decision<CancelRefusal> {
 
 /** What the task's end owed has been published: it stands among the ended ones from now on. */
 export function settle(task: Task, now: number): Decision<'owes-nothing'> {
-  const { owes, ...settled } = task
+  const { owes, unpublished: _unpublished, ...settled } = task
   return owes ? revise(task, { ...settled, operation: 'settle' }, now) : refuse('owes-nothing')
+}
+
+/** Some of what the task's end owes cannot be published as types are now: it stays owed, and a person has to decide. */
+export function owe(task: Task, unpublished: Unpublished, now: number): Decision<'owes-nothing'> {
+  return task.owes ? revise(task, { ...task, unpublished, operation: 'owe' }, now) : refuse('owes-nothing')
 }
 
 /**

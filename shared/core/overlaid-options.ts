@@ -52,7 +52,7 @@ function workerProblems({ concurrency, workerIds }: Options, given: PartialOptio
   return [
     {
       path: given.concurrency === undefined ? 'workerIds' : 'concurrency',
-      message: `${workerIds.length} workers are listed but ${concurrency} must succeed; list as many, or none`,
+      message: `is at odds: ${concurrency} workers must succeed and workerIds lists ${workerIds.length}; list as many, or none`,
     },
   ]
 }

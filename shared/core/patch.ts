@@ -13,9 +13,14 @@ export type Patch = {
   readonly dueAt?: number
   readonly priority?: number
   readonly input?: Json
-  readonly tags?: Readonly<Record<string, string>>
+  /** Null takes them away. */
+  readonly tags?: Readonly<Record<string, string>> | null
   readonly stage?: string
+  /** Any part of the options, or all of them, in place of those that the task has. */
   readonly options?: PartialOptions
+  readonly allOptions?: Options
+  /** Of a flow: it has no deadline as a whole any more. */
+  readonly isEndless?: true
 }
 
 export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
@@ -32,12 +37,12 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   if (options.workerIds.length > 0 && options.workerIds.length < options.concurrency)
     return refuse('too-few-workers')
   const bodies: BodyWrite[] = []
-  const edited = inputChanged(
-    { ...task, ...plainEdits(task, changes, options), operation: 'patch' },
-    changes,
-    bodies,
-    now,
-  )
+  const fields = {
+    ...cleared(task, changes, options),
+    ...plainEdits(task, changes, options),
+    operation: 'patch' as const,
+  }
+  const edited = inputChanged(changes.isEndless ? withDeadline(fields) : fields, changes, bodies, now)
   const draft = withoutExcluded(inStage(edited, changes, bodies, now), bodies, now)
   return revise(task, settled(draft, now), now, { bodies })
 }
@@ -51,9 +56,18 @@ function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number
 }
 
 /** Options of a flow's head are those of its present step; only how long it is kept is its own. */
-function optionsAfter(task: Task, { options = {} }: Patch): Options {
-  if (!task.flow) return resolveOptions(task.options, options)
+function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options {
+  if (!task.flow) return allOptions ?? resolveOptions(task.options, options)
   return { ...task.options, retentionMs: options.retentionMs ?? task.options.retentionMs }
+}
+
+/** The task without what the patch takes away. */
+function cleared(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
+  const { tags: _tags, ...untagged } = task
+  const draft: Task = tags === null ? untagged : task
+  if (deadlineMs !== undefined || draft.flow) return draft
+  const { deadlineAt: _deadlineAt, ...endless } = draft
+  return endless
 }
 
 function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task> {
@@ -64,9 +78,13 @@ function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task>
     dueAt,
     retrying: changes.dueAt === undefined && task.retrying,
     ...(changes.priority !== undefined && { priority: changes.priority }),
-    ...(changes.tags !== undefined && { tags: changes.tags }),
+    ...(changes.tags && { tags: changes.tags }),
     ...(task.flow ? flowDeadlineEdit(task, task.flow, changes) : deadlineEdit(task, changes, options)),
   }
+}
+
+function endless({ deadlineMs: _deadlineMs, deadlineAt: _deadlineAt, ...flow }: FlowState): FlowState {
+  return flow
 }
 
 /** Live runs keep the lease they were claimed with. */
@@ -87,7 +105,8 @@ function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Tas
 }
 
 /** A flow's deadline is that of its steps together; the options hold that of the present one. */
-function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options }: Patch): Partial<Task> {
+function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options, isEndless }: Patch): Partial<Task> {
+  if (isEndless) return { flow: endless(flow) }
   const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
   if (deadlineMs === undefined) return {}
   const former =

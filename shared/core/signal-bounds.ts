@@ -1,5 +1,6 @@
 import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from './limits.ts'
 import { isName } from './name.ts'
+import { shown } from './rules/rule.ts'
 
 /**
  * What a handler may say of the end of its run, as the API bounds it, too. A number outside these bounds cannot be stored,
@@ -30,11 +31,4 @@ export function stageProblem(value: unknown): string | undefined {
 /** Times are whole milliseconds; a fraction is rounded up, so that nothing comes early. */
 export function wholeDelay(delayMs: number): number {
   return Math.ceil(delayMs)
-}
-
-const SHOWN_CHARACTERS = 120
-
-function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN_CHARACTERS))
-  return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }

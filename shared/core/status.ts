@@ -7,25 +7,29 @@ import { workOf } from './work.ts'
 /** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
 export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
 
-/** Why an open task is not running. */
-export type StatusReason =
-  | 'due'
-  | 'retry'
-  | 'paused'
-  | 'rate-limit'
-  | 'concurrency-limit'
-  | 'target-worker'
-  | 'no-handler'
-  | 'no-worker'
-  | 'callbacks-owed'
+export const STATUS_REASONS = [
+  'due',
+  'retry',
+  'paused',
+  'rate-limit',
+  'concurrency-limit',
+  'target-worker',
+  'no-handler',
+  'no-worker',
+  'callbacks-owed',
+] as const
 
-/** Who serves a task, as far as it must be known to say why it waits. */
+/** Why an open task is not running, or an ended one is not over yet. */
+export type StatusReason = (typeof STATUS_REASONS)[number]
+
+/** What serves a task, as far as it must be known to say why it waits. */
 export type Served = {
-  /** Whether anything is deployed that serves its type. */
+  /** Whether anything is deployed that serves its type; types that are claimed over HTTP need nothing. */
   readonly hasHandler: boolean
-  /** Whether that is workers, which are there or not, and not Lambda. */
-  readonly isServedByWorkers: boolean
-  /** Workers that show signs of life: of a task that lists workers all, else those that serve its type. */
+  /**
+   * What may claim it now: of a task that lists workers all workers that show signs of life, else those that serve its type.
+   * A Lambda function that serves the type is one of them, and is always there.
+   */
   readonly liveWorkers: readonly Claimer[]
   /** Whether its type is paused, or of a flow's step one of the two. */
   readonly isPaused: boolean
@@ -48,8 +52,17 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
 }
 
 /**
- * Why the task waits; undefined while it runs, once it has ended and owes nothing, and when a worker may take it any
- * moment. `no-worker`: none is there that may take it.
+ * Why the task waits, the first of these that holds; undefined while it runs, once it has ended and owes nothing, and when
+ * a worker may take it any moment.
+ *
+ * - `callbacks-owed`: it has ended, and what follows from its end is not published yet.
+ * - `retry`: a run of it has failed, and the next one is not due. `due`: its time has not come.
+ * - `paused`: its type is paused, or the type of its step.
+ * - `concurrency-limit`, `rate-limit`: a limit of these types is used up.
+ * - `no-handler`: nothing is deployed that serves its type.
+ * - `target-worker`: a worker that it lists is there and has not taken it yet.
+ * - `no-worker`: no worker is there that may take it: none serves its type, none that it lists shows a sign of life, each
+ *   has an older version than it asks for, or each has done its part.
  */
 export function statusReasonOf(task: Task, now: number, served: Served): StatusReason | undefined {
   if (task.owes && !task.canvas) return 'callbacks-owed'
@@ -72,8 +85,14 @@ function whoIsMissing(task: Task, now: number, served: Served): StatusReason | u
   const { liveWorkers } = served
   if (isTargeted(task)) {
     const awaited = awaitedWorkers(task)
-    return liveWorkers.some(({ workerId }) => awaited.includes(workerId)) ? 'target-worker' : 'no-worker'
+    const isThere = liveWorkers.some(one => awaited.includes(one.workerId) && mayTake(task, one, now))
+    return isThere ? 'target-worker' : 'no-worker'
   }
-  if (!served.isServedByWorkers) return undefined
-  return liveWorkers.some(worker => claim(task, worker, now).ok) ? undefined : 'no-worker'
+  return liveWorkers.some(worker => mayTake(task, worker, now)) ? undefined : 'no-worker'
+}
+
+/** A claim that finds a deadline passed ends the task, which any worker may do. */
+function mayTake(task: Task, worker: Claimer, now: number): boolean {
+  const decided = claim(task, worker, now)
+  return decided.ok || decided.reason === 'finished' || decided.change !== undefined
 }

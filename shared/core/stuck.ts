@@ -27,6 +27,8 @@ export function isQuiet(task: Task, now: number): boolean {
 /** Whether a quiet task should not be: its run is dead and was not recorded as lost, or it waits for nothing. */
 export function isStuck(task: Task, patience: Patience, now: number): boolean {
   if (patience.since > now - STUCK_MS) return false
+  // That callbacks cannot be published is told once, as needing attention.
+  if (task.unpublished) return false
   return task.owes === true || liveRuns(task).length > 0 || !mayWait(patience)
 }
 

@@ -72,6 +72,8 @@ export type TaskType = {
   readonly handlerSince?: number
   /** Who does: workers that fetch from its queue, and are there or not; undefined: Lambda, which always is. */
   readonly servedBy?: 'workers'
+  /** Of Lambda: the version under which the deployed function claims. */
+  readonly handlerVersion?: string
   /** What is being removed of it. */
   readonly purges?: readonly PurgeJob[]
   /** What of its configuration what waits may not know of yet; who finds it here sees to that. */

@@ -23,6 +23,7 @@
  */
 import type { CanvasState, Member } from './canvas/canvas.ts'
 import type { Wait } from './control/wait.ts'
+import type { FieldProblem } from './errors.ts'
 import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
 import type { Options } from './options.ts'
@@ -101,6 +102,18 @@ export type EndedRun = {
 /** What is published when a task ends, and how much of it, so that its end knows whether anything is owed. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
 
+/** Callbacks that the task owes and that cannot be published as long as types are as they are. */
+export type Unpublished = {
+  /** Which of those for its end, from 0 on; the others have been published. */
+  readonly indices: readonly number[]
+  /** Why not, the first few, each by its path: `onSuccess.0.deadlineMs`. */
+  readonly problems: readonly FieldProblem[]
+  /** A type that was changed later may have made them possible. */
+  readonly judgedAt: number
+  /** The revision of the end that owes them, from which their keys follow. */
+  readonly revision: number
+}
+
 /** The last operation on a task, stored with it: what the stream's reader sees as the reason of a change. */
 export type Operation =
   | 'publish'
@@ -121,6 +134,7 @@ export type Operation =
   | 'restart'
   | 'resume'
   | 'settle'
+  | 'owe'
   | 'tick'
 
 /** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
@@ -174,6 +188,7 @@ export type Task = {
   readonly callbacks?: Callbacks
   /** It has ended, and what follows from that has not been published yet. */
   readonly owes?: true
+  readonly unpublished?: Unpublished
   /** The task that published it, or that ran under its debounced key. */
   readonly parentId?: string
   readonly member?: Member

@@ -36,8 +36,7 @@ export type Plan = {
 export function plan(task: Task, now: number): Plan {
   if (task.canvas) return canvasPlan(task, now)
   if (task.schedule) return schedulePlan(task, now)
-  if (task.owes) return { settles: true }
-  if (task.state !== 'open') return {}
+  if (task.state !== 'open') return endedPlan(task)
   const hasSlot = openSlots(task) > 0
   const isInMinute = hasSlot && isFar(task, now)
   const lookAt = nextLook(task, now, isInMinute)
@@ -50,6 +49,11 @@ export function plan(task: Task, now: number): Plan {
     ...(marks && { markFor: awaitedWorkers(task) }),
     ...(lookAt !== undefined && { lookAt }),
   }
+}
+
+/** What cannot be published is tried again when a type has changed, which the sweeper sees, or when a person says so. */
+function endedPlan({ owes, unpublished }: Task): Plan {
+  return owes && !unpublished ? { settles: true } : {}
 }
 
 /**

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../core/task-type.ts'
 import type { TaskDefinition } from './define-task.ts'
 import { distinctTasks } from './distinct-tasks.ts'
-import { configuredSteps, type FlowStep, tasksOf } from './flow-steps.ts'
+import { configuredSteps, type FlowStep, refuseFlow, tasksOf } from './flow-steps.ts'
 import type { CheckedSteps, FlowOutput, ParamsOf } from './flow-types.ts'
 import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
 import { refuseTypeName } from './type-name.ts'
@@ -52,8 +52,9 @@ type FlowSettings<Schema> = {
  * })
  * ```
  *
- * @throws BatonError `invalid`, naming the field, when the type's name is none, there are not 1–100 steps, two have one
- * name, or a step does what is no single piece of work: a flow, or a task with several stages.
+ * @throws BatonError `invalid`, naming each field, its value and what is legal, when the type's name is none, an option is
+ * wrong, there are not 1–100 steps, two have one name, or a step does what is no single piece of work: a flow, or a task
+ * with several stages.
  */
 export function defineFlow<
   const Steps extends readonly FlowStep[],
@@ -66,18 +67,20 @@ export function defineFlow<
 ): Flow<StandardSchemaV1.InferInput<Schema>, FlowOutput<Steps>> {
   refuseTypeName(type)
   const { input, steps, onCancel, limits, shards, events, ...defaults } = definition
+  const config: TypeConfiguration = {
+    kind: 'flow',
+    defaults,
+    steps: configuredSteps(steps),
+    ...(onCancel !== undefined && { onCancel }),
+    ...(limits !== undefined && { limits }),
+    ...(shards !== undefined && { shards }),
+    ...(events !== undefined && { events }),
+  }
+  refuseFlow(type, config, steps)
   return {
     kind: 'baton-flow',
     type,
-    config: {
-      kind: 'flow',
-      defaults,
-      steps: configuredSteps(type, steps),
-      ...(onCancel && { onCancel }),
-      ...(limits !== undefined && { limits }),
-      ...(shards !== undefined && { shards }),
-      ...(events !== undefined && { events }),
-    },
+    config,
     ...(input && { input: input as StandardSchemaV1<StandardSchemaV1.InferInput<Schema>, unknown> }),
     tasks: distinctTasks(tasksOf(steps)),
     with: (given?: unknown, options?: SignatureOptions) => signatureOf(type, given, options),

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { BatonError } from '../core/errors.ts'
 import type { PartialOptions } from '../core/options.ts'
+import { refuseConfiguration } from '../core/rules/type-configuration.ts'
 import type { Ordering } from '../core/task.ts'
 import type { TypeConfiguration, TypeLimits } from '../core/task-type.ts'
 import type { Next, Release } from '../signals.ts'
@@ -75,7 +76,8 @@ type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
  * the client and the infrastructure read too.
  *
  * @throws BatonError `invalid` when the type's name is not 1–100 of letters, digits, dot, underscore, hyphen; when there
- * is not exactly one of `run` and `stages`; when `stages` is empty; when `redact` has an empty path.
+ * is not exactly one of `run` and `stages`; when `stages` is empty; when `redact` has an empty path; when an option is wrong:
+ * the message names each field, its value and what is legal, as the API does.
  */
 export function defineTask<Schema extends StandardSchemaV1, Output>(
   type: string,
@@ -88,17 +90,19 @@ export function defineTask<Schema extends StandardSchemaV1, Names extends string
 export function defineTask(type: string, definition: AnyForm): TaskDefinition {
   refuseTypeName(type)
   const { input, run, stages, ordering, limits, shards, events, redact, ...defaults } = definition
+  const config: TypeConfiguration = {
+    kind: 'handler',
+    defaults,
+    ...(ordering !== undefined && { ordering }),
+    ...(limits !== undefined && { limits }),
+    ...(shards !== undefined && { shards }),
+    ...(events !== undefined && { events }),
+  }
+  refuseConfiguration(`task '${type}'`, config)
   return {
     kind: 'baton-task',
     type,
-    config: {
-      kind: 'handler',
-      defaults,
-      ...(ordering !== undefined && { ordering }),
-      ...(limits !== undefined && { limits }),
-      ...(shards !== undefined && { shards }),
-      ...(events !== undefined && { events }),
-    },
+    config,
     ...(input && { input }),
     ...(redact && { redact: checkedPaths(type, redact) }),
     ...(stages && { stages: Object.keys(stages) }),

@@ -1,8 +1,8 @@
-import { BatonError, type FieldProblem } from '../core/errors.ts'
+import type { FieldProblem } from '../core/errors.ts'
 import { jsonProblem } from '../core/json.ts'
-import { MAX_STEPS, MAX_TYPE_LENGTH } from '../core/limits.ts'
 import type { Retry } from '../core/options.ts'
-import type { StepActionConfiguration, StepConfiguration } from '../core/task-type.ts'
+import { definitionProblems, refuseFields } from '../core/rules/type-configuration.ts'
+import type { StepActionConfiguration, StepConfiguration, TypeConfiguration } from '../core/task-type.ts'
 import type { AnyTask } from './any-definition.ts'
 
 /** What is different about a task where it is a step; what is not given is as its type has it. */
@@ -30,17 +30,31 @@ export type FlowStep = ActionSettings & {
 
 const SETTINGS = ['input', 'timeoutMs', 'deadlineMs', 'retry'] as const
 
-/** The steps as data. @throws BatonError `invalid` with a problem for each field that is wrong. */
-export function configuredSteps(flow: string, steps: readonly FlowStep[]): StepConfiguration[] {
-  const problems = [
-    ...countProblems(steps),
-    ...steps.flatMap((step, index) => stepProblems(step, index, steps)),
-  ]
-  if (problems.length > 0) {
-    const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
-    throw new BatonError('invalid', `flow '${flow}': ${text}`, { problems })
-  }
+/** The steps as data, whatever is wrong with them: `refuseFlow` says that. */
+export function configuredSteps(steps: readonly FlowStep[]): StepConfiguration[] {
   return steps.map(configured)
+}
+
+/** @throws BatonError `invalid` with a problem for each field of the flow that is wrong, where its definition says it. */
+export function refuseFlow(type: string, config: TypeConfiguration, steps: readonly FlowStep[]): void {
+  const own = steps.flatMap((step, index) => stepProblems(step, index))
+  const paths = own.map(({ path }) => path)
+  // What is no task has no name of a type either, which would be said twice.
+  const rest = definitionProblems(config)
+    .map(({ path, message }) => ({ path: saidAt(path, steps), message }))
+    .filter(({ path }) => !paths.some(known => path === known || path.startsWith(`${known}.`)))
+  refuseFields(`flow '${type}'`, [...rest, ...own])
+}
+
+/** Settings beside `do` are those of `do` in the configuration; there, what is done is called by its type. */
+function saidAt(path: string, steps: readonly FlowStep[]): string {
+  const [, index = '', direction = '', field = ''] = /^steps\.(\d+)\.(do|undo)\.(\w+)/.exec(path) ?? []
+  const step = steps[Number(index)]
+  if (index === '' || !step) return path
+  const isBeside = direction === 'do' && (step as Record<string, unknown>)[field] !== undefined
+  if (isBeside) return path.replace('.do.', '.')
+  const action = direction === 'do' ? step.do : step.undo
+  return field === 'type' ? path.replace(/\.type$/, isAction(action) ? '.task' : '') : path
 }
 
 /** The definitions among what the steps do, in their order. */
@@ -48,32 +62,14 @@ export function tasksOf(steps: readonly FlowStep[]): AnyTask[] {
   return steps.flatMap(step => [taskOf(step.do), taskOf(step.undo)]).filter(task => typeof task === 'object')
 }
 
-function countProblems({ length }: readonly FlowStep[]): FieldProblem[] {
-  if (length >= 1 && length <= MAX_STEPS) return []
-  return [{ path: 'steps', message: `are ${length}; give 1–${MAX_STEPS}` }]
-}
-
-function stepProblems(step: FlowStep, index: number, steps: readonly FlowStep[]): FieldProblem[] {
+function stepProblems(step: FlowStep, index: number): FieldProblem[] {
   const path = `steps.${index}`
   return [
-    ...nameProblems(step.name, steps.slice(0, index), steps).map(message => ({
-      path: `${path}.name`,
-      message,
-    })),
     ...actionProblems(step.do, `${path}.do`),
     ...(step.undo === undefined ? [] : actionProblems(step.undo, `${path}.undo`)),
     ...inputProblems(step, path),
     ...twiceProblems(step, path),
   ]
-}
-
-function nameProblems(name: string, before: readonly FlowStep[], others: readonly FlowStep[]): string[] {
-  if (name === '__proto__') return ["is '__proto__', which no parameter can be called"]
-  if (typeof name !== 'string' || name.length < 1 || name.length > MAX_TYPE_LENGTH) {
-    return [`must have 1–${MAX_TYPE_LENGTH} characters`]
-  }
-  if (before.some(other => other.name === name)) return [`is '${name}', as another step's`]
-  return others.some(other => name === `undo ${other.name}`) ? [`is '${name}', as another step's undo`] : []
 }
 
 function actionProblems(action: StepAction, path: string): FieldProblem[] {
@@ -121,7 +117,7 @@ function configured(step: FlowStep): StepConfiguration {
 function configuredAction(action: StepAction): StepActionConfiguration {
   const task = isAction(action) ? action.task : action
   return {
-    type: typeof task === 'string' ? task : task.type,
+    type: typeof task === 'string' ? task : task?.type,
     ...(isAction(action) ? settingsIn(action) : {}),
   }
 }

@@ -1,6 +1,6 @@
 import type { CanvasState, Member } from '../core/canvas/canvas.ts'
 import type { HandOn, Previous } from '../core/previous.ts'
-import type { Callbacks, Task } from '../core/task.ts'
+import type { Callbacks, Task, Unpublished } from '../core/task.ts'
 import { defined } from './defined.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
 import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
@@ -13,6 +13,7 @@ export type OriginValues = {
   readonly moves?: number
   readonly calls?: CallbacksValue
   readonly owes?: true
+  readonly unpub?: Unpublished
   readonly parent?: string
   readonly member?: MemberValue
   readonly canvas?: CanvasValue
@@ -28,6 +29,7 @@ export function originOf(task: Task) {
     moves: task.stageChanges,
     calls: callbacks && callbacksValue(callbacks),
     owes: task.owes,
+    unpub: task.unpublished,
     parent: task.parentId,
     member: member && memberValue(member),
     canvas: canvas && canvasValue(canvas),
@@ -43,6 +45,7 @@ export function originFrom(head: OriginValues) {
     stageChanges: head.moves,
     callbacks: head.calls && callbacksFrom(head.calls),
     owes: head.owes,
+    unpublished: head.unpub,
     parentId: head.parent,
     member: head.member && memberFrom(head.member),
     canvas: head.canvas && canvasFrom(head.canvas),

@@ -6,13 +6,17 @@ import {
   toBeApplied,
   type Unapplied,
 } from '../core/task-type.ts'
+import { given } from './request-of-body.ts'
 import type { System } from './system.ts'
 
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
 const MAX_ROUNDS = 20
 
 /** What may be set of a type; the rest of it stays or follows. Purges, and what is unapplied, stay if not given. */
-export type TypeChange = Pick<TaskType, 'configuration' | 'handlerSince' | 'servedBy' | 'purges'> &
+export type TypeChange = Pick<
+  TaskType,
+  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges'
+> &
   Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>>
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
@@ -46,6 +50,7 @@ function successor(
     configuration,
     handlerSince,
     servedBy,
+    handlerVersion,
     purges = before?.purges ?? [],
     paused = before?.paused ?? false,
     isFair,
@@ -59,8 +64,7 @@ function successor(
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
     paused,
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
-    ...(handlerSince !== undefined && { handlerSince }),
-    ...(servedBy && { servedBy }),
+    ...given({ handlerSince, servedBy, handlerVersion }),
     ...(purges.length > 0 && { purges }),
     ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,

@@ -1,5 +1,6 @@
 import { type Attempts, attempts } from '../core/attempts.ts'
 import { shortError } from '../core/body.ts'
+import type { Claimer } from '../core/claim.ts'
 import { stepRuns } from '../core/flow/describe-steps.ts'
 import type { Json } from '../core/json.ts'
 import { resultOf } from '../core/result.ts'
@@ -17,7 +18,7 @@ import {
 } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
 import { isTakenInOrder, pieceOf, workOf } from '../core/work.ts'
-import type { Worker } from '../core/worker.ts'
+import { invocationWorkerId, type Worker } from '../core/worker.ts'
 
 /** The history of a task is so many ended runs long. */
 const HISTORY_RUNS = 5
@@ -44,8 +45,10 @@ export type TaskDescription = {
   readonly stepResults?: Readonly<Record<string, Json>>
   readonly params?: Readonly<Record<string, Json>>
   readonly previous?: Json
+  /** What was handed on is a list too long to be shown, and is read in pages. */
+  readonly isPreviousPaged?: boolean
   /** Not all results were read: there are too many for an answer. */
-  readonly isCut?: true
+  readonly isCut?: boolean
 }
 
 /** What a description is made from beside the head. */
@@ -95,7 +98,7 @@ function flowParts(
   return { stepResults, params: { ...(input as Record<string, Json> | undefined), ...stepResults } }
 }
 
-/** What is kept with the task itself; the rest is put together for those who work on it. */
+/** As far as it is at hand; a read of the task and a claim put the rest together. */
 function handedOn({ previous }: Task, particulars: Particulars): Pick<TaskDescription, 'previous'> {
   const value = previous?.kind === 'body' ? valueIn(previous.body, particulars) : undefined
   return value === undefined ? {} : { previous: value }
@@ -110,32 +113,36 @@ export type Surroundings = {
   allowsStart(task: Task): Promise<boolean>
 }
 
-const BY_LAMBDA: Served = {
-  hasHandler: true,
-  isServedByWorkers: false,
-  liveWorkers: [],
-  isPaused: false,
-  isRateUsedUp: false,
-}
+/** Of a task that has ended or runs nobody asks who could take it. */
+const NOT_ASKED: Served = { hasHandler: true, liveWorkers: [], isPaused: false, isRateUsedUp: false }
 
-/** Who serves the task: needed, and read, only of one that is open and does not run. */
+/**
+ * What serves the task: needed, and read, only of one that is open and does not run. Types and workers come from memories of
+ * a second, so that a page of a list reads each of its types once, and the workers once, however many tasks it shows.
+ */
 export async function servedBy(surroundings: Surroundings, task: Task): Promise<Served> {
   const { typeOf, liveWorkers } = surroundings
   const { state, live } = task
+  if (state !== 'open' || Object.keys(live).length > 0) return NOT_ASKED
   const { type, kind } = workOf(task)
   const serving = servingType(type, kind)
-  const needsHandler = kind !== 'http'
-  if (state !== 'open' || Object.keys(live).length > 0) return BY_LAMBDA
-  const deployed = needsHandler ? await typeOf(serving) : undefined
-  const isServedByWorkers = deployed?.servedBy === 'workers'
-  const isAsked = isTargeted(task) || isServedByWorkers
-  const workers = isAsked ? await liveWorkers() : []
+  const deployed = kind === 'http' ? undefined : await typeOf(serving)
+  const isByLambda = deployed?.handlerSince !== undefined && deployed.servedBy !== 'workers'
+  const isAsked = isTargeted(task) || kind === 'http' || deployed?.servedBy === 'workers'
+  const workers: readonly Worker[] = isAsked ? await liveWorkers() : []
   return {
-    hasHandler: !needsHandler || deployed?.handlerSince !== undefined,
-    isServedByWorkers,
-    liveWorkers: isTargeted(task) ? workers : workers.filter(({ types }) => types.includes(serving)),
+    hasHandler: kind === 'http' || deployed?.handlerSince !== undefined,
+    liveWorkers: [
+      ...(isTargeted(task) ? workers : workers.filter(({ types }) => types.includes(serving))),
+      ...(isByLambda ? [invocationOf(deployed)] : []),
+    ],
     ...(await controlled(surroundings, task)),
   }
+}
+
+/** Each invocation is a worker of its own, which has done nothing of any task yet. */
+function invocationOf({ handlerVersion: version }: TaskType): Claimer {
+  return { workerId: invocationWorkerId('next'), ...(version !== undefined && { version }) }
 }
 
 async function controlled(

@@ -6,7 +6,11 @@ import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import type { IndexRange } from '../ports/stores.ts'
 import type { System } from './system.ts'
 
-type ListOrder = 'due' | '-due' | 'created' | '-created'
+/**
+ * `ended`: by the end of each task, those that have not ended by the time they are due. That is how the index of a type keeps
+ * them; of open ones it is the order `due`, too.
+ */
+export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
 /** Which tasks: of a type, of a user, or of a user and a type. No statuses means any. */
 export type ListQuery = {
@@ -21,6 +25,17 @@ export type ListQuery = {
 
 const ENDED = ['succeeded', 'failed', 'cancelled'] as const
 const OTHERS = ['compensating', ...ENDED] as const
+
+/** Whether an index keeps the tasks in the order of the query: that of a type, or of a user. */
+export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean {
+  if (userId !== undefined) return order.endsWith('created')
+  return order.endsWith('ended') || (order.endsWith('due') && areOpen(statuses))
+}
+
+/** Whether no task that has ended is asked for. */
+export function areOpen(statuses: readonly Status[]): boolean {
+  return statuses.length > 0 && !statuses.some(status => ENDED.some(ended => ended === status))
+}
 
 /** The partitions a query reads; shard by shard, so that further shards come last. */
 export function rangesOf({ type, userId, statuses }: ListQuery, now: number): IndexRange[] {

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../core/errors.ts'
 import type { Task } from '../core/task.ts'
 import { decodeCursor, encodeCursor } from './list-cursor.ts'
-import { type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
+import { isInIndexOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import { behind, MOST_SORTED, type Placed, sortedRunning, sortedTasks } from './sorted-list.ts'
 import type { System } from './system.ts'
@@ -15,8 +15,8 @@ const MOST_EXAMINED = 1_000
 const BATCH = 100
 
 /**
- * One page of tasks, heads only. `due` is the time a task is or was due while it is open, its end afterwards: the order
- * the index keeps. Lists lag behind by up to two seconds, and show each task as it is when they are read.
+ * One page of tasks, heads only. In an order that no index keeps, as of ended tasks by the time they were due, a few are
+ * sorted, and more are refused. Lists lag behind by up to two seconds, and show each task as it is when they are read.
  */
 export async function listTasks(system: System, query: ListQuery): Promise<ListAnswer> {
   const name = queryName(query)
@@ -26,8 +26,7 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
     const running = await sortedRunning(system, query, query.type)
     if (running) return cutOut(running, query, name, after)
   }
-  const hasIndex = query.order.endsWith(query.userId === undefined ? 'due' : 'created')
-  if (hasIndex) return walkedPage(system, query, name, after)
+  if (isInIndexOrder(query)) return walkedPage(system, query, name, after)
   const sorted = await sortedTasks(system, query)
   return sorted ? cutOut(sorted, query, name, after) : refused('order', tooManyToSort(query))
 }
@@ -39,9 +38,13 @@ function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
 }
 
-function tooManyToSort({ order, userId }: ListQuery): string {
-  const other = userId === undefined ? 'due or -due' : 'created or -created'
-  return `${order} sorts at most ${MOST_SORTED} tasks: give a status that fewer have, or order by ${other}`
+/** What is legal instead of an order in which there are too many. */
+function tooManyToSort({ order, userId, statuses }: ListQuery): string {
+  const most = `${order} sorts at most ${MOST_SORTED} tasks, and there are more`
+  if (userId !== undefined) return `${most}: give a status that fewer have, or order by created or -created`
+  if (!order.endsWith('due')) return `${most}: give a status that fewer have, or order by ended or -ended`
+  const which = statuses.length === 0 ? 'tasks of every status' : `tasks that are ${statuses.join(', ')}`
+  return `${most}: ${which} are listed by ended or -ended; due and -due list any number of open ones (delayed, ready, running, compensating)`
 }
 
 function queryName({ type, userId, statuses, order }: ListQuery): string {

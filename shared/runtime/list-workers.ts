@@ -47,7 +47,7 @@ function isServedByLambda({ handlerSince, servedBy }: TaskType): boolean {
 
 async function lambdaOf(
   system: System,
-  { type }: TaskType,
+  { type, handlerVersion: version }: TaskType,
   types: readonly TaskType[],
 ): Promise<PresentWorker> {
   const served = types.filter(one => servingType(one.type, one.configuration.kind) === type)
@@ -55,7 +55,13 @@ async function lambdaOf(
     system.tasks.count(range),
   )
   const running = counts.reduce((total, count) => total + count, 0)
-  return { id: `lambda:${type}`, kind: 'lambda', types: served.map(one => one.type).sort(), running }
+  return {
+    id: `lambda:${type}`,
+    kind: 'lambda',
+    ...(version !== undefined && { version }),
+    types: served.map(one => one.type).sort(),
+    running,
+  }
 }
 
 /** How many runs each worker holds among the running tasks of the types claimed over HTTP. */

@@ -1,20 +1,21 @@
 import type { Change } from '../core/change.ts'
+import { clears, type PatchedOptions, patchedOptions } from '../core/cleared-options.ts'
 import { BatonError, type FieldProblem } from '../core/errors.ts'
 import type { FlowDefinition, FlowState } from '../core/flow/flow.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../core/flow/resume.ts'
 import { cancel, remove } from '../core/operate.ts'
-import { DEFAULT_OPTIONS, type Options, type PartialOptions } from '../core/options.ts'
-import { overlaidOptions } from '../core/overlaid-options.ts'
+import { DEFAULT_OPTIONS, type Options } from '../core/options.ts'
 import { type Patch, patch } from '../core/patch.ts'
 import { isGone, type Publication } from '../core/publish.ts'
 import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
+import { flowOptionProblems } from '../core/rules/type-configuration.ts'
 import type { Task } from '../core/task.ts'
-import { defaultOrdering, shardOf, type TaskType } from '../core/task-type.ts'
+import { defaultOrdering, shardOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
 import type { TypeStore } from '../ports/stores.ts'
 import { markFair } from './control/mark-fair.ts'
 import { dropLastingBodies } from './drop-bodies.ts'
-import { flowInputProblems, flowOptionProblems, resolveFlow } from './flow/resolve-flow.ts'
-import { type Unborn, withOwnBirth } from './publication-of.ts'
+import { flowInputProblems, resolveFlow } from './flow/resolve-flow.ts'
+import { typeOptions, type Unborn, withOwnBirth } from './publication-of.ts'
 import { settleTask } from './settle-debts.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
@@ -100,6 +101,18 @@ async function withoutDebts(system: System, id: string): Promise<Task | undefine
   return system.tasks.head(id)
 }
 
+/** Tries once more to publish the callbacks that an ended task owes. */
+export async function retryCallbacks(system: System, id: string): Promise<Operated<'owes-nothing' | 'owes'>> {
+  const seen = await system.tasks.head(id)
+  if (!isHere(system, seen)) return UNKNOWN
+  if (!seen.owes || seen.canvas) return { ok: false, reason: 'owes-nothing', task: seen }
+  await settleTask(system, seen)
+  const task = await system.tasks.head(id)
+  // Its retention may have been over: then it was kept for its callbacks alone.
+  if (!task || task.state === 'removed') return UNKNOWN
+  return task.owes ? { ok: false, reason: 'owes', task } : { ok: true, task }
+}
+
 /** Kind, order, partition and steps of the type as it is now; all else stays as the task has it. */
 async function republication(system: System, task: Task): Promise<Unborn> {
   const { types, clock, chance } = system
@@ -149,10 +162,11 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
   return { ...DEFAULT_OPTIONS, retentionMs, ...(deadlineMs !== undefined && { deadlineMs }) }
 }
 
-/** What a patch changes. `delayMs` counts from now. */
-export type PatchRequest = Omit<Patch, 'options'> & {
+/** What a patch changes. `delayMs` counts from now; null takes back what was set. */
+export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'isEndless' | 'priority'> & {
   readonly delayMs?: number
-  readonly options?: PartialOptions
+  readonly priority?: number | null
+  readonly options?: PatchedOptions
 }
 
 export type PatchOutcome =
@@ -161,8 +175,12 @@ export type PatchOutcome =
 
 /** Changes an open task. A request that names nothing changes nothing. */
 export async function patchTask(system: System, id: string, request: PatchRequest): Promise<PatchOutcome> {
-  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
-    isHere(system, current) ? decidePatch(current, request, system.clock.now()) : UNKNOWN,
+  const isAsked = request.priority === null || clears(request.options ?? {})
+  const head = await system.tasks.head(id)
+  const type = isAsked && head ? await system.types.get(head.type) : undefined
+  const defaults = type?.configuration.defaults ?? {}
+  const { decision, task } = await transact(system, head, current =>
+    isHere(system, current) ? decidePatch(current, request, defaults, system.clock.now()) : UNKNOWN,
   )
   if (!decision.ok && decision.reason === 'invalid') return decision
   return operated(decision, task)
@@ -178,24 +196,58 @@ type PatchDecision =
       readonly change?: undefined
     }
 
-function decidePatch(task: Task, request: PatchRequest, now: number): PatchDecision {
+function decidePatch(
+  task: Task,
+  request: PatchRequest,
+  defaults: TypeConfiguration['defaults'],
+  now: number,
+): PatchDecision {
   if (task.state !== 'open') return { ok: false, reason: 'finished' }
   if (Object.keys(request).length === 0) return { ok: true }
-  const { delayMs, options: given, ...plain } = request
+  const { delayMs, options: given, priority: wanted, ...plain } = request
   const problems = task.flow ? flowPatchProblems(task.flow, request) : []
   if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
-  const overlaid = overlaidOptions(task.options, given ?? {})
+  const overlaid = optionChanges(task, given, defaults)
   if (!overlaid.ok) return { ...overlaid, reason: 'invalid' }
   const due = delayMs === undefined ? {} : { dueAt: now + delayMs }
-  const patched = patch(
-    task,
-    { ...plain, ...due, ...(given && { options: task.flow ? given : overlaid.options }) },
-    now,
-  )
+  const priority = wanted === null ? (defaults.priority ?? 0) : wanted
+  const changes = { ...plain, ...(priority !== undefined && { priority }), ...due, ...overlaid.changes }
+  const patched = patch(task, changes, now)
   if (patched.ok) return patched
   if (patched.reason === 'finished') return { ok: false, reason: 'finished' }
   if (patched.reason === 'a-flow') throw new BatonError('invalid', `${task.id} is a flow and has no stage`)
   throw new BatonError('invalid', `${task.id} would list fewer workers than must succeed`)
+}
+
+type OptionChanges =
+  | { readonly ok: true; readonly changes: Pick<Patch, 'options' | 'allOptions' | 'isEndless'> }
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] }
+
+/** Of a flow only what holds for it as a whole: its options are those of its present step. */
+function optionChanges(
+  { flow, options }: Task,
+  given: PatchedOptions | undefined,
+  defaults: TypeConfiguration['defaults'],
+): OptionChanges {
+  if (!given) return { ok: true, changes: {} }
+  const typed = typeOptions({ defaults })
+  if (!flow) {
+    const all = patchedOptions(options, given, typed)
+    return all.ok ? { ok: true, changes: { allOptions: all.options } } : all
+  }
+  const deadlineMs = given.deadlineMs === null ? typed.deadlineMs : given.deadlineMs
+  const retentionMs = given.retentionMs === null ? typed.retentionMs : given.retentionMs
+  const isEndless = given.deadlineMs === null && deadlineMs === undefined
+  return {
+    ok: true,
+    changes: {
+      options: {
+        ...(deadlineMs !== undefined && { deadlineMs }),
+        ...(retentionMs !== undefined && { retentionMs }),
+      },
+      ...(isEndless && { isEndless }),
+    },
+  }
 }
 
 function flowPatchProblems(

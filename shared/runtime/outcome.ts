@@ -1,6 +1,6 @@
 import { deadlineExceeded } from '../core/deadline.ts'
 import type { NextStage, Outcome } from '../core/finish.ts'
-import { type Json, jsonBytes, jsonProblem } from '../core/json.ts'
+import { circularAt, type Json, jsonBytes, jsonProblem, MAX_DEPTH } from '../core/json.ts'
 import { MAX_BODY_BYTES } from '../core/limits.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../core/signal-bounds.ts'
 import type { Task, TaskError } from '../core/task.ts'
@@ -12,11 +12,11 @@ import type { StopReason } from './hold-run.ts'
  * A handler's return value as the end of its run. A result that cannot be stored fails the task for good, and so does one
  * that is longer than the room there is for it among the parameters of a flow, in bytes.
  */
-export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES): Outcome {
+export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES, what = 'result'): Outcome {
   if (result instanceof Release) return released(result)
   const isMovedOn = result instanceof Next
   const value = storable(
-    'result',
+    what,
     isMovedOn ? result.result : result,
     Math.max(0, Math.min(room, MAX_BODY_BYTES)),
   )
@@ -64,6 +64,8 @@ type Storable =
 /** A value as it can be stored; undefined is none. */
 function storable(what: string, value: unknown, most: number): Storable {
   if (value === undefined) return { ok: true }
+  const circle = circularAt(value)
+  if (circle !== undefined) return { ok: false, message: `${what} is circular at ${circle}; it must be JSON` }
   const plain = toJson(value)
   const problem = jsonProblem(plain)
   if (problem) return { ok: false, message: `${what} ${problem.path} ${problem.message}`.replace('  ', ' ') }
@@ -77,13 +79,14 @@ function unstorable(name: string, message: string): Outcome {
 }
 
 /** Dates and other values that say themselves what they are in JSON are taken at their word; the rest is checked. */
-function toJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toJson)
-  if (typeof value !== 'object' || value === null) return value
+function toJson(value: unknown, depth = 0): unknown {
+  // What nests deeper is refused as it is.
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (Array.isArray(value)) return value.map(member => toJson(member, depth + 1))
   if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON()
   if (Object.getPrototypeOf(value) !== Object.prototype) return value
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  return Object.fromEntries(members.map(([name, member]) => [name, toJson(member)]))
+  return Object.fromEntries(members.map(([name, member]) => [name, toJson(member, depth + 1)]))
 }
 
 /** What a thrown error, or being told to stop, means for the run. */

@@ -54,11 +54,14 @@ function nameOf({ task: { id, born, revision }, position }: TaskChange): string 
   return `${id} ${born} ${revision} ${position}`
 }
 
-/** An undo that fails for good halts its flow until a person decides. The change that ended it is told once. */
+/**
+ * An undo that fails for good halts its flow, and a callback that types make impossible stays owed, until a person decides.
+ * The change that brought that about is told once.
+ */
 function tellOfTrouble({ log }: PlanningSystem, task: Task): void {
   if (!needsAttention(task) || task.operation === 'settle') return
-  log.warn('an undo has failed for good: the flow needs attention', {
-    ...logFields(task),
-    error: task.error,
-  })
+  const what = task.unpublished
+    ? 'a callback cannot be published as types are now: the task needs attention'
+    : 'an undo has failed for good: the flow needs attention'
+  log.warn(what, { ...logFields(task), error: task.error, problems: task.unpublished?.problems })
 }

@@ -6,10 +6,11 @@ import { DEFAULT_OPTIONS, type Options, type PartialOptions, resolveOptions } fr
 import { overlaidOptions } from '../core/overlaid-options.ts'
 import type { CallbackBodies, HandedOn, Publication } from '../core/publish.ts'
 import type { Clean } from '../core/restart.ts'
+import { flowOptionProblems } from '../core/rules/type-configuration.ts'
 import { taskId } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
 import { webhookInputProblems } from '../core/webhook-url.ts'
-import { flowInputProblems, flowOptionProblems, resolveFlow, type TypeReader } from './flow/resolve-flow.ts'
+import { flowInputProblems, resolveFlow, type TypeReader } from './flow/resolve-flow.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
 
@@ -67,9 +68,17 @@ type Throttle = { readonly perMs: number }
 /** A publication without the birth that each attempt to write it gets. */
 export type Unborn = Omit<Publication, 'born'>
 
-type Resolved =
-  | { readonly ok: true; readonly publication: Unborn }
-  | { readonly ok: false; readonly problems: readonly FieldProblem[] }
+/** A type that is named and not registered, and where. */
+export type UnknownType = { readonly type: string; readonly path: string }
+
+/** What keeps a request from being published. */
+type Refused = {
+  readonly ok: false
+  readonly problems: readonly FieldProblem[]
+  readonly unknown: readonly UnknownType[]
+}
+
+type Resolved = { readonly ok: true; readonly publication: Unborn } | Refused
 
 type Settings = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader }
 
@@ -85,14 +94,16 @@ export async function publicationOf(
   const overlaid = overlaidOptions(typeOptions(type.configuration), request.options ?? {})
   const isFlow = type.configuration.kind === 'flow'
   const flow = isFlow ? await resolveFlow(settings.typeOf, type) : undefined
+  const followers = await followerProblems(settings, request)
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
     ...(flow ? flowProblems(type, request) : []),
     ...webhookInputProblems(type.configuration, request.input),
     ...(flow && !flow.ok ? flow.problems : []),
-    ...(await callbackProblems(settings, request)),
+    ...followers.flatMap(refused => refused.problems),
   ]
-  if (problems.length > 0 || !overlaid.ok) return { ok: false, problems }
+  const unknown = followers.flatMap(refused => refused.unknown)
+  if (problems.length + unknown.length > 0 || !overlaid.ok) return { ok: false, problems, unknown }
   const publication = resolved(settings, type, request, overlaid.options)
   const limitFields = await limitFieldsOf(settings, type)
   return {
@@ -127,21 +138,28 @@ function flowProblems(
   return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...staged]
 }
 
-async function callbackProblems(settings: Settings, request: PublishRequest): Promise<FieldProblem[]> {
+/** What keeps the tasks that follow its end from being published, by their paths. */
+async function followerProblems(settings: Settings, request: PublishRequest): Promise<Refused[]> {
   const members = (['onSuccess', 'onError'] as const).flatMap(when =>
     (request[when] ?? []).map((callback, index) => ({ callback, at: `${when}.${index}` })),
   )
   const found = await Promise.all(
     members.map(async ({ callback, at }) => {
       const type = await settings.typeOf(callback.type)
-      if (!type) return [{ path: `${at}.type`, message: `'${callback.type}' is not a registered type` }]
+      if (!type) return [refusedAt(at, { problems: [], unknown: [{ type: callback.type, path: 'type' }] })]
       const resolved = await publicationOf(settings, type, callback)
-      return resolved.ok
-        ? []
-        : resolved.problems.map(({ path, message }) => ({ path: `${at}.${path}`, message }))
+      return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),
   )
   return found.flat()
+}
+
+function refusedAt(at: string, { problems, unknown }: Omit<Refused, 'ok'>): Refused {
+  return {
+    ok: false,
+    problems: problems.map(problem => ({ ...problem, path: `${at}.${problem.path}` })),
+    unknown: unknown.map(one => ({ ...one, path: `${at}.${one.path}` })),
+  }
 }
 
 function resolved(
@@ -208,7 +226,7 @@ export function withOwnBirth(
 }
 
 /** Options of the type's tasks that say nothing themselves. Defaults that a deployment left at odds count as they are. */
-function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): Options {
+export function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): Options {
   const { priority: _priority, ...options } = defaults
   const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
   return overlaid.ok ? overlaid.options : resolveOptions(options)

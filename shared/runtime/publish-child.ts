@@ -1,7 +1,8 @@
 import { BatonError, type FieldProblem } from '../core/errors.ts'
+import { unknownTypeProblem } from '../core/rules/nearest.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../core/signal-bounds.ts'
 import type { ChildPublication } from '../define/task-context.ts'
-import { publish } from './publish.ts'
+import { type PublishOutcome, publish } from './publish.ts'
 import { requestOfBody } from './request-of-body.ts'
 import type { System } from './system.ts'
 
@@ -40,10 +41,7 @@ export async function publishChild(
   if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
   switch (outcome.reason) {
     case 'unknown-type':
-      throw new BatonError(
-        'unknown-type',
-        `no type '${publication.type}'; there are ${outcome.existing.join(', ')}`,
-      )
+      throw unknownTypes(outcome)
     case 'invalid':
       throw invalid(outcome.problems)
     case 'running':
@@ -63,6 +61,15 @@ function unstorableIn({ delayMs, dueAt, priority, stage }: ChildPublication): Fi
     ['stage', stage === undefined ? undefined : stageProblem(stage)],
   ]
   return found.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
+}
+
+function unknownTypes({
+  unknown,
+  existing,
+}: Extract<PublishOutcome, { reason: 'unknown-type' }>): BatonError {
+  const problems = unknown.map(({ type, path }) => ({ path, message: unknownTypeProblem(type, existing) }))
+  const message = problems.map(one => `${one.path} ${one.message}`).join('; ')
+  return new BatonError('unknown-type', message, { problems })
 }
 
 function invalid(problems: readonly FieldProblem[]): BatonError {

@@ -9,7 +9,14 @@ import type { TaskType } from '../core/task-type.ts'
 import { markFair } from './control/mark-fair.ts'
 import { decidePublish, isSuccessor } from './decide-publish.ts'
 import type { TypeReader } from './flow/resolve-flow.ts'
-import { arrivals, type PublishRequest, publicationOf, type Unborn, withOwnBirth } from './publication-of.ts'
+import {
+  arrivals,
+  type PublishRequest,
+  publicationOf,
+  type Unborn,
+  type UnknownType,
+  withOwnBirth,
+} from './publication-of.ts'
 import { sideBySide, sideBySideByName } from './side-by-side.ts'
 import { inPublishSpan } from './spans.ts'
 import type { System } from './system.ts'
@@ -24,7 +31,13 @@ const MAX_DEBOUNCED = 20
 export type PublishOutcome =
   /** `created`: the key was free. Otherwise the task is the one that has it, as `ifExists` left it. */
   | { readonly ok: true; readonly created: boolean; readonly task: Task }
-  | { readonly ok: false; readonly reason: 'unknown-type'; readonly existing: readonly string[] }
+  /** `unknown`: the types that are not registered, its own or those of what follows it, and where they are named. */
+  | {
+      readonly ok: false
+      readonly reason: 'unknown-type'
+      readonly unknown: readonly UnknownType[]
+      readonly existing: readonly string[]
+    }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
   /** `ifExists` `reject` or `restart` met a running task. */
   | { readonly ok: false; readonly reason: 'running'; readonly task: Task }
@@ -37,8 +50,20 @@ export async function publish(
   request: PublishRequest,
   typeOf = typesReadOnce(system),
 ): Promise<PublishOutcome> {
+  const [outcome] = await withNames(system, [await publishOne(system, typeOf, request)])
+  if (!outcome) throw new RangeError('no outcome of a publish')
+  return outcome
+}
+
+async function publishOne(
+  system: System,
+  typeOf: TypeReader,
+  request: PublishRequest,
+): Promise<PublishOutcome> {
   const type = await typeOf(request.type)
-  return type ? publishTo(system, typeOf, type, request) : unknownType(system)
+  return type
+    ? publishTo(system, typeOf, type, request)
+    : unknownTypes([{ type: request.type, path: 'type' }])
 }
 
 /**
@@ -51,17 +76,15 @@ export async function publishMany(
 ): Promise<PublishOutcome[]> {
   const typeOf = typesReadOnce(system)
   const names = [...new Set(requests.map(({ type }) => type))]
-  const read = await sideBySide(names, MOST_AT_ONCE, typeOf)
-  const unknown = read.includes(undefined) ? await unknownType(system) : undefined
+  await sideBySide(names, MOST_AT_ONCE, typeOf)
   const arrived = arrivals(system, requests.length)
-  return sideBySideByName(requests, MOST_AT_ONCE, idOf, async (request, index) => {
-    const type = await typeOf(request.type)
-    if (!type) return unknown ?? unknownType(system)
+  const outcomes = await sideBySideByName(requests, MOST_AT_ONCE, idOf, (request, index) => {
     const arrival = arrived[index]
-    return publishTo(system, typeOf, type, { ...request, ...(arrival && { arrival }) }).catch(
+    return publishOne(system, typeOf, { ...request, ...(arrival && { arrival }) }).catch(
       error => ({ ok: false, reason: 'error', error }) as const,
     )
   })
+  return withNames(system, outcomes)
 }
 
 /** Undefined without a key: such requests never meet. */
@@ -69,9 +92,16 @@ function idOf({ type, key }: PublishRequest): string | undefined {
   return key === undefined ? undefined : taskId(type, key)
 }
 
-async function unknownType(system: System): Promise<PublishOutcome> {
+function unknownTypes(unknown: readonly UnknownType[]): PublishOutcome {
+  return { ok: false, reason: 'unknown-type', unknown, existing: [] }
+}
+
+/** Refusals of unknown types name those that exist, which are listed once for all of them. */
+async function withNames(system: System, outcomes: readonly PublishOutcome[]): Promise<PublishOutcome[]> {
+  const isUnknown = (outcome: PublishOutcome) => !outcome.ok && outcome.reason === 'unknown-type'
+  if (!outcomes.some(isUnknown)) return [...outcomes]
   const existing = (await system.types.list()).map(({ type }) => type).sort()
-  return { ok: false, reason: 'unknown-type', existing }
+  return outcomes.map(outcome => (isUnknown(outcome) ? { ...outcome, existing } : outcome))
 }
 
 function publishTo(
@@ -102,6 +132,7 @@ async function write(
   request: PublishRequest,
 ): Promise<PublishOutcome> {
   const wanted = await publicationOf({ ...system, typeOf }, type, request)
+  if (!wanted.ok && wanted.unknown.length > 0) return unknownTypes(wanted.unknown)
   if (!wanted.ok) return { ok: false, reason: 'invalid', problems: wanted.problems }
   const { publication } = wanted
   if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)

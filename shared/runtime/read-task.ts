@@ -1,8 +1,9 @@
 import type { Json } from '../core/json.ts'
-import { SHOWN_RUNS } from '../core/limits.ts'
+import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS } from '../core/limits.ts'
 import { isGone } from '../core/publish.ts'
 import { resultOf } from '../core/result.ts'
 import { type Body, type EndedRun, endedRuns, type Task } from '../core/task.ts'
+import { previousOf, TOO_LONG } from './canvas/previous-of.ts'
 import { describeTask, type Surroundings, servedBy, type TaskDescription } from './describe-task.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
@@ -19,14 +20,19 @@ export async function readTask(
 ): Promise<TaskDescription | undefined> {
   const task = await system.tasks.head(id)
   if (!task || isGone(task, system.clock.now())) return undefined
-  const [values, records, served] = await Promise.all([
+  const [values, records, served, handedOn] = await Promise.all([
     readValues(system, task),
     readRecords(system, task),
     servedBy(surroundings, task),
+    previousOf(system, task, SHOWN_LIST_BYTES_MAX),
   ])
   const { read, isCut } = values
-  const described = describeTask(task, { now: system.clock.now(), served, values: read, records })
-  return isCut ? { ...described, isCut: true } : described
+  return {
+    ...describeTask(task, { now: system.clock.now(), served, values: read, records }),
+    ...(isCut && { isCut }),
+    ...(handedOn === TOO_LONG && { isPreviousPaged: true }),
+    ...(handedOn !== undefined && handedOn !== TOO_LONG && { previous: handedOn }),
+  }
 }
 
 /**
@@ -61,8 +67,7 @@ async function readValues(
   ]
   const refs = new Set<string>()
   let bytes = 0
-  const previous = task.previous?.kind === 'body' ? task.previous.body : undefined
-  for (const body of [task.input, previous, ...results]) {
+  for (const body of [task.input, ...results]) {
     if (!isApart(body) || refs.has(body.ref)) continue
     bytes += body.bytes
     if (bytes <= MAX_VALUE_BYTES) refs.add(body.ref)

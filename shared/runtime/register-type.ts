@@ -13,12 +13,16 @@ export async function handlerDeployed(
   system: Deploying,
   type: string,
   configuration: TypeConfiguration,
-  servedBy?: TaskType['servedBy'],
+  {
+    servedBy,
+    version,
+  }: { readonly servedBy?: TaskType['servedBy']; readonly version?: string | undefined } = {},
 ): Promise<void> {
   const changed = await changeType(system, type, () => ({
     configuration,
     handlerSince: system.clock.now(),
     ...(servedBy && { servedBy }),
+    ...(version !== undefined && { handlerVersion: version }),
   }))
   await applyTypeChange(system, changed)
 }

@@ -1,4 +1,5 @@
 import type { CallbackBody } from '../client/api-types.ts'
+import type { PatchedOptions } from '../core/cleared-options.ts'
 import type { PartialOptions } from '../core/options.ts'
 import type { PublishRequest } from './publication-of.ts'
 
@@ -6,7 +7,7 @@ import type { PublishRequest } from './publication-of.ts'
 export function requestOfBody(body: CallbackBody): PublishRequest {
   const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
     body
-  const options = optionsIn(body)
+  const options = optionsIn<PartialOptions>(body)
   return {
     type,
     ...(Object.keys(options).length > 0 && { options }),
@@ -17,21 +18,15 @@ export function requestOfBody(body: CallbackBody): PublishRequest {
   }
 }
 
+const OPTIONS = [
+  ...(['concurrency', 'workerIds', 'minWorkerVersion', 'heartbeatMs', 'leaseMs'] as const),
+  ...(['timeoutMs', 'deadlineMs', 'retentionMs', 'retry'] as const),
+]
+
 /** The options among the fields of a body. */
-export function optionsIn(body: PartialOptions): PartialOptions {
-  const { concurrency, workerIds, minWorkerVersion, heartbeatMs, leaseMs } = body
-  const { timeoutMs, deadlineMs, retentionMs, retry } = body
-  return given({
-    concurrency,
-    workerIds,
-    minWorkerVersion,
-    heartbeatMs,
-    leaseMs,
-    timeoutMs,
-    deadlineMs,
-    retentionMs,
-    retry,
-  })
+export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
+  const found = OPTIONS.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
+  return Object.fromEntries(found)
 }
 
 type Given<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }

@@ -111,7 +111,7 @@ async function outcomeOf(
   handler.catch(() => undefined)
   try {
     const result = await Promise.race([handler, aborted(hold.signal)])
-    return outcomeOfResult(result, roomForResult(claimed.task))
+    return outcomeOfResult(result, roomForResult(claimed.task), `result of ${claimed.task.type}`)
   } catch (error) {
     return outcomeOfError(error, hold.reason(), claimed.task)
   }

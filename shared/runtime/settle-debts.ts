@@ -1,17 +1,19 @@
-import { bodyExpiry } from '../core/body.ts'
-import { isOutage } from '../core/errors.ts'
+import { bodiesExpiringBefore, bodyExpiry, cut } from '../core/body.ts'
+import { type FieldProblem, isOutage } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { BODY_GRACE_MS } from '../core/limits.ts'
-import { settle } from '../core/operate.ts'
+import { owe, settle } from '../core/operate.ts'
 import type { HandedOn } from '../core/publish.ts'
 import { resultOf } from '../core/result.ts'
-import type { Callbacks, Task } from '../core/task.ts'
+import { unknownTypeProblem } from '../core/rules/nearest.ts'
+import type { Callbacks, Task, Unpublished } from '../core/task.ts'
 import { bodyValue } from './body-value.ts'
 import { fullError } from './full-error.ts'
+import { BODY_ALERT_MS } from './living-bodies.ts'
 import { logFields } from './log-fields.ts'
 import type { PlanFailure } from './plan-tasks.ts'
 import type { PublishRequest } from './publication-of.ts'
-import { publishMany } from './publish.ts'
+import { type PublishOutcome, publishMany } from './publish.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
@@ -37,39 +39,90 @@ export async function settleDebts(system: System, tasks: readonly Task[]): Promi
   return failures.flat()
 }
 
-/** As `settleDebts`, of one. @throws whatever kept a callback from being published. */
-export async function settleTask(system: System, { id, born }: Task): Promise<void> {
+/**
+ * As `settleDebts`, of one. What types have become impossible since the task was published stays owed: the head says why,
+ * and later tries are about these callbacks alone.
+ *
+ * @throws whatever kept a callback from being published.
+ */
+export async function settleTask(system: System, { id, born }: Pick<Task, 'id' | 'born'>): Promise<void> {
   const head = await system.tasks.head(id)
   if (!head?.owes || head.born !== born) return
-  if (head.callbacks) await publishCallbacks(system, head, head.callbacks)
+  const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
   // Settled by another, taken up again and ended once more meanwhile, it owes anew, which nobody has published yet.
-  await transact(system, head, current =>
-    current?.born === born && current.revision === head.revision
-      ? settle(current, system.clock.now())
-      : { ok: false as const, reason: 'gone' as const },
-  )
+  await transact(system, head, current => {
+    if (current?.born !== born || current.revision !== head.revision) return GONE
+    const now = system.clock.now()
+    return unpublished ? owe(current, unpublished, now) : settle(current, now)
+  })
 }
 
-async function publishCallbacks(system: System, task: Task, { body }: Callbacks): Promise<void> {
+const GONE = { ok: false, reason: 'gone' } as const
+
+/** Publishes what is owed still; answers what of it cannot be published. */
+async function publishCallbacks(
+  system: System,
+  task: Task,
+  { body }: Callbacks,
+): Promise<Unpublished | undefined> {
+  const judgedAt = system.clock.now()
   const stored = (await bodyValue(system, task.id, body)) as StoredCallbacks | undefined
-  const requests = stored?.[task.state === 'succeeded' ? 'onSuccess' : 'onError'] ?? []
+  const when = task.state === 'succeeded' ? 'onSuccess' : 'onError'
+  const requests = stored?.[when] ?? []
+  const indices = task.unpublished?.indices ?? [...requests.keys()]
   const previous = await handedOn(system, task)
   const outcomes = await publishMany(
     system,
-    requests.map((request, index) => childOf(task, request, index, previous)),
+    indices.flatMap(index => childOf(task, requests[index], index, previous) ?? []),
   )
   await keepResult(
     system,
     task,
     outcomes.flatMap(outcome => (outcome.ok ? outcome.task : [])),
   )
-  for (const outcome of outcomes) {
-    if (outcome.ok) continue
-    if (outcome.reason === 'error') throw outcome.error
-    // Held against its type when the task was published: only a type that has changed since can make it impossible.
-    system.log.error('a callback cannot be published any more', { ...logFields(task), outcome })
+  const outage = outcomes.find(outcome => !outcome.ok && outcome.reason === 'error')
+  if (outage && !outage.ok && outage.reason === 'error') throw outage.error
+  const refused = indices.filter((_index, nth) => outcomes[nth]?.ok === false)
+  if (refused.length === 0) return undefined
+  const problems = indices.flatMap((index, nth) => problemsOf(outcomes[nth], `${when}.${index}`))
+  system.log.error('a callback cannot be published as types are now', { ...logFields(task), problems })
+  const revision = task.unpublished?.revision ?? task.revision
+  return { indices: refused, problems: problems.slice(0, PROBLEMS_MOST), judgedAt, revision }
+}
+
+/** Of a head, which has room for little. */
+const PROBLEMS_MOST = 3
+const PROBLEM_CHARACTERS_MAX = 300
+
+/** Held against its type when the task was published: only a type that has changed since can make it impossible. */
+function problemsOf(outcome: PublishOutcome | undefined, at: string): FieldProblem[] {
+  if (!outcome || outcome.ok || outcome.reason === 'error') return []
+  switch (outcome.reason) {
+    case 'unknown-type':
+      return outcome.unknown.map(({ type, path }) =>
+        shortProblem(at, path, unknownTypeProblem(type, outcome.existing)),
+      )
+    case 'invalid':
+      return outcome.problems.map(({ path, message }) => shortProblem(at, path, message))
+    case 'running':
+      return [shortProblem(at, 'key', `names ${outcome.task.id}, which is running`)]
   }
 }
+
+function shortProblem(at: string, path: string, message: string): FieldProblem {
+  return { path: cut(`${at}.${path}`, PROBLEM_CHARACTERS_MAX), message: cut(message, PROBLEM_CHARACTERS_MAX) }
+}
+
+/** Whether what could not be published may be possible by now, or its bodies would expire before it is tried again. */
+export function isWorthAnotherTry(task: Task, typesChangedAt: number, now: number): boolean {
+  const { owes, unpublished } = task
+  if (!owes || !unpublished) return false
+  const hasChanged = typesChangedAt + CLOCKS_APART_MS >= unpublished.judgedAt
+  return hasChanged || bodiesExpiringBefore(task, now + BODY_ALERT_MS).length > 0
+}
+
+/** The clocks of the process that judged and of the one that changed a type may differ by so much. */
+const CLOCKS_APART_MS = 10_000
 
 /** A large result is handed on where it is: it has to outlive those that it was handed to. */
 async function keepResult(system: System, task: Task, children: readonly Task[]): Promise<void> {
@@ -90,15 +143,18 @@ type StoredCallbacks = {
 
 /**
  * Of two ends of one birth (a flow that was taken up again) each has callbacks of its own. Their revisions tell them apart:
- * nothing revises what owes but the settling itself, and there may be no run, so no new fence, between two ends.
+ * nothing revises what owes but the settling itself, which keeps the end's own revision where something stays owed; and
+ * there may be no run, so no new fence, between two ends.
  */
 function childOf(
   task: Task,
-  request: PublishRequest,
+  request: PublishRequest | undefined,
   index: number,
   previous: HandedOn | undefined,
-): PublishRequest {
-  const { id, born, revision, userId, traceparent, state } = task
+): PublishRequest | undefined {
+  if (!request) return undefined
+  const { id, born, userId, traceparent, state } = task
+  const revision = task.unpublished?.revision ?? task.revision
   return {
     ...(request.key === undefined && { once: true as const }),
     key: `${born}.${revision}.${state === 'succeeded' ? 's' : 'e'}${index}`,

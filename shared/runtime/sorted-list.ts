@@ -2,7 +2,7 @@ import { runningPlace } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import type { IndexRange } from '../ports/stores.ts'
-import { type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
+import { type ListOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 import type { System } from './system.ts'
 
@@ -71,12 +71,15 @@ async function collect(
 }
 
 function sorted(tasks: readonly Task[], query: ListQuery): Placed[] {
-  const sortOf = query.order.endsWith('due')
-    ? (task: Task) => task.view?.sort
-    : (task: Task) => task.createdAt
   return tasks
-    .map(task => ({ task, entry: { id: task.id, sort: sortOf(task) ?? 0, range: 0 } }))
+    .map(task => ({ task, entry: { id: task.id, sort: sortOf(task, query.order), range: 0 } }))
     .sort((a, b) => compare(a.entry, b.entry, query))
+}
+
+/** Where the task stands in an order, as a number. */
+export function sortOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
+  if (order.endsWith('due')) return dueAt
+  return order.endsWith('created') ? createdAt : (view?.sort ?? 0)
 }
 
 function compare(a: MergedEntry, b: MergedEntry, { order }: ListQuery): number {

@@ -69,11 +69,12 @@ function waitReader(system: System, round: RoundSeen): (task: Task) => Promise<P
     const concerned = [task.type, type].flatMap(name => types.get(name) ?? [])
     const served = await servedBy(surroundings, task)
     const isOverHttp = kind === 'http' && !isTargeted(task)
-    const able = isOverHttp || served.isServedByWorkers ? await workers() : []
+    const isByWorkers = types.get(servingType(type, kind))?.servedBy === 'workers'
+    const able = isOverHttp || isByWorkers ? await workers() : []
     const fit = able.filter(worker => isFit(worker, task, now))
     const { backlog = 0, handlerSince } = await stateOf(type, kind)
     return {
-      reason: statusReasonOf(task, now, served) ?? (isOverHttp && fit.length === 0 ? 'no-worker' : undefined),
+      reason: statusReasonOf(task, now, served),
       isPaused: concerned.some(({ paused }) => paused),
       isInLine: isOverHttp ? worked.has(type) : backlog > 0,
       since: Math.max(

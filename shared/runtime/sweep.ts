@@ -17,6 +17,7 @@ import { apartIfNeeded } from './plan-apart.ts'
 import { planTasks } from './plan-tasks.ts'
 import { sweepSchedules } from './schedules/sweep-schedules.ts'
 import { type StateReader, servingStates } from './serving-states.ts'
+import { isWorthAnotherTry, settleDebts } from './settle-debts.ts'
 import { sideBySide } from './side-by-side.ts'
 import { tellOfStuck } from './stuck-tasks.ts'
 import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
@@ -72,6 +73,7 @@ export async function sweep(
   const types = rotated(await system.types.list(), system.chance.fraction())
   const round: Round = {
     stateOf: servingStates(system, types),
+    typesChangedAt: Math.max(0, ...types.map(({ updatedAt }) => updatedAt)),
     paused: new Set(types.filter(({ paused }) => paused).map(({ type }) => type)),
     rounds,
     seen: [],
@@ -115,6 +117,8 @@ function rotated<T>(list: readonly T[], share: number): T[] {
 /** What the types of one round share; each adds the tasks that it has seen. */
 type Round = {
   readonly stateOf: StateReader
+  /** When any type was changed last. */
+  readonly typesChangedAt: number
   readonly paused: ReadonlySet<string>
   readonly rounds: Rounds | undefined
   readonly seen: Task[]
@@ -135,7 +139,11 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...suspected.values()], round, sweptSince)
   await keepBodies(system, seen, now)
-  const failures = await apartIfNeeded(planTasks, system, lost)
+  const again = seen.filter(task => isWorthAnotherTry(task, round.typesChangedAt, now))
+  const failures = [
+    ...(await apartIfNeeded(planTasks, system, lost)),
+    ...(await apartIfNeeded(settleDebts, system, again)),
+  ]
   await sweepLimits(system, seen)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)

@@ -7,6 +7,7 @@ import type * as runAnswers from '../../functions/http/schemas/run-answers.ts'
 import type * as schedules from '../../functions/http/schemas/schedules.ts'
 import type * as api from '../../shared/client/api-types.ts'
 import type * as canvased from '../../shared/client/canvas-types.ts'
+import type * as patches from '../../shared/client/patch-types.ts'
 import type * as purges from '../../shared/client/purge-types.ts'
 import type * as runs from '../../shared/client/run-types.ts'
 import type * as scheduled from '../../shared/client/schedule-types.ts'
@@ -29,7 +30,7 @@ type Answer<Name extends keyof Answers> = Answers[Name] extends z.ZodType
 describe('the client’s types are those of the API’s schemas', () => {
   test('for requests', () => {
     expectTypeOf<Plain<api.PublishBody>>().toEqualTypeOf<Request<'publishBody'>>()
-    expectTypeOf<Plain<api.PatchBody>>().toEqualTypeOf<Request<'patchBody'>>()
+    expectTypeOf<Plain<patches.PatchBody>>().toEqualTypeOf<Request<'patchBody'>>()
     expectTypeOf<Plain<api.RetryTaskBody>>().toEqualTypeOf<Request<'retryBody'>>()
     expectTypeOf<Plain<api.TypeBody>>().toEqualTypeOf<Request<'typeBody'>>()
     expectTypeOf<Plain<runs.ClaimsBody>>().toEqualTypeOf<Request<'claimsBody'>>()

@@ -9,7 +9,7 @@ import { resume } from '../../shared/core/flow/resume.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
 import { LIFECYCLE } from '../../shared/core/lifecycle.ts'
 import { lose } from '../../shared/core/lose.ts'
-import { cancel, remove, settle } from '../../shared/core/operate.ts'
+import { cancel, owe, remove, settle } from '../../shared/core/operate.ts'
 import { patch } from '../../shared/core/patch.ts'
 import { create, update } from '../../shared/core/publish.ts'
 import { restart } from '../../shared/core/restart.ts'
@@ -62,6 +62,7 @@ const running = claimedBy(aTask())
 const twoWanted = aTask({ options: { concurrency: 2 } })
 const lastTry = claimedBy(aTask({ options: { retry: { maxRetries: 0 } } }))
 const owing = { body: { inline: {} }, onSuccess: 1, onError: 0 }
+const UNPUBLISHED = { indices: [0], problems: [], judgedAt: NOW, revision: 3 }
 const undoing = failedFor(done(aFlowTask()), 'no', NOW + 1)
 const halted = failedFor(undoing, 'stuck', NOW + 2)
 const atLast = done(done(aFlowTask()), undefined, NOW + 1)
@@ -188,6 +189,13 @@ const TOLD: Record<Operation, ReadonlyArray<readonly [string, Task, string[]]>> 
     ['past the last step', afterOf(resume(haltedAtLast, 'continue', LATE)), ['task.succeeded (succeeded)']],
   ],
   tick: [['of a schedule', ticked, ['schedule.ticked (undefined)']]],
+  owe: [
+    [
+      'what cannot be published',
+      afterOf(owe(ended(claimedBy(aTask({ callbacks: owing })), DONE), UNPUBLISHED, NOW)),
+      ['task.needs-attention (succeeded)'],
+    ],
+  ],
   settle: [['', afterOf(settle(ended(claimedBy(aTask({ callbacks: owing })), DONE), NOW)), []]],
 }
 

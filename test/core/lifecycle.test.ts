@@ -119,6 +119,7 @@ const CANVAS_IS_CANCELLED: Step[] = [
     },
   },
   { do: 'cancel' },
+  { do: 'owe' },
   { do: 'settle' },
 ]
 
@@ -224,7 +225,7 @@ describe('every transition', () => {
     forEveryTransition(({ before, after, now }) => {
       if (!before || before.state === 'open') return
       const { operation } = after
-      expect(['remove', 'restart', 'publish', 'resume', 'settle']).toContain(operation)
+      expect(['remove', 'restart', 'publish', 'resume', 'settle', 'owe']).toContain(operation)
       if (operation === 'publish') expect(isGone(before, now)).toBe(true)
       if (operation !== 'publish') expect(before.state).not.toBe('removed')
     })
@@ -343,8 +344,8 @@ describe('every task', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
       const isFound = isFoundInPlace(task)
-      if (task.owes) expect(wake).toBe(now)
-      else if (task.state !== 'open') expect(wake).toBeUndefined()
+      const settlesAt = task.owes && !task.unpublished ? now : undefined
+      if (task.state !== 'open') expect(wake).toBe(settlesAt)
       else if (!isFound || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')
     })
   })

@@ -71,7 +71,7 @@ describe('the reason why a task waits', () => {
     [undefined, 'running', aTask({ live: [aRun()] }), false],
     [undefined, 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 }), false],
   ])('is %s: %s', (reason, _name, task, hasHandler) => {
-    const served = { ...FREE, hasHandler, isServedByWorkers: false, liveWorkers: [{ workerId: 'w' }] }
+    const served = { ...FREE, hasHandler, liveWorkers: [{ workerId: 'w' }] }
 
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
@@ -94,8 +94,22 @@ describe('the reason why a task waits', () => {
     ['no-worker', 'due, the only worker having done its part', aTask(twice), [old]],
     [undefined, 'due, one worker having done its part', aTask(twice), [old, recent]],
     ['due', 'not due, with no worker of its type', aTask({ dueAt: NOW + 1 }), []],
+    ['no-worker', 'due, over HTTP, with no worker', aTask({ kind: 'http' }), []],
+    [
+      'no-worker',
+      'due, over HTTP, every worker being too old',
+      aTask({ kind: 'http', options: { minWorkerVersion: '2' } }),
+      [old],
+    ],
+    [
+      'no-worker',
+      'due, the listed worker being too old',
+      aTask({ options: { workerIds: ['old'], minWorkerVersion: '2' } }),
+      [old, recent],
+    ],
+    [undefined, 'past its deadline, which a claim would record', aTask({ deadlineAt: NOW }), [old]],
   ])('of a type that workers serve is %s: %s', (reason, _name, task, liveWorkers) => {
-    const served = { ...FREE, hasHandler: true, isServedByWorkers: true, liveWorkers }
+    const served = { ...FREE, hasHandler: true, liveWorkers }
 
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
@@ -117,7 +131,7 @@ describe('the reason why a task waits', () => {
     ['rate-limit', 'due, and no start is left', aTask(), { isRateUsedUp: true }],
     ['concurrency-limit', 'due, and waits for a permit', aTask(permit), {}],
   ])('of a controlled type is %s: %s', (reason, _name, task, parts) => {
-    const served = { ...FREE, hasHandler: true, isServedByWorkers: false, liveWorkers: [], ...parts }
+    const served = { ...FREE, hasHandler: true, liveWorkers: [recent], ...parts }
 
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })

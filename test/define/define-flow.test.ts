@@ -78,22 +78,62 @@ describe('a flow', () => {
 // biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked
 const define = (steps: any) => () => defineFlow('order', { steps })
 
+test('What a flow as a whole cannot have is refused, with the nearest name of what it can', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked
+  const flow = (settings: any) => () =>
+    defineFlow('order', { steps: [{ name: 'a', do: notify }], ...settings })
+
+  expect(flow({ deadlineMs: 0 })).toThrow("flow 'order': deadlineMs must be a whole number of milliseconds")
+  expect(flow({ onCancel: 'leaves' })).toThrow(
+    "onCancel must be one of undo, leave, not 'leaves'; did you mean 'leave'?",
+  )
+  expect(flow({ timeoutMs: 5 })).toThrow('timeoutMs is for the steps of a flow')
+  expect(flow({ deadline: 5 })).toThrow("deadline is no field here; did you mean 'deadlineMs'?")
+})
+
 describe('a flow is refused', () => {
   const step = { name: 'a', do: notify }
   const twin = defineTask('notify', { run: () => 2 })
 
   test.each<[string, unknown, string]>([
-    ['without steps', [], 'steps are 0; give 1–100'],
-    ['with 101 steps', Array.from({ length: 101 }, (_, n) => ({ ...step, name: `${n}` })), 'steps are 101'],
-    ['with two steps of one name', [step, step], "steps.1.name is 'a', as another step's"],
+    ['without steps', [], 'steps must be a list of 1–100 members, not of 0'],
+    [
+      'with 101 steps',
+      Array.from({ length: 101 }, (_, n) => ({ ...step, name: `${n}` })),
+      'steps must be a list of 1–100 members, not of 101',
+    ],
+    [
+      'with two steps of one name',
+      [step, step],
+      "steps.1.name must be unlike the names of other steps, and is 'a'",
+    ],
     [
       'with a step named like an undo',
       [step, { ...step, name: 'undo a' }],
-      "is 'undo a', as another step's undo",
+      "steps.1.name must not be 'undo a': the undo of the step 'a' is called so",
     ],
-    ['with a step without a name', [{ ...step, name: '' }], 'steps.0.name must have 1–100 characters'],
-    ['with a step of a long name', [{ ...step, name: 'x'.repeat(101) }], 'steps.0.name must have 1–100'],
+    ['with a step without a name', [{ ...step, name: '' }], 'steps.0.name must be text of 1–100 characters'],
+    [
+      'with a step of a long name',
+      [{ ...step, name: 'x'.repeat(101) }],
+      'steps.0.name must be text of 1–100',
+    ],
     ['with a step named __proto__', [{ ...step, name: '__proto__' }], 'steps.0.name'],
+    [
+      'with a bad retry beside what is done',
+      [{ ...step, retry: { maxRetries: -1 } }],
+      "flow 'order': steps.0.retry.maxRetries must be a whole number from 0 to 1000, not -1",
+    ],
+    [
+      'with a bad timeout of an undo',
+      [{ ...step, undo: { task: notify, timeoutMs: 0.5 } }],
+      'steps.0.undo.timeoutMs must be a whole number of milliseconds from 1',
+    ],
+    [
+      'with a step of a type that can be none',
+      [{ ...step, do: 'a b' }],
+      "steps.0.do must be 1–100 of A–Z a–z 0–9 . _ -, not 'a b'",
+    ],
     ['with a step that does nothing', [{ name: 'a' }], 'steps.0.do must be a task definition'],
     ['with a step that does a flow', [{ name: 'a', do: order }], "steps.0.do is the flow 'order'"],
     ['with an undo that is a flow', [{ ...step, undo: { task: order } }], 'steps.0.undo.task is the flow'],

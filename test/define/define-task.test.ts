@@ -6,6 +6,8 @@ import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal, Next } from '../../shared/signals.ts'
+import { anApi, type Shown } from '../support/an-api.ts'
+import { BAD_OPTIONS, type Bad } from '../support/bad-fields.ts'
 
 const page = defineTask('page', {
   input: z.object({ url: z.string() }),
@@ -82,6 +84,60 @@ describe('a task is refused', () => {
 
   test.each(['', 'a b', 'x'.repeat(101), 'canvas'])("whose type is '%s'", type => {
     expect(() => defineTask(type, { run: () => 1 })).toThrow(`'${type}' is no task type`)
+  })
+})
+
+describe('an option that is wrong is refused where it is said, in the words of the API', () => {
+  test.each<[string, object, string]>([
+    [
+      'a number',
+      { retry: { maxRetries: -1 } },
+      "task 'page': retry.maxRetries must be a whole number from 0 to 1000, not -1",
+    ],
+    [
+      'a word',
+      { retry: { backoff: 'expo' } },
+      "retry.backoff must be one of exponential, fixed, fibonacci, ladder, not 'expo'; did you mean 'exponential'?",
+    ],
+    [
+      'what is no number',
+      { timeoutMs: Number.NaN },
+      'timeoutMs must be a whole number of milliseconds from 1',
+    ],
+    [
+      'a limit',
+      { limits: { rate: { limit: 0, perMs: 1_000 } } },
+      'limits.rate.limit must be a whole number from 1',
+    ],
+    [
+      'an order',
+      { ordering: 'priorities' },
+      "ordering must be one of arrival, priority, aged, not 'priorities'",
+    ],
+    ['options at odds', { heartbeatMs: 9_000, leaseMs: 5_000 }, 'heartbeatMs must be less than leaseMs'],
+    ['a field that is none', { retries: 3 }, "retries is no field here; did you mean 'retry'?"],
+    ['two at once', { priority: 1.5, shards: 0 }, 'shards must be a whole number from 1 to 64, not 0'],
+  ])('%s', (_what, options, message) => {
+    expect(define({ run: () => 1, ...options })).toThrow(BatonError)
+    expect(define({ run: () => 1, ...options })).toThrow(message)
+  })
+
+  test.each<Bad>(BAD_OPTIONS)(
+    '%s: %j is refused with the very text of the API',
+    async (field, value, path = field) => {
+      const api = await anApi()
+      const { body } = await api.call('PUT', '/v1/types/page', {
+        kind: 'handler',
+        defaults: { [field]: value },
+      })
+
+      const told = body.errors.find((one: Shown) => one.path === `defaults.${path}`)
+      expect(define({ run: () => 1, [field]: value })).toThrow(`${path} ${told?.message}`)
+    },
+  )
+
+  test('and one that is left undefined is none', () => {
+    expect(define({ run: () => 1, timeoutMs: undefined, retry: { maxRetries: undefined } })).not.toThrow()
   })
 })
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { planChanges } from '../../shared/runtime/plan-changes.ts'
 import { aFlowApi, type FlowApi, problemPaths } from '../support/a-flow-api.ts'
+import { timed } from '../support/memory-system.ts'
 
 let api: FlowApi
 beforeEach(async () => {
@@ -36,7 +37,27 @@ describe('what follows a task', () => {
   })
 
   test.each<[string, object, string]>([
-    ['of an unknown type', { onSuccess: [{ type: 'nobody' }] }, 'onSuccess.0.type'],
+    ['itself', { onSuccess: [{ type: 'jobz' }] }, 'onSuccess.0.type'],
+    [
+      'of its own callback',
+      { onError: [{ type: 'jobs', onSuccess: [{ type: 'jobz' }] }] },
+      'onError.0.onSuccess.0.type',
+    ],
+  ])(
+    'is refused with 404 as any publish is, when the type is not registered: %s',
+    async (_whose, body, path) => {
+      const refused = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'a', ...body })
+
+      expect(refused).toMatchObject({ status: 404, body: { type: 'urn:baton:problem:unknown-type' } })
+      expect(refused.body.detail).toBe(
+        `'jobz' in ${path} is not registered; did you mean 'jobs'? There are jobs, resize`,
+      )
+      expect(problemPaths(refused)).toEqual([path])
+      expect((await api.call('GET', '/v1/tasks/jobs:a')).status).toBe(404)
+    },
+  )
+
+  test.each<[string, object, string]>([
     ['with a bad field', { onError: [{ type: 'jobs', priority: 'high' }] }, 'onError.0.priority'],
     [
       'with a field that only tasks of their own have',
@@ -56,5 +77,44 @@ describe('what follows a task', () => {
 
     expect(refused.status).toBe(400)
     expect(problemPaths(refused)).toContain(path)
+  })
+})
+
+describe('a callback that cannot be published any more', () => {
+  test('is shown with its task, and an operator retries it once its type allows it', async () => {
+    const put = (defaults: object) =>
+      timed(api.system, api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults }))
+    await api.call('POST', '/v1/tasks', {
+      type: 'jobs',
+      key: 'a',
+      onSuccess: [{ type: 'jobs', key: 'b', workerIds: ['w1'] }],
+    })
+    await api.succeed('done')
+    await put({ concurrency: 2 })
+    const task = await api.system.tasks.head('jobs:a')
+    if (task) await planChanges(api.system, [{ task, position: 'p' }])
+
+    const shown = await api.get('jobs:a')
+    const refused = await api.call('POST', '/v1/tasks/jobs:a/retry', { action: 'retry-callbacks' })
+    const started = await api.call('POST', '/v1/tasks/jobs:a/retry')
+
+    expect(shown).toMatchObject({
+      status: 'succeeded',
+      statusReason: 'callbacks-owed',
+      needsAttention: true,
+      callbackProblems: [{ path: 'onSuccess.0.workerIds' }],
+    })
+    expect([refused.status, started.status]).toEqual([409, 409])
+    expect(refused.body.detail).toBe(
+      'jobs:a owes callbacks that cannot be published: onSuccess.0.workerIds is at odds: 2 workers must succeed and workerIds lists 1; list as many, or none; change the type and use action "retry-callbacks", or remove the task to drop them',
+    )
+
+    await put({})
+    const retried = await api.call('POST', '/v1/tasks/jobs:a/retry', { action: 'retry-callbacks' })
+
+    expect(retried).toMatchObject({ status: 200, body: { task: { status: 'succeeded' } } })
+    expect(retried.body.task).not.toHaveProperty('needsAttention')
+    expect(await api.get('jobs:b')).toMatchObject({ parentId: 'jobs:a' })
+    expect((await api.call('POST', '/v1/tasks/jobs:a/retry', { action: 'retry-callbacks' })).status).toBe(409)
   })
 })

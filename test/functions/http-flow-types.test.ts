@@ -35,11 +35,11 @@ describe('a flow type', () => {
       'steps',
     ],
     ['steps of more than 100 KB', withStep({ do: { type: 'jobs', input: 'x'.repeat(103_000) } }), 'steps'],
-    ['two of one name', { kind: 'flow', steps: [STEPS[0], STEPS[0]] }, 'steps'],
+    ['two of one name', { kind: 'flow', steps: [STEPS[0], STEPS[0]] }, 'steps.1.name'],
     [
       'one named like the undo of another',
       { kind: 'flow', steps: [STEPS[0], { name: 'undo reserve', do: { type: 'jobs' } }] },
-      'steps',
+      'steps.1.name',
     ],
     ['no name', withStep({ name: '' }), 'steps.0.name'],
     ['a name that is no plain member', withStep({ name: '__proto__' }), 'steps.0.name'],
@@ -68,6 +68,36 @@ describe('a flow type', () => {
   })
 })
 
+describe('the steps of a flow type name types', () => {
+  const steps = (...types: string[]) => ({
+    kind: 'flow',
+    steps: types.map((type, index) => ({ name: `s${index}`, do: { type }, undo: { type: 'jobs' } })),
+  })
+
+  test('that exist: others are refused by path, with the nearest name', async () => {
+    const refused = await api.put(steps('jobs', 'job'), 'broken')
+
+    const message =
+      "must name a registered type, and 'job' is none; did you mean 'jobs'? There are jobs, resize"
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'steps.1.do.type', message }] },
+    })
+    expect((await api.call('GET', '/v1/types/broken')).status).toBe(404)
+  })
+
+  test('that are no flows, and so none of them is the flow itself', async () => {
+    await api.put(FLOW)
+    const refused = [await api.put(steps('order'), 'broken'), await api.put(steps('jobs', 'order'))]
+
+    expect(refused.map(({ status }) => status)).toEqual([400, 400])
+    const message = "must name a type that is no flow, and 'order' is one"
+    expect(refused[0]?.body.errors).toEqual([{ path: 'steps.0.do.type', message }])
+    expect(refused[1]?.body.errors).toEqual([{ path: 'steps.1.do.type', message }])
+    expect((await api.call('GET', '/v1/types/order')).body.steps).toEqual(STEPS)
+  })
+})
+
 describe('publishing a flow', () => {
   beforeEach(async () => void (await api.put(FLOW)))
 
@@ -86,22 +116,27 @@ describe('publishing a flow', () => {
     expect(problemPaths(refused)).toContain(path)
   })
 
-  test.each<[string, object, RegExp]>([
-    [
-      'is not registered',
-      { type: 'nobody' },
-      /'broken' is a flow that cannot run: its step 'a' names 'nobody', which is not registered/,
-    ],
-    ['is a flow itself', { type: 'order' }, /names 'order', which is a flow itself/],
-    ['lists workers', { type: 'targeted' }, /workerIds; steps cannot/],
-  ])('is refused while the type of a step %s', async (_name, action, message) => {
+  test('is refused while the type of a step is a flow by now', async () => {
+    await api.call('PUT', '/v1/types/later', { kind: 'http' })
+    await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'later' } }] }, 'broken')
+    await api.put(FLOW, 'later')
+
+    const refused = await api.call('POST', '/v1/tasks', { type: 'broken' })
+
+    const message = "'broken' is a flow that cannot run: its step 'a' names 'later', which is a flow itself"
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'type', message }] } })
+  })
+
+  test('is refused while the tasks of a step list workers', async () => {
     await api.call('PUT', '/v1/types/targeted', { kind: 'http', defaults: { workerIds: ['w1'] } })
-    await api.put({ kind: 'flow', steps: [{ name: 'a', do: action }] }, 'broken')
+    await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'targeted' } }] }, 'broken')
 
     const refused = await api.call('POST', '/v1/tasks', { type: 'broken' })
 
     expect(refused.status).toBe(400)
-    expect(refused.body.errors).toEqual([{ path: 'type', message: expect.stringMatching(message) }])
+    expect(refused.body.errors).toEqual([
+      { path: 'type', message: expect.stringMatching(/workerIds; steps cannot/) },
+    ])
   })
 
   test('takes no input, the options of the whole, and the steps as they are then', async () => {

@@ -274,3 +274,51 @@ describe('task types', () => {
     expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(80)
   })
 })
+
+describe('ended tasks', () => {
+  /** Each is due a minute after the one before, and they end the other way round. */
+  const ended = async (count: number) => {
+    const keys = numbered(count)
+    await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: n * MINUTE, userId: 'ann' })))
+    for (const key of keys.toReversed()) {
+      await api.system.clock.advance(10)
+      await api.call('POST', `${pathOf(`jobs:${key}`)}/cancel`)
+    }
+    return keys
+  }
+
+  test.each(['status=cancelled&', ''])(
+    'are listed by the time they were due, not by their end: %s',
+    async status => {
+      const keys = await ended(7)
+
+      expect((await listed(`type=jobs&${status}order=due`, 3)).keys).toEqual(keys)
+      expect((await listed(`type=jobs&${status}order=-due`, 3)).keys).toEqual(keys.toReversed())
+      expect((await listed(`userId=ann&${status}order=due`, 3)).keys).toEqual(keys)
+    },
+  )
+
+  test.each(['type=jobs', 'userId=ann'])(
+    'are listed by their end where that is asked for: %s',
+    async owner => {
+      const keys = await ended(7)
+
+      expect((await listed(`${owner}&status=cancelled&order=ended`, 3)).keys).toEqual(keys.toReversed())
+      expect((await listed(`${owner}&status=cancelled&order=-ended`, 3)).keys).toEqual(keys)
+    },
+  )
+
+  test('that are too many to be sorted are refused, and any number of them is listed by their end', async () => {
+    const keys = await ended(1_001)
+
+    const { status, body } = await api.call('GET', '/v1/tasks?type=jobs&status=cancelled&order=due')
+
+    expect([status, body.errors[0].path]).toEqual([400, 'order'])
+    expect(body.detail).toBe(
+      'order due sorts at most 1000 tasks, and there are more: tasks that are cancelled are listed by ended or -ended; due and -due list any number of open ones (delayed, ready, running, compensating)',
+    )
+    expect((await listed('type=jobs&status=cancelled&order=-ended')).keys).toEqual(keys)
+    expect((await listed('type=jobs&status=cancelled')).keys).toEqual(keys.toReversed())
+    expect((await listed('type=jobs&status=delayed&order=due')).keys).toEqual([])
+  })
+})

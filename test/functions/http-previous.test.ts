@@ -42,6 +42,36 @@ describe('a list that was handed on', () => {
 
     expect(task).toMatchObject({ previous: [1, 2, 3], input: ['first', 1, 2, 3] })
     expect(task).not.toHaveProperty('previousPaged')
+    expect((await api.call('GET', pathOf(task.id))).body).toMatchObject({
+      previous: [1, 2, 3],
+      input: ['first'],
+    })
+  })
+
+  it('is shown with its task while it is short; GET of a longer one says that it has pages', async () => {
+    const { task } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_000)])
+    const { task: longer } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_500)])
+
+    const [shown, paged] = [task, longer].map(one => api.call('GET', pathOf(one.id)))
+
+    expect((await shown)?.body.previous).toEqual(['x'.repeat(10_000), 'y'.repeat(10_000)])
+    expect((await paged)?.body).toMatchObject({ previousPaged: true })
+    expect((await paged)?.body).not.toHaveProperty('previous')
+    const pages = await api.call('GET', `${pathOf(longer.id)}/previous`)
+    expect(pages.body.items).toHaveLength(2)
+  })
+
+  it('that is one large result, kept where it is, is shown with its task', async () => {
+    const result = 'x'.repeat(100_000)
+    await api.call('POST', '/v1/canvases', { chain: [{ type: 'jobs' }, { type: 'jobs' }] })
+    const { task, run } = await claimOne()
+    await api.call('POST', `${pathOf(task.id)}/runs/${run.id}/succeed`, { fence: run.fence, result })
+    const head = await api.system.tasks.head(task.id)
+    await planChanges(api.system, head ? [{ task: head, position: 'p' }] : [])
+
+    const next = await claimOne()
+
+    expect((await api.call('GET', pathOf(next.task.id))).body.previous).toBe(result)
   })
 
   it('is read in pages when it is too long for an answer', async () => {

@@ -70,7 +70,8 @@ describe('PUT /v1/schedules/{name}', () => {
     async graceMs => {
       const answer = await api.call('PUT', PATH, { ...DAILY, graceMs })
 
-      const message = 'must be a whole number of milliseconds from 180000 to 86400000'
+      const value = typeof graceMs === 'string' ? `'${graceMs}'` : graceMs
+      const message = `must be a whole number of milliseconds from 180000 to 86400000, not ${value}`
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'graceMs', message }] } })
       expect((await api.call('GET', PATH)).status).toBe(404)
     },
@@ -134,11 +135,6 @@ describe('PUT /v1/schedules/{name}', () => {
     ['a debounced task', { everyMs: 1_000, task: { ...TASK, debounce: { ms: 1 } } }, 'task.debounce'],
     ['a throttled task', { everyMs: 1_000, task: { ...TASK, throttle: { perMs: 1 } } }, 'task.throttle'],
     [
-      'a callback of no type',
-      { everyMs: 1_000, task: { ...TASK, onSuccess: [{ type: 'none' }] } },
-      'task.onSuccess.0.type',
-    ],
-    [
       'options that do not go together',
       { everyMs: 1_000, task: { ...TASK, heartbeatMs: 9_000, leaseMs: 1_000 } },
       'task.heartbeatMs',
@@ -149,6 +145,15 @@ describe('PUT /v1/schedules/{name}', () => {
     expect(answer).toMatchObject({ status: 400, body: { type: 'urn:baton:problem:invalid' } })
     expect(answer.body.errors.map((one: { path: string }) => one.path)).toContain(path)
     for (const { message } of answer.body.errors) expect(message.length).toBeGreaterThan(5)
+    expect((await api.call('GET', PATH)).status).toBe(404)
+  })
+
+  test('refuses a callback of no registered type by its path, as a publish does', async () => {
+    const task = { ...TASK, onSuccess: [{ type: 'none' }] }
+    const answer = await api.call('PUT', PATH, { everyMs: 1_000, task })
+
+    expect(answer).toMatchObject({ status: 404, body: { type: 'urn:baton:problem:unknown-type' } })
+    expect(answer.body.errors).toMatchObject([{ path: 'task.onSuccess.0.type' }])
     expect((await api.call('GET', PATH)).status).toBe(404)
   })
 

@@ -67,7 +67,7 @@ describe('the workers there are', () => {
   })
 
   test('are standalone ones, as they announce themselves; a type registered for workers has no Lambda', async () => {
-    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, 'workers')
+    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
     const before = await list()
     const worker = { workerId: 'host-1', kind: 'standalone', types: ['resize'], running: 7 } as const
     await api.system.workers.announce({ ...worker, startedAt: NOW, lastSeen: NOW })
@@ -170,7 +170,7 @@ test('a task says whether one of its workers is there', async () => {
 })
 
 test('a task of a type that workers serve says whether one of them is there', async () => {
-  await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, 'workers')
+  await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
   const id = await published(api, { type: 'resize' })
   const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
   const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const

@@ -31,6 +31,18 @@ describe('An entry is refused', () => {
     ],
     ['that throws, with its reason', 'broken.ts', undefined, 'the licence has expired'],
     ['that cannot be loaded synchronously', 'awaiting.ts', undefined, 'awaits at its top level'],
+    [
+      'with an option that is wrong, naming file, type and field',
+      'wrong-option.ts',
+      undefined,
+      `${FIXTURES}/wrong-option.ts: task 'wrong': retry.maxRetries must be a whole number from 0 to 1000, not -1`,
+    ],
+    [
+      'with a wrong option in what no defineTask has made',
+      'wrong-by-hand.ts',
+      undefined,
+      `${FIXTURES}/wrong-by-hand.ts, 'wrong': retry.backoff must be one of exponential, fixed, fibonacci, ladder, not 'expo'`,
+    ],
     ['whose options are no JSON', 'not-json.ts', undefined, "the option 'priority' is a function"],
   ])('%s', (_why, file, task, message) => {
     expect(() => readDefinition(`${FIXTURES}/${file}`, task)).toThrow(message)

@@ -65,6 +65,35 @@ describe('A worker service whose entry exports flows, too', () => {
   })
 })
 
+describe('At synth it is refused, naming file, type and step', () => {
+  test('that nobody serves what a step does', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addFlow('Order', { entry: ORDER })
+
+    expect(() => readTemplate(stack)).toThrow(
+      "test/infra/fixtures/order.ts, flow 'order': steps.0.do is done by 'resize', which nothing here serves; add it with addHandler",
+    )
+  })
+
+  test('not that a step names a type which is served elsewhere', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addFlow('Order', { entry: ORDER })
+    tasks.addWorkerQueue('Resize', { entry: RESIZE })
+
+    expect(() => readTemplate(stack)).not.toThrow()
+  })
+
+  test('that a step names a flow by its type', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addFlow('Named', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'outer' })
+    tasks.addFlow('Inner', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'inner' })
+
+    expect(() => readTemplate(stack)).toThrow(
+      "flow 'outer': steps.0.undo must name a type that is no flow, and 'inner' is one",
+    )
+  })
+})
+
 describe('It is refused', () => {
   const { tasks } = aSystem()
 

@@ -4,6 +4,7 @@ import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, test } from 'vitest'
+import type { HandlerProps } from '../../infra/handler-function.ts'
 import { TaskSystem } from '../../infra/index.ts'
 import { anApp, aSystem, type Resource, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
@@ -140,7 +141,9 @@ describe('It is refused', () => {
   })
 
   test.each([0, 11])('that a batch has %s messages', batchSize => {
-    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, batchSize })).toThrow('give 1–10')
+    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, batchSize })).toThrow(
+      `batchSize must be a whole number from 1 to 10, not ${batchSize}`,
+    )
   })
 
   test.each([
@@ -152,10 +155,44 @@ describe('It is refused', () => {
     )
   })
 
-  test('that a function has no time for a run', () => {
+  test.each<[string, Partial<HandlerProps>, string]>([
+    [
+      'too little memory',
+      { memorySize: 64 },
+      "resize.ts, task 'resize': memorySize must be a whole number of megabytes from 128 to 10240, not 64",
+    ],
+    ['no time for a run', { timeout: Duration.seconds(5) }, 'timeout must be a Duration of 10 s at least'],
+    [
+      'more time than Lambda gives',
+      { timeout: Duration.minutes(20) },
+      'and 900 s at most, which is all that Lambda gives, not 1200 s',
+    ],
+    [
+      'less time than a run',
+      { timeout: Duration.seconds(30) },
+      'timeoutMs must be at most 30000 within the timeout of its function, not 60000',
+    ],
+    [
+      'more invocations than a mapping takes',
+      { maxConcurrency: 2_000 },
+      'maxConcurrency must be a whole number from 2 to 1000, not 2000',
+    ],
+    [
+      'a version that is none',
+      { version: 'latest' },
+      "version must be dotted numbers, as 1.4.0, not 'latest'",
+    ],
+  ])('that a function has %s', (_what, props, message) => {
+    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(message)
+  })
+
+  test('that a run takes 20 minutes on Lambda, and says where it can', () => {
+    expect(() => aSystem().tasks.addHandler('Long', { entry: 'test/infra/fixtures/long-run.ts' })).toThrow(
+      "long-run.ts, task 'long': timeoutMs must be at most 885000 on Lambda, not 1200000; serve longer runs with addWorkerService",
+    )
     expect(() =>
-      aSystem().tasks.addHandler('Resize', { entry: RESIZE, timeout: Duration.seconds(5) }),
-    ).toThrow('at least 10 s')
+      aSystem().tasks.addWorkerQueue('Long', { entry: 'test/infra/fixtures/long-run.ts' }),
+    ).not.toThrow()
   })
 
   test('that a type claimed over HTTP has a handler', () => {

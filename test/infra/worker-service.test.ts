@@ -243,7 +243,26 @@ describe('Its network', () => {
 describe('It is refused', () => {
   test.each<[string, Partial<WorkerServiceProps>, string]>([
     ['that it drains longer than Fargate waits', { drainSeconds: 111 }, 'drainSeconds is 111'],
-    ['that it scales from zero, which target tracking cannot', { minTasks: 0 }, 'begin with 1 or more'],
+    [
+      'that it scales from zero, which target tracking cannot',
+      { minTasks: 0 },
+      'minTasks must be a whole number from 1',
+    ],
+    [
+      'that its containers have a size that Fargate has not',
+      { cpu: 300 },
+      'cpu must be one of 256, 512, 1024',
+    ],
+    [
+      'that its memory does not go with its CPU',
+      { cpu: 1_024, memory: 512 },
+      'memory must be 2048–8192 in steps of 1024 with cpu 1024, not 512',
+    ],
+    [
+      'that it runs nothing at a time',
+      { concurrency: 0 },
+      'concurrency must be a whole number from 1 to 1000, not 0',
+    ],
     ['that its range is upside down', { minTasks: 3, maxTasks: 2 }, 'minTasks 3 to maxTasks 2'],
     [
       'that an environment variable takes a name of Baton',

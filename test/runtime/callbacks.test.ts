@@ -128,8 +128,6 @@ describe('a callback', () => {
 
 describe('what follows is held against its type when the task is published', () => {
   it.each<[string, Partial<PublishRequest>, string]>([
-    ['of no registered type', { onSuccess: [MAIL, { type: 'nobody' }] }, 'onSuccess.1.type'],
-    ['nested', { onError: [{ ...MAIL, onSuccess: [{ type: 'nobody' }] }] }, 'onError.0.onSuccess.0.type'],
     [
       'with impossible options',
       { onError: [{ ...MAIL, options: { heartbeatMs: 9_000, leaseMs: 5_000 } }] },
@@ -148,6 +146,17 @@ describe('what follows is held against its type when the task is published', () 
     const refused = await publish(world.system, { type: 'work', key: 'k', ...request })
 
     expect(refused).toMatchObject({ ok: false, reason: 'invalid', problems: [{ path }] })
+    expect(await world.system.tasks.head('work:k')).toBeUndefined()
+  })
+
+  it.each<[string, Partial<PublishRequest>, string]>([
+    ['itself', { onSuccess: [MAIL, { type: 'nobody' }] }, 'onSuccess.1.type'],
+    ['nested', { onError: [{ ...MAIL, onSuccess: [{ type: 'nobody' }] }] }, 'onError.0.onSuccess.0.type'],
+  ])('of no registered type, %s', async (_name, request, path) => {
+    const refused = await publish(world.system, { type: 'work', key: 'k', ...request })
+
+    const unknown = [{ type: 'nobody', path }]
+    expect(refused).toMatchObject({ ok: false, reason: 'unknown-type', unknown, existing: ['mail', 'work'] })
     expect(await world.system.tasks.head('work:k')).toBeUndefined()
   })
 })

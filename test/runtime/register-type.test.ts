@@ -34,7 +34,7 @@ describe('a deployed handler', () => {
   it('says whether workers serve its type, until a Lambda does', async () => {
     const system = aMemorySystem()
 
-    await handlerDeployed(system, 'resize', HANDLER, 'workers')
+    await handlerDeployed(system, 'resize', HANDLER, { servedBy: 'workers' })
     await putType(system, 'resize', { ...HANDLER, defaults: { priority: 1 } })
     const byWorkers = await system.types.get('resize')
     await handlerDeployed(system, 'resize', HANDLER)
@@ -68,7 +68,7 @@ describe('a deployed flow', () => {
 
   it('makes its type known, with nobody that serves it', async () => {
     const system = aMemorySystem()
-    await handlerDeployed(system, 'order', HANDLER, 'workers')
+    await handlerDeployed(system, 'order', HANDLER, { servedBy: 'workers' })
 
     await flowDeployed(system, 'order', FLOW)
 

@@ -417,3 +417,33 @@ describe('a claim that comes to nothing', () => {
     expect(after?.state).toBe('succeeded')
   })
 })
+
+describe('a result that JSON cannot say fails the task for good, with where it is', () => {
+  const circular = () => {
+    const order: Record<string, unknown> = { id: 1 }
+    return { orders: [{ id: 0 }, Object.assign(order, { customer: { order } })] }
+  }
+  const nested = () => {
+    let value: unknown = 1
+    for (let depth = 0; depth < 20_000; depth++) value = [value]
+    return value
+  }
+  const shared = { id: 1 }
+
+  it.each<[string, () => unknown, string | undefined]>([
+    [
+      'that is circular',
+      circular,
+      'result of resize is circular at orders.1.customer.order; it must be JSON',
+    ],
+    ['that nests beyond any stack', nested, 'result of resize 0.0.0.0.0.0.0.0'],
+    ['that has one object in two places', () => [shared, shared], undefined],
+  ])('%s', async (_what, result, message) => {
+    const system = aMemorySystem()
+    const { after } = await runWith(system, await stored(system), () => result())
+
+    expect(after?.state).toBe(message === undefined ? 'succeeded' : 'failed')
+    if (message === undefined) return
+    expect(after?.error).toMatchObject({ name: 'InvalidResult', message: expect.stringContaining(message) })
+  })
+})

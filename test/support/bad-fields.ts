@@ -9,7 +9,6 @@ export const BAD_OPTIONS: readonly Bad[] = [
   ['concurrency', 101],
   ['concurrency', 1.5],
   ['concurrency', '2'],
-  ['concurrency', null],
   ['workerIds', 'w1'],
   ['workerIds', [''], 'workerIds.0'],
   ['workerIds', ['w1', 'w1']],
@@ -61,6 +60,8 @@ export const BAD_WORK: readonly Bad[] = [
 ]
 
 export const BAD_PUBLISH: readonly Bad[] = [
+  ['concurrency', null],
+  ['tags', null],
   ['type', undefined],
   ['type', ''],
   ['type', 'a b'],

@@ -8,7 +8,7 @@ import { type ResumeAction, resume } from '../../shared/core/flow/resume.ts'
 import { heartbeat } from '../../shared/core/heartbeat.ts'
 import type { Json } from '../../shared/core/json.ts'
 import { lose } from '../../shared/core/lose.ts'
-import { cancel, remove, settle } from '../../shared/core/operate.ts'
+import { cancel, owe, remove, settle } from '../../shared/core/operate.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options.ts'
 import { type Patch, patch } from '../../shared/core/patch.ts'
 import { type CallbackBodies, create, isGone, type Publication, update } from '../../shared/core/publish.ts'
@@ -37,7 +37,7 @@ export type Step =
   | { readonly do: 'finish'; readonly run: number; readonly outcome: Outcome }
   | { readonly do: 'patch'; readonly changes: Omit<Patch, 'dueAt'> & { readonly dueInMs?: number } }
   | { readonly do: 'resume'; readonly action: ResumeAction }
-  | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' }
+  | { readonly do: 'lose' | 'look' | 'cancel' | 'remove' | 'settle' | 'owe' }
   | { readonly do: 'throttle'; readonly inMs: number }
   | { readonly do: 'block' | 'unblock' }
   | { readonly do: 'tick'; readonly nextInMs?: number }
@@ -115,6 +115,8 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
     }
     case 'settle':
       return changeIn(settle(task, now))
+    case 'owe':
+      return changeIn(owe(task, { indices: [0], problems: [], judgedAt: now, revision: task.revision }, now))
     case 'cancel':
       return changeIn(cancel(task, now))
     case 'remove':
@@ -285,6 +287,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('settle' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('owe' as const) }) },
   { weight: 1, arbitrary: limited },
   { weight: 4, arbitrary: wait },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('waitForWake' as const) }) },

@@ -330,3 +330,64 @@ describe('far timers', () => {
     expect(body).toMatchObject({ status: 'delayed', statusReason: 'due' })
   })
 })
+
+describe('what users are told', () => {
+  const TYPE = 'told'
+  const put = (defaults: object, type = TYPE) =>
+    system.call('PUT', `/v1/types/${type}`, { kind: 'http', defaults })
+
+  beforeAll(async () => void (await put({})))
+
+  it('is why a task waits: no worker claims its type, or none has the version it asks for', async () => {
+    const id = await system.publish({ type: TYPE, key: 'unclaimed' })
+    const asking = await system.publish({ type: 'probe', key: 'newer', input: {}, minWorkerVersion: '9' })
+
+    const pages = await Promise.all(
+      [TYPE, 'probe'].map(type => system.call('GET', `/v1/tasks?type=${type}&status=ready`)),
+    )
+
+    const items = pages.flatMap(({ body }) => body.items)
+    for (const one of [id, asking]) {
+      const listed = items.find(item => item.id === one)
+      expect(listed).toMatchObject({ status: 'ready', statusReason: 'no-worker' })
+    }
+    const { body } = await system.call('PATCH', `/v1/tasks/${asking}`, { minWorkerVersion: null })
+    expect(body.task.options).not.toHaveProperty('minWorkerVersion')
+    expect(await system.taskWhen(asking, ended)).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('is that a deployed type changes its kind by deployment, and that a step names no type', async () => {
+    const kind = await put({}, 'probe')
+    const steps = [{ name: 'a', do: { type: 'porbe' } }]
+    const flow = await system.call('PUT', '/v1/types/typo', { kind: 'flow', steps })
+    const nested = await system.call('POST', '/v1/tasks', { type: TYPE, onError: [{ type: 'porbe' }] })
+
+    expect([kind.status, flow.status, nested.status]).toEqual([409, 400, 404])
+    for (const { body } of [flow, nested]) expect(body.detail).toContain("did you mean 'probe'?")
+    expect(nested.body.errors).toMatchObject([{ path: 'onError.0.type' }])
+  })
+
+  it('is that a callback cannot be published any more, which an operator retries', async () => {
+    const id = await system.publish({
+      type: TYPE,
+      key: 'parent',
+      onSuccess: [{ type: TYPE, key: 'child', workerIds: ['w1'] }],
+    })
+    await put({ concurrency: 2 })
+    const { body } = await system.call('POST', '/v1/claims', { type: TYPE, workerId: 'w1', limit: 10 })
+    const { run } = body.claims.find((claim: { task: { id: string } }) => claim.task.id === id)
+    await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/succeed`, { fence: run.fence })
+
+    const owing = await system.taskWhen(id, task => task.needsAttention === true)
+    await put({})
+    const retried = await system.call('POST', `/v1/tasks/${id}/retry`, { action: 'retry-callbacks' })
+
+    expect(owing).toMatchObject({
+      status: 'succeeded',
+      statusReason: 'callbacks-owed',
+      callbackProblems: [{ path: 'onSuccess.0.workerIds' }],
+    })
+    expect(retried.status).toBe(200)
+    expect((await system.call('GET', `/v1/tasks/${TYPE}:child`)).body).toMatchObject({ parentId: id })
+  })
+})

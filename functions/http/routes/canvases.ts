@@ -9,7 +9,7 @@ import { memberIds, publishCanvas } from '../../../shared/runtime/canvas/publish
 import { canvasRequestOf } from '../canvas-requests.ts'
 import { iso } from '../iso.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownType } from '../refusals.ts'
+import { unknownTypes } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { canvasAnswer, canvasBody, canvasPublished, canvasQuery } from '../schemas/canvases.ts'
 import { emptyBody } from '../schemas/requests.ts'
@@ -60,7 +60,7 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
   const outcome = await publishCanvas(call.system, read.request)
   if (!outcome.ok && outcome.reason === 'unknown-type') {
-    return answerProblem(unknownType(outcome.type, outcome.existing, outcome.path))
+    return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
   }
   if (!outcome.ok) return answerProblem(invalid(outcome.problems, outcome.reason))
   const { canvas, created } = outcome

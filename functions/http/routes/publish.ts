@@ -42,7 +42,7 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   const request = requestOf(call, call.body, '')
   if (!request.ok) return answerProblem(request.problem)
   const outcome = await publish(call.system, request.value)
-  if (!outcome.ok) return answerProblem(publishProblem(request.value.type, outcome, call.requestId))
+  if (!outcome.ok) return answerProblem(publishProblem(outcome, call.requestId))
   const { task, created } = outcome
   const shown = presentTask(await describeHead(call.system, call, task))
   const { input } = request.value
@@ -60,30 +60,23 @@ async function handleMany(call: PublishCall): Promise<Answer> {
     call.system,
     valid.map(({ request }) => request),
   )
-  const byIndex = new Map(
-    valid.map(({ index, request }, nth) => [index, { request, outcome: outcomes[nth] }]),
-  )
+  const byIndex = new Map(valid.map(({ index }, nth) => [index, outcomes[nth]]))
   const results = await Promise.all(
     members.map(async (member, index): Promise<PublishResult> => {
       if (!member.ok) return { status: member.problem.status, problem: member.problem }
       const done = byIndex.get(index)
-      if (!done?.outcome) throw new Error(`no outcome for tasks.${index}`)
-      return resultOf(call, done.request, done.outcome, `tasks.${index}`)
+      if (!done) throw new Error(`no outcome for tasks.${index}`)
+      return resultOf(call, done, `tasks.${index}`)
     }),
   )
   return { status: 200, body: { results } }
 }
 
-async function resultOf(
-  call: PublishCall,
-  request: PublishRequest,
-  outcome: PublishOutcome,
-  at: string,
-): Promise<PublishResult> {
+async function resultOf(call: PublishCall, outcome: PublishOutcome, at: string): Promise<PublishResult> {
   if (!outcome.ok) {
     if (outcome.reason === 'error')
       call.system.log.warn('a member of a batch failed', { error: outcome.error })
-    const problem = publishProblem(request.type, outcome, call.requestId, at)
+    const problem = publishProblem(outcome, call.requestId, at)
     return { status: problem.status, problem }
   }
   const { created, task } = outcome

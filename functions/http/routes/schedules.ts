@@ -16,7 +16,7 @@ import { listSchedules, readSchedule } from '../../../shared/runtime/schedules/r
 import type { System } from '../../../shared/runtime/system.ts'
 import { presentSchedule } from '../present-schedule.ts'
 import { invalid, problem } from '../problems.ts'
-import { publishProblem, unknownType } from '../refusals.ts'
+import { publishProblem, unknownTypes } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { scheduleRequestOf } from '../schedule-requests.ts'
 import { emptyBody, namePageQuery } from '../schemas/requests.ts'
@@ -139,7 +139,7 @@ async function handlePut(call: OneCall<z.infer<typeof scheduleBody>>): Promise<A
   if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
   const outcome = await putSchedule(system, name, read.request)
   if (!outcome.ok && outcome.reason === 'unknown-type') {
-    return answerProblem(unknownType(body.task.type, outcome.existing, 'task.type'))
+    return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
   }
   if (!outcome.ok) return answerProblem(invalid(outcome.problems))
   const { id } = outcome.task
@@ -176,7 +176,7 @@ async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
     return { status: 202, body: { taskId: publishedId }, headers: { location: taskPath(publishedId) } }
   }
   if (outcome.reason === 'unknown') return answerUnknown(call)
-  return answerProblem(publishProblem(outcome.type, outcome.outcome, call.requestId, 'task'))
+  return answerProblem(publishProblem(outcome.outcome, call.requestId, 'task'))
 }
 
 function answerUnknown({ params }: OneCall<unknown>): Answer {

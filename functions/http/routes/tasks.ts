@@ -1,8 +1,9 @@
+import type * as z from 'zod'
 import { taskPath } from '../../../shared/core/api-paths.ts'
-import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { Status } from '../../../shared/core/status.ts'
 import { eachApart } from '../../../shared/runtime/apart.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
+import { areOpen, type ListOrder } from '../../../shared/runtime/list-query.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list-tasks.ts'
 import {
   cancelTask,
@@ -11,6 +12,7 @@ import {
   removeTask,
   restartTask,
   resumeTask,
+  retryCallbacks,
 } from '../../../shared/runtime/operate-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read-task.ts'
 import { presentTask } from '../present.ts'
@@ -79,7 +81,8 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/retry`,
     operation: 'retry',
-    summary: 'Starts a finished task over, or takes a failed flow up again',
+    summary:
+      'Starts a finished task over, takes a failed flow up again, or publishes callbacks that are owed',
     body: retryBody,
     isBodyOptional: true,
     answers: { 200: { description: 'The task, open again', schema: taskAnswer } },
@@ -93,7 +96,7 @@ type Query = {
   readonly userId?: string
   readonly canvasId?: string
   readonly status?: readonly Status[]
-  readonly order?: 'due' | '-due' | 'created' | '-created'
+  readonly order?: ListOrder
   readonly limit?: number
   readonly cursor?: string
 }
@@ -117,10 +120,16 @@ async function handleList(call: Call<Query, unknown>): Promise<Answer> {
     ...(userId !== undefined && { userId }),
     ...(cursor !== undefined && { cursor }),
     statuses: status,
-    order: query.order ?? (userId === undefined ? 'due' : '-created'),
+    order: query.order ?? defaultOrder(userId, status),
     limit,
   })
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
+}
+
+/** One that any number of tasks can be listed in. */
+function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
+  if (userId !== undefined) return '-created'
+  return areOpen(statuses) ? 'due' : 'ended'
 }
 
 async function listOfCanvas(call: Call<Query, unknown>, canvasId: string): Promise<Answer> {
@@ -171,9 +180,7 @@ async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
   return answerOperated(call, id, await cancelTask(call.system, id))
 }
 
-async function handleRetry(
-  call: OneCall<{ action?: ResumeAction | 'restart'; clean?: Array<'failed' | 'succeeded'> }>,
-): Promise<Answer> {
+async function handleRetry(call: OneCall<z.infer<typeof retryBody>>): Promise<Answer> {
   const { system, params, body } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
@@ -181,10 +188,19 @@ async function handleRetry(
   if (action !== 'restart' && clean) {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
-  const outcome =
-    action === 'restart' ? await restartTask(system, id, clean) : await resumeTask(system, id, action)
+  const outcome = await retried(system, id, action, clean)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
+}
+
+function retried(
+  system: Api['system'],
+  id: string,
+  action: NonNullable<z.infer<typeof retryBody>['action']>,
+  clean: z.infer<typeof retryBody>['clean'],
+): Promise<Operated<Exclude<AnyRefusal['reason'], 'unknown'>>> {
+  if (action === 'restart') return restartTask(system, id, clean)
+  return action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

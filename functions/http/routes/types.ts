@@ -1,17 +1,12 @@
 import type * as z from 'zod'
+import type { Problem } from '../../../shared/client/api-types.ts'
 import { typePath } from '../../../shared/core/api-paths.ts'
-import type { FieldProblem } from '../../../shared/core/errors.ts'
-import { type Json, jsonBytes } from '../../../shared/core/json.ts'
-import { MAX_STEPS_BYTES } from '../../../shared/core/limits.ts'
-import { DEFAULT_OPTIONS, type PartialOptions } from '../../../shared/core/options.ts'
-import { overlaidOptions } from '../../../shared/core/overlaid-options.ts'
-import { reservedFor } from '../../../shared/core/reserved-types.ts'
+import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/task-type.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
 import { countTasks } from '../../../shared/runtime/count-tasks.ts'
-import { flowOptionProblems } from '../../../shared/runtime/flow/resolve-flow.ts'
 import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
-import { putType } from '../../../shared/runtime/types.ts'
+import { type PutTypeOutcome, putType } from '../../../shared/runtime/types.ts'
 import { iso } from '../iso.ts'
 import { pageByName } from '../page-by-name.ts'
 import { presentType } from '../present.ts'
@@ -160,69 +155,34 @@ async function answerUnknown({ system, params: { type = '' } }: OneCall<unknown>
 
 async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answer> {
   const { system, params, body } = call
-  const name = typeName.safeParse(params.type)
-  const problems = [
-    ...(name.success ? [] : [{ path: 'type', message: name.error.issues[0]?.message ?? 'is no type name' }]),
-    ...reservedProblems(params.type ?? ''),
-    ...configurationProblems(body),
-  ]
-  if (!name.success || problems.length > 0) return answerProblem(invalid(problems))
+  const { type = '' } = params
+  const problems = [...typeNameProblems(type, 'type'), ...configurationProblems(body)]
+  if (problems.length > 0) return answerProblem(invalid(problems))
   const { defaults = {}, ...rest } = body
-  const outcome = await putType(system, name.data, { ...rest, defaults })
-  if (outcome.ok) return answerPut(outcome.type, outcome.created)
-  return answerProblem(
-    problem('conflict', `${name.data} has ${outcome.shards} shards; they may only grow`, {
-      errors: [{ path: 'shards', message: `must be at least ${outcome.shards}` }],
-    }),
-  )
+  const outcome = await putType(system, type, { ...rest, defaults })
+  return outcome.ok ? answerPut(outcome.type, outcome.created) : answerProblem(putProblem(type, outcome))
+}
+
+/** Why a configuration was not taken. */
+function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): Problem {
+  switch (refusal.reason) {
+    case 'invalid':
+      return invalid(refusal.problems)
+    case 'fewer-shards': {
+      const { shards } = refusal
+      return problem('conflict', `${type} has ${shards} shards; they may only grow`, {
+        errors: [{ path: 'shards', message: `must be at least ${shards}` }],
+      })
+    }
+    case 'deployed-kind': {
+      const { kind } = refusal
+      const message = `must be "${kind}": the type is deployed as that, and only a deployment changes its kind`
+      return problem('conflict', `kind of ${type} ${message}`, { errors: [{ path: 'kind', message }] })
+    }
+  }
 }
 
 function answerPut(type: TaskType, isCreated: boolean): Answer {
   const body = presentType(type)
   return isCreated ? { status: 201, body, headers: { location: typePath(type.type) } } : { status: 200, body }
-}
-
-function reservedProblems(type: string): FieldProblem[] {
-  const taken = reservedFor(type)
-  return taken ? [{ path: 'type', message: `must be another: '${type}' ${taken}` }] : []
-}
-
-function configurationProblems(body: z.infer<typeof typeBody>): FieldProblem[] {
-  const { kind, defaults = {}, webhook } = body
-  const { priority: _priority, ...options } = defaults
-  const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
-  const problems = overlaid.ok ? [] : overlaid.problems
-  return [
-    ...problems.map(({ path, message }) => ({ path: `defaults.${path}`, message })),
-    ...(webhook && kind !== 'webhook' ? [{ path: 'webhook', message: 'is for kind "webhook" only' }] : []),
-    ...(kind === 'flow' ? flowProblems(body, options) : notAFlowProblems(body)),
-  ]
-}
-
-function flowProblems(
-  { steps, ordering }: z.infer<typeof typeBody>,
-  options: PartialOptions,
-): FieldProblem[] {
-  return [
-    ...(steps ? tooLong(steps) : [{ path: 'steps', message: 'must list at least one step' }]),
-    ...(ordering
-      ? [{ path: 'ordering', message: 'is for the types of the steps, in whose queues they wait' }]
-      : []),
-    ...flowOptionProblems(options, 'defaults'),
-  ]
-}
-
-function tooLong(steps: readonly object[]): FieldProblem[] {
-  const bytes = jsonBytes(steps as unknown as Json)
-  if (bytes <= MAX_STEPS_BYTES) return []
-  const message = `have ${bytes} bytes as JSON; at most ${MAX_STEPS_BYTES} are kept: hand long inputs on as parameters`
-  return [{ path: 'steps', message }]
-}
-
-function notAFlowProblems({ steps, onCancel }: z.infer<typeof typeBody>): FieldProblem[] {
-  const message = 'is for kind "flow" only'
-  return [
-    ...(steps ? [{ path: 'steps', message }] : []),
-    ...(onCancel ? [{ path: 'onCancel', message }] : []),
-  ]
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { STATUS_REASONS } from '../../../shared/core/status.ts'
 import { json, optional } from './scalars.ts'
 import { error } from './task-error.ts'
 
@@ -20,13 +21,15 @@ const runEnd = z
   })
   .meta({ description: 'How a run ended, without stack and without a result that is kept apart' })
 
+const fieldProblem = z.object({ path: z.string(), message: z.string() })
+
 export const problemAnswer = z
   .object({
     type: z.string(),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    errors: optional(z.array(z.object({ path: z.string(), message: z.string() }))),
+    errors: optional(z.array(fieldProblem)),
     reason: optional(gone),
     holder: optional(z.string()),
     run: optional(runEnd),
@@ -119,19 +122,7 @@ export const task = z
     type: z.string(),
     key: z.string(),
     status: statusName,
-    statusReason: optional(
-      z.enum([
-        'due',
-        'retry',
-        'paused',
-        'rate-limit',
-        'concurrency-limit',
-        'target-worker',
-        'no-handler',
-        'no-worker',
-        'callbacks-owed',
-      ]),
-    ),
+    statusReason: optional(z.enum(STATUS_REASONS)),
     dueAt: shownTime,
     priority: z.int(),
     userId: optional(z.string()),
@@ -147,6 +138,7 @@ export const task = z
     cursor: optional(whole),
     params: optional(z.record(z.string(), json)),
     needsAttention: optional(z.literal(true)),
+    callbackProblems: optional(z.array(fieldProblem)),
     step: optional(z.string()),
     stepType: optional(z.string()),
     direction: optional(z.enum(['do', 'undo'])),

@@ -3,7 +3,7 @@ import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { shownTime, whole } from './answers.ts'
 import { publishBody } from './requests.ts'
-import { json, optional, pathName, strict, userId } from './scalars.ts'
+import { whole as count, json, optional, pathName, strict, userId } from './scalars.ts'
 import { error } from './task-error.ts'
 
 /** Bodies and answers of canvases. */
@@ -24,7 +24,7 @@ export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 export const canvasFields = strict({
   key: optional(pathName(MAX_KEY_LENGTH).meta({ description: 'Idempotency key' })),
   userId: optional(userId).meta({ description: 'For tasks that name none' }),
-  sendConcurrency: optional(z.int().min(1).max(100)),
+  sendConcurrency: optional(count(1, 100)),
 })
 
 type MemberBody =
@@ -88,6 +88,6 @@ export const canvasAnswer = z
   .meta({ id: 'CanvasState' })
 
 export const canvasQuery = strict({
-  limit: optional(z.int().min(1).max(100)),
+  limit: optional(count(1, 100)),
   cursor: optional(z.string().max(2_048)),
 })

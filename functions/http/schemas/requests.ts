@@ -4,21 +4,15 @@ import {
   MAX_CALLBACKS,
   MAX_CLAIM_WAIT_MS,
   MAX_CLAIMS,
-  MAX_CONCURRENCY,
   MAX_DELAY_MS,
   MAX_KEY_LENGTH,
-  MAX_PERMITS,
-  MAX_PRIORITY,
-  MAX_RATE,
-  MAX_RATE_PERIOD_MS,
-  MAX_RETRIES,
-  MAX_SHARDS,
-  MAX_STEPS,
   MAX_TYPE_LENGTH,
-  MIN_RATE_PERIOD_MS,
 } from '../../../shared/core/limits.ts'
-import { NO_USER_IN_WEBHOOK, namesUser } from '../../../shared/core/webhook-url.ts'
+import { optionRules, patchedOptionRules, priorityRule } from '../../../shared/core/rules/options.ts'
+import { text } from '../../../shared/core/rules/scalars.ts'
+import { typeRule } from '../../../shared/core/rules/type-configuration.ts'
 import { isTraceparent } from '../../../shared/runtime/traceparent.ts'
+import { fromRule, optionalFields } from './from-rule.ts'
 import {
   duration,
   json,
@@ -36,43 +30,12 @@ import {
 } from './scalars.ts'
 import { givenError, givenLog } from './task-error.ts'
 
-const DAY_MS = 86_400_000
-const MIN_BEAT_MS = 50
-/** Calls run in the webhook handler's function, which has 5 minutes. */
-const MAX_WEBHOOK_MS = 240_000
+const options = optionalFields(optionRules)
 
-const retry = strict({
-  maxRetries: optional(whole(0, MAX_RETRIES)),
-  backoff: optional(z.enum(['exponential', 'fixed', 'fibonacci', 'ladder'])),
-  delayMs: optional(duration()),
-  maxDelayMs: optional(duration()),
-  delaysMs: optional(z.array(duration()).min(1).max(100)),
-  jitter: optional(z.number().min(0).max(1)),
-  scope: optional(z.enum(['task', 'worker'])),
-  localRetries: optional(whole(0, 100)),
-})
-
-const options = {
-  concurrency: optional(whole(1, MAX_CONCURRENCY)),
-  workerIds: optional(
-    z
-      .array(workerId)
-      .max(MAX_CONCURRENCY)
-      .refine(ids => new Set(ids).size === ids.length, 'must not name a worker twice'),
-  ),
-  minWorkerVersion: optional(version),
-  heartbeatMs: optional(duration(MIN_BEAT_MS, DAY_MS)),
-  leaseMs: optional(duration(2 * MIN_BEAT_MS, DAY_MS)),
-  timeoutMs: optional(duration(1)),
-  deadlineMs: optional(duration(1)),
-  retentionMs: optional(duration()),
-  retry: optional(retry),
-}
-
-const priority = whole(-MAX_PRIORITY, MAX_PRIORITY).meta({ description: 'Higher comes first' })
+const priority = fromRule(priorityRule)
 const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
 
-const stage = name(MAX_TYPE_LENGTH).meta({ description: 'Name of a stage' })
+const stage = name(MAX_TYPE_LENGTH)
 
 const publishFields = {
   type: typeName,
@@ -84,10 +47,10 @@ const publishFields = {
   delayMs: optional(duration()),
   priority: optional(priority),
   ...options,
-  traceparent: optional(z.string().refine(isTraceparent, 'must be a W3C traceparent')),
+  traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))),
   stage: optional(stage),
   immutable: optional(z.boolean()),
-  fairnessKey: optional(name(MAX_KEY_LENGTH).meta({ description: 'Tenants take turns' })),
+  fairnessKey: optional(name(MAX_KEY_LENGTH)),
 }
 
 /** What is published at a task's end, which may have callbacks itself. Published once, it has no use for `ifExists`. */
@@ -117,87 +80,25 @@ export const publishBody = strict({
 /** Members are checked one by one, so that a bad one harms no other. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
 
+/** Null takes an option back to the default of the task's type, and tags away. */
 export const patchBody = strict({
-  priority: optional(priority),
   dueAt: optional(time),
   delayMs: optional(duration()),
   input: optional(json),
   stage: optional(stage),
-  tags: optional(tags),
-  ...options,
+  tags: optional(z.nullable(tags)),
+  ...optionalFields(patchedOptionRules),
 }).meta({ id: 'Patch' })
 
 /** Of operations that need to be told nothing. */
 export const emptyBody = strict({})
 
 export const retryBody = strict({
-  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue'])),
+  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks'])),
   clean: optional(clean),
 })
 
-const receiverUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .max(2_048)
-  .refine(url => !namesUser(url), NO_USER_IN_WEBHOOK)
-
-const webhook = strict({
-  url: optional(receiverUrl),
-  timeoutMs: optional(duration(1, MAX_WEBHOOK_MS)),
-  secretName: optional(name(512)),
-  allowPrivate: optional(z.boolean()),
-})
-
-const stepAction = strict({
-  type: typeName,
-  input: optional(json),
-  timeoutMs: optional(duration(1)),
-  deadlineMs: optional(duration(1)),
-  retry: optional(retry),
-})
-
-const step = strict({
-  name: name(MAX_TYPE_LENGTH).refine(text => text !== '__proto__', 'must not be __proto__'),
-  do: stepAction,
-  undo: optional(stepAction),
-})
-
-const limitKey = name(MAX_TYPE_LENGTH).meta({ description: 'An input field, userId or fairnessKey' })
-
-export const typeBody = strict({
-  kind: z.enum(['handler', 'http', 'webhook', 'flow']),
-  defaults: optional(strict({ priority: optional(priority), ...options })),
-  ordering: optional(z.enum(['arrival', 'priority', 'aged'])),
-  limits: optional(
-    strict({
-      rate: optional(
-        strict({
-          limit: whole(1, MAX_RATE),
-          perMs: duration(MIN_RATE_PERIOD_MS, MAX_RATE_PERIOD_MS),
-          key: optional(limitKey),
-        }),
-      ),
-      concurrency: optional(strict({ max: whole(1, MAX_PERMITS), key: optional(limitKey) })),
-    }),
-  ),
-  shards: optional(whole(1, MAX_SHARDS)),
-  events: optional(z.boolean().meta({ description: 'Whether what happens to its tasks is told as events' })),
-  webhook: optional(webhook),
-  steps: optional(
-    z
-      .array(step)
-      .min(1)
-      .max(MAX_STEPS)
-      .refine(
-        steps => new Set(steps.map(one => one.name)).size === steps.length,
-        'must not give two steps one name',
-      )
-      .refine(
-        steps => !steps.some(({ name }) => steps.some(other => name === `undo ${other.name}`)),
-        'must not name a step like the undo of another',
-      ),
-  ),
-  onCancel: optional(z.enum(['undo', 'leave'])),
-}).meta({ id: 'TypeConfiguration' })
+export const typeBody = fromRule(typeRule).meta({ id: 'TypeConfiguration', ...typeRule.schema })
 
 export const claimsBody = strict({
   type: optional(typeName),
@@ -260,7 +161,7 @@ export const listQuery = strict({
   canvasId: optional(name(MAX_KEY_LENGTH + 20)),
   userId: optional(userId),
   status: optional(z.array(status)),
-  order: optional(z.enum(['due', '-due', 'created', '-created'])),
+  order: optional(z.enum(['due', '-due', 'created', '-created', 'ended', '-ended'])),
   limit: optional(limit),
   cursor: optional(cursor),
 })

@@ -1,21 +1,19 @@
 import * as z from 'zod'
 import { looksEncoded } from '../../../shared/core/api-paths.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import {
-  MAX_DELAY_MS,
-  MAX_KEY_LENGTH,
-  MAX_TYPE_LENGTH,
-  TYPE_NAME_PATTERN,
-  WORKER_ID_BYTES_MAX,
-} from '../../../shared/core/limits.ts'
+import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { isShortWorkerId } from '../../../shared/core/worker.ts'
+import { noFields } from '../../../shared/core/rules/compound.ts'
+import { versionRule, workerIdRule } from '../../../shared/core/rules/options.ts'
+import * as rules from '../../../shared/core/rules/scalars.ts'
+import { typeNameRule } from '../../../shared/core/rules/type-configuration.ts'
+import { fromRule } from './from-rule.ts'
 
-/** An object that refuses members it does not know, by name, and says which it does. */
+/** An object that refuses members it does not know, by name: a line for each of them. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
-  const legal = Object.keys(shape).join(', ') || 'none'
+  const legal = Object.keys(shape)
   return z.strictObject(shape, {
-    error: issue => (issue.code === 'unrecognized_keys' ? `is no field here; there are ${legal}` : undefined),
+    error: issue => (issue.code === 'unrecognized_keys' ? noFields(issue.keys, legal).join('\n') : undefined),
   })
 }
 
@@ -24,50 +22,39 @@ export const optional = z.exactOptional
 /** Any JSON; what of it cannot be stored exactly is told before any schema sees it. */
 export const json = z.unknown().meta({ description: 'Any JSON' }) as unknown as z.ZodType<Json>
 
-export const typeName = z
-  .string()
-  .regex(new RegExp(TYPE_NAME_PATTERN), `must be 1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`)
-  .meta({ description: 'Name of a task type' })
+export const typeName = fromRule(typeNameRule)
 
 /** Text that names something: no control characters, which no log shows, and no half of a surrogate pair. */
 export function name(maxCharacters: number) {
-  return z
-    .string()
-    .refine(
-      text => isName(text, maxCharacters),
-      `must be 1–${maxCharacters} characters, none of them a control character or half a surrogate pair`,
-    )
-    .meta({ minLength: 1, maxLength: maxCharacters })
+  return fromRule(rules.name(maxCharacters))
 }
 
 /** A name that stands in a path by itself: with a `~` in front it would read as the encoded form of another one. */
 export function pathName(maxCharacters: number) {
-  return name(maxCharacters).refine(text => !looksEncoded(text), 'must not begin with ~')
+  const { expected, schema } = rules.name(maxCharacters)
+  const fits = (text: string) => isName(text, maxCharacters) && !looksEncoded(text)
+  return fromRule(rules.text(`${expected}, that does not begin with ~`, fits, schema))
 }
 
 export const key = name(MAX_KEY_LENGTH).meta({ description: 'Idempotency key, unique within the type' })
-export const workerId = name(MAX_KEY_LENGTH).refine(
-  isShortWorkerId,
-  `must have at most ${WORKER_ID_BYTES_MAX} bytes in UTF-8`,
-)
+export const workerId = fromRule(workerIdRule)
 export const userId = name(MAX_KEY_LENGTH)
 
 export function whole(min: number, max: number) {
-  return z.int().min(min).max(max)
+  return fromRule(rules.whole(min, max))
 }
 
 /** Milliseconds, up to ten years. */
-export function duration(min = 0, max = MAX_DELAY_MS) {
-  return whole(min, max)
+export function duration(min?: number, max?: number) {
+  return fromRule(rules.duration(min, max))
 }
 
 const ISO_TIME =
   /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-export const time = z
-  .string()
-  .refine(isTime, 'must be a time as 2026-01-31T12:00:00.000Z')
-  .meta({ format: 'date-time' })
+export const time = fromRule(
+  rules.text('a time as 2026-01-31T12:00:00.000Z', isTime, { format: 'date-time' }),
+)
 
 /** Dates that no calendar has (February 30th) are none, though `Date` would move them on. */
 function isTime(text: string): boolean {
@@ -78,11 +65,8 @@ function isTime(text: string): boolean {
   return exists && Date.parse(text) >= 0
 }
 
-export const version = z
-  .string()
-  .regex(/^\d{1,9}(\.\d{1,9}){0,3}$/, 'must be dotted numbers, as 1.4.0')
-  .meta({ description: 'Dotted numbers' })
+export const version = fromRule(versionRule)
 
 export const tags = z
   .record(name(128), name(256))
-  .refine(value => Object.keys(value).length <= 50, 'at most 50 tags')
+  .refine(value => Object.keys(value).length <= 50, 'must have at most 50 members')

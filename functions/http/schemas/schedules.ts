@@ -32,8 +32,6 @@ const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, MAX_CATCH_
   error: `must be "skip" or {catchUp: n} with n from 1 to ${MAX_CATCH_UP}`,
 })
 
-const GRACE_PROBLEM = `must be a whole number of milliseconds from ${SCHEDULE_GRACE_MS_MIN} to ${SCHEDULE_GRACE_MS_MAX}`
-
 const timing = {
   cron: optional(z.string().max(MAX_CRON_LENGTH)).meta({
     description: '5 fields, or 6 with seconds first; this, everyMs or at',
@@ -43,10 +41,7 @@ const timing = {
   timezone: optional(z.string()).meta({ description: 'Of cron: an IANA name; UTC when left out' }),
 }
 
-const graceMs = z
-  .int(GRACE_PROBLEM)
-  .min(SCHEDULE_GRACE_MS_MIN, GRACE_PROBLEM)
-  .max(SCHEDULE_GRACE_MS_MAX, GRACE_PROBLEM)
+const graceMs = duration(SCHEDULE_GRACE_MS_MIN, SCHEDULE_GRACE_MS_MAX)
 
 export const scheduleBody = strict({
   ...timing,

@@ -46,7 +46,8 @@ function runOf(action: ActionRecord, piece: string): EndedRun[] {
   return [{ fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece }]
 }
 
-/** Whether an undo has failed for good: a person has to decide. */
-export function needsAttention({ flow, state }: Task): boolean {
+/** Whether a person has to decide: an undo has failed for good, or a callback that is owed cannot be published. */
+export function needsAttention({ flow, state, unpublished }: Task): boolean {
+  if (unpublished) return true
   return state === 'failed' && Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
 }

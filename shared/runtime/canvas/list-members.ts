@@ -2,7 +2,9 @@ import { isGone } from '../../core/publish.ts'
 import { type Status, statusOf } from '../../core/status.ts'
 import type { Task } from '../../core/task.ts'
 import { decodeCursor, encodeCursor } from '../list-cursor.ts'
+import type { ListOrder } from '../list-query.ts'
 import type { ListAnswer } from '../list-tasks.ts'
+import { sortOf } from '../sorted-list.ts'
 import type { System } from '../system.ts'
 import { type Canvas, loadCanvas, memberId } from './load-canvas.ts'
 
@@ -12,7 +14,7 @@ export type MemberQuery = {
   readonly type?: string
   readonly userId?: string
   readonly statuses: readonly Status[]
-  readonly order: 'due' | '-due' | 'created' | '-created'
+  readonly order: ListOrder
   readonly limit: number
   readonly cursor?: string
 }
@@ -62,10 +64,10 @@ async function orderOf(
   if (order === '-created') return leaves.reverse()
   if (canvas.leaves > MOST_EXAMINED) return undefined
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
-  const sorts = new Map(heads.map(({ id, view }) => [id, view?.sort ?? 0]))
-  const sortOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
-  const sign = order === 'due' ? 1 : -1
-  return leaves.sort((a, b) => sign * (sortOf(a) - sortOf(b)) || a - b)
+  const sorts = new Map(heads.map(head => [head.id, sortOf(head, order)]))
+  const placeOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
+  const sign = order.startsWith('-') ? -1 : 1
+  return leaves.sort((a, b) => sign * (placeOf(a) - placeOf(b)) || a - b)
 }
 
 type Walk = {

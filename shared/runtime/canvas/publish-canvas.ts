@@ -16,7 +16,7 @@ import {
 } from '../../core/limits.ts'
 import { isGone } from '../../core/publish.ts'
 import { type Task, taskId } from '../../core/task.ts'
-import { publicationOf } from '../publication-of.ts'
+import { publicationOf, type UnknownType } from '../publication-of.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { newTraceparent } from '../traceparent.ts'
@@ -41,8 +41,7 @@ export type CanvasPublished =
   | {
       readonly ok: false
       readonly reason: 'unknown-type'
-      readonly type: string
-      readonly path: string
+      readonly unknown: readonly UnknownType[]
       readonly existing: readonly string[]
     }
   | {
@@ -101,19 +100,21 @@ async function refusalOf(
   const settings = { ...system, typeOf }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const type = await typeOf(request.type)
-    if (!type) return { leaf, type: request.type }
+    if (!type) return { leaf, problems: [], unknown: [{ type: request.type, path: 'type' }] }
     const resolved = await publicationOf(settings, type, { ...UNNAMED, ...request })
-    return resolved.ok ? undefined : { leaf, problems: resolved.problems }
+    return resolved.ok ? undefined : { leaf, ...resolved }
   })
   const refused = found.filter(one => one !== undefined)
-  const [unknown] = refused.filter(one => 'type' in one)
-  if (unknown?.type !== undefined) {
+  const inLeaf = (leaf: number, path: string) => `${pathOf(tree, leaf)}.${path}`
+  const unknown = refused.flatMap(one =>
+    one.unknown.map(({ type, path }) => ({ type, path: inLeaf(one.leaf, path) })),
+  )
+  if (unknown.length > 0) {
     const existing = (await system.types.list()).map(({ type }) => type).sort()
-    const path = `${pathOf(tree, unknown.leaf)}.type`
-    return { ok: false, reason: 'unknown-type', type: unknown.type, path, existing }
+    return { ok: false, reason: 'unknown-type', unknown, existing }
   }
-  const problems = refused.flatMap(({ leaf, problems = [] }) =>
-    problems.map(({ path, message }) => ({ path: `${pathOf(tree, leaf)}.${path}`, message })),
+  const problems = refused.flatMap(({ leaf, problems }) =>
+    problems.map(({ path, message }) => ({ path: inLeaf(leaf, path), message })),
   )
   return problems.length > 0 ? { ok: false, reason: 'invalid', problems } : undefined
 }

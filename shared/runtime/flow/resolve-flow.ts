@@ -141,16 +141,3 @@ export function flowInputProblems(
       message: 'is the name of a step, whose result will stand there',
     }))
 }
-
-const OF_THE_WHOLE: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
-
-/** Options that a flow cannot have: each of its steps has its own. */
-export function flowOptionProblems(options: PartialOptions, at = ''): FieldProblem[] {
-  return Object.keys(options)
-    .filter(name => !OF_THE_WHOLE.has(name))
-    .map(name => ({
-      path: at === '' ? name : `${at}.${name}`,
-      message:
-        'is for the steps of a flow: set it on the step, or on its type; a flow has deadlineMs and retentionMs',
-    }))
-}

@@ -62,17 +62,36 @@ function latestShown(clock: WallClock, before: number): number {
   return wasPutBack ? shown + FARTHEST_CHANGE_MS : shown
 }
 
-/** What is wrong with a cron expression; undefined when it can be read. */
+/** What is wrong with a cron expression, and which of its fields it is; undefined when it can be read. */
 export function cronProblem(cron: string): string | undefined {
   const fields = cron.trim().split(/\s+/)
-  if (fields.length !== 5 && fields.length !== 6) return `${LEGAL}, but has ${fields.length}`
+  if (cron.trim() === '') return `is empty; it ${LEGAL}`
+  if (fields.length !== 5 && fields.length !== 6) return `has ${fields.length} fields; it ${LEGAL}`
+  const fault = faultOf(cron)
+  if (fault === undefined) return undefined
+  const names = FIELDS.slice(-fields.length)
+  const at = fields.findIndex((field, index) => faultOf(alone(field, index, fields.length)) !== undefined)
+  return at < 0
+    ? `cannot be read: ${fault}; it ${LEGAL}`
+    : `cannot be read: its ${names[at]} is '${fields[at]?.slice(0, MOST_SHOWN)}'; it ${LEGAL}`
+}
+
+function faultOf(cron: string): string | undefined {
   try {
     new Cron(cron, { mode: '5-or-6-parts', paused: true })
     return undefined
   } catch (error) {
-    return `${LEGAL}: ${error instanceof Error ? error.message.replace(/^\w+: /, '') : String(error)}`
+    return error instanceof Error ? error.message.replace(/^\w+: /, '') : String(error)
   }
 }
+
+/** The field in its place, and nothing said in all others. */
+function alone(field: string, index: number, length: number): string {
+  return Array.from({ length }, (_, other) => (other === index ? field : '*')).join(' ')
+}
+
+const MOST_SHOWN = 40
+const FIELDS = ['second', 'minute', 'hour', 'day of month', 'month', 'day of week']
 
 const LEGAL =
   'must have 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first, of numbers, *, ranges as 1-5, lists as 1,3 and steps as */5'

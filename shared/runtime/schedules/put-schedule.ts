@@ -12,7 +12,7 @@ import {
 } from '../../core/schedule/transitions.ts'
 import { type Task, taskId } from '../../core/task.ts'
 import { bodyValue } from '../body-value.ts'
-import { publicationOf } from '../publication-of.ts'
+import { publicationOf, type UnknownType } from '../publication-of.ts'
 import { requestOfBody } from '../request-of-body.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
@@ -29,7 +29,12 @@ export type ScheduleRequest = {
 
 export type PutScheduleOutcome =
   | { readonly ok: true; readonly created: boolean; readonly task: Task }
-  | { readonly ok: false; readonly reason: 'unknown-type'; readonly existing: readonly string[] }
+  | {
+      readonly ok: false
+      readonly reason: 'unknown-type'
+      readonly unknown: readonly UnknownType[]
+      readonly existing: readonly string[]
+    }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
@@ -76,14 +81,16 @@ async function refusalOf(
 ): Promise<Extract<PutScheduleOutcome, { ok: false }> | undefined> {
   const typeOf = typesReadOnce(system)
   const type = await typeOf(task.type)
-  if (!type) {
-    const existing = (await system.types.list()).map(one => one.type).sort()
-    return { ok: false, reason: 'unknown-type', existing }
-  }
-  const resolved = await publicationOf({ ...system, typeOf }, type, requestOfBody(task))
+  const resolved = type
+    ? await publicationOf({ ...system, typeOf }, type, requestOfBody(task))
+    : { ok: false as const, problems: [], unknown: [{ type: task.type, path: 'type' }] }
   if (resolved.ok) return undefined
-  const problems = resolved.problems.map(({ path, message }) => ({ path: `task.${path}`, message }))
-  return { ok: false, reason: 'invalid', problems }
+  const inTask = <One extends { readonly path: string }>(one: One) => ({ ...one, path: `task.${one.path}` })
+  if (resolved.unknown.length === 0) {
+    return { ok: false, reason: 'invalid', problems: resolved.problems.map(inTask) }
+  }
+  const existing = (await system.types.list()).map(one => one.type).sort()
+  return { ok: false, reason: 'unknown-type', unknown: resolved.unknown.map(inTask), existing }
 }
 
 type Decided =

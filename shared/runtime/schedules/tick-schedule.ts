@@ -54,7 +54,7 @@ async function publishTicks(
   )
   const outage = outcomes.find(outcome => !outcome.ok && outcome.reason === 'error')
   if (outage && !outage.ok && outage.reason === 'error') throw outage.error
-  const errors = outcomes.flatMap(outcome => errorOf(head.schedule.taskType, outcome) ?? [])
+  const errors = outcomes.flatMap(outcome => errorOf(outcome) ?? [])
   for (const error of errors) {
     system.log.error('a tick publishes no task: it is refused', { ...logFields(head), error })
   }
@@ -66,11 +66,16 @@ function requestOfTick({ id, key }: Task, body: PublishRequest, tick: number): P
   return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
 }
 
-function errorOf(type: string, outcome: PublishOutcome): TaskError | undefined {
+function errorOf(outcome: PublishOutcome): TaskError | undefined {
   if (outcome.ok || outcome.reason === 'error') return undefined
   switch (outcome.reason) {
     case 'unknown-type':
-      return { name: 'UnknownType', message: `'${type}' is not registered any more` }
+      return {
+        name: 'UnknownType',
+        message: outcome.unknown
+          .map(one => `${one.path}: '${one.type}' is not registered any more`)
+          .join('; '),
+      }
     case 'invalid':
       return {
         name: 'Invalid',

@@ -1,0 +1,110 @@
+import type { FieldProblem } from '../errors.ts'
+import { didYouMean } from './nearest.ts'
+import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rule.ts'
+
+type ListBounds = {
+  readonly min?: number
+  readonly max: number
+  /** What else must hold of all members together; asked only when each of them fits. */
+  readonly together?: (members: readonly never[], path: string) => FieldProblem[]
+}
+
+export function listOf<Value>(member: Rule<Value>, { min = 0, max, together }: ListBounds): Rule<Value[]> {
+  const expected = `a list of ${min}–${max} members`
+  return {
+    expected,
+    schema: { type: 'array', items: member.schema, minItems: min, maxItems: max },
+    problems: (value, path) => {
+      if (!Array.isArray(value)) return [{ path, message: wrong(expected, value) }]
+      if (value.length < min || value.length > max) {
+        return [{ path, message: `must be ${expected}, not of ${value.length}` }]
+      }
+      const problems = value.flatMap((one, index) => member.problems(one, inside(path, index)))
+      return problems.length > 0 ? problems : (together?.(value as never[], path) ?? [])
+    },
+  }
+}
+
+type Fields = Readonly<Record<string, Rule>>
+
+type Given<Required extends Fields, Optional extends Fields> = {
+  -readonly [Name in keyof Required]: ValueOf<Required[Name]>
+} & { -readonly [Name in keyof Optional]?: ValueOf<Optional[Name]> }
+
+/** An object that refuses members it does not know, by name. */
+export function objectOf<Required extends Fields, Optional extends Fields>(
+  required: Required,
+  optional: Optional,
+): Rule<Given<Required, Optional>> {
+  const expected = 'an object'
+  const fields: Fields = { ...required, ...optional }
+  return {
+    expected,
+    schema: objectSchema(fields, Object.keys(required)),
+    problems: (value, path) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        return [{ path, message: wrong(expected, value) }]
+      }
+      return [...fieldProblems(value, path, fields, required), ...unknownProblems(value, path, fields)]
+    },
+  }
+}
+
+function objectSchema(fields: Fields, required: readonly string[]): JsonSchema {
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+}
+
+function fieldProblems(value: object, path: string, fields: Fields, required: Fields): FieldProblem[] {
+  return Object.entries(fields).flatMap(([name, rule]) => {
+    const member = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+    const isLeftOut = member === undefined && !Object.hasOwn(required, name)
+    return isLeftOut ? [] : rule.problems(member, inside(path, name))
+  })
+}
+
+function unknownProblems(value: object, path: string, fields: Fields): FieldProblem[] {
+  const known = Object.keys(fields)
+  const unknown = Object.entries(value).filter(
+    ([name, member]) => !known.includes(name) && member !== undefined,
+  )
+  const messages = noFields(
+    unknown.map(([name]) => name),
+    known,
+  )
+  return unknown.map(([name], index) => ({ path: inside(path, name), message: messages[index] ?? '' }))
+}
+
+/** A request may have any number of unknown fields, and looking for the nearest names takes time. */
+const EXPLAINED_MOST = 20
+
+/** What is said of each field that is none. */
+export function noFields(names: readonly string[], known: readonly string[]): string[] {
+  return names.map((name, index) => (index < EXPLAINED_MOST ? noField(name, known) : 'is no field here'))
+}
+
+function noField(name: string, known: readonly string[]): string {
+  const legal = known.length === 0 ? 'it takes none' : `there are ${known.join(', ')}`
+  const question = didYouMean(name, known)
+  return question === '' ? `is no field here; ${legal}` : `is no field here${question} T${legal.slice(1)}`
+}
+
+/** The value, or null, which takes back what was set. */
+export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
+  const expected = `${rule.expected}, or null`
+  return {
+    expected,
+    schema: { anyOf: [rule.schema, { type: 'null' }] },
+    problems: (value, path) => (value === null ? [] : rule.problems(value, path)),
+  }
+}
+
+/** Anything, whose problems are found elsewhere. */
+export function anything<Value>(description: string): Rule<Value> {
+  return { expected: description, schema: { description }, problems: () => [] }
+}

@@ -1,0 +1,75 @@
+const NEAREST_MOST = 3
+/** Names of types may be 100 characters; a longer one is no slip of the keyboard. */
+const COMPARED_CHARACTERS = 120
+
+/** The names most like `name`, the nearest first, at most three: those that a slip of the keyboard or of the case makes of it. */
+function nearest(name: string, candidates: readonly string[]): string[] {
+  if (name.length > COMPARED_CHARACTERS) return []
+  const wanted = name.toLowerCase()
+  // Two letters that changed places are two edits.
+  const most = Math.max(wanted.length < BEGINNING_LETTERS ? 1 : 2, Math.floor(wanted.length / 3))
+  return candidates
+    .map(candidate => ({ candidate, distance: distanceOf(wanted, candidate.toLowerCase(), most) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
+    .slice(0, NEAREST_MOST)
+    .map(({ candidate }) => candidate)
+}
+
+/** A question that ends a message, or nothing. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const found = nearest(name, candidates)
+  return found.length === 0 ? '' : `; did you mean ${found.map(one => `'${one}'`).join(' or ')}?`
+}
+
+/** So many letters at its beginning make two names alike, if nothing much follows them: retry, retries. */
+const BEGINNING_LETTERS = 4
+const DIFFERENT_LETTERS = 3
+
+function haveOneBeginning(a: string, b: string): boolean {
+  let same = 0
+  while (same < a.length && a[same] === b[same]) same += 1
+  return same >= BEGINNING_LETTERS && Math.max(a.length, b.length) - same <= DIFFERENT_LETTERS
+}
+
+/** How many letters make one of the other; a name within the other, or with its beginning, is just near enough. */
+function distanceOf(a: string, b: string, most: number): number {
+  if (a !== b && (isWithin(a, b) || isWithin(b, a) || haveOneBeginning(a, b))) return most
+  return Math.abs(a.length - b.length) > most ? Number.POSITIVE_INFINITY : edits(a, b)
+}
+
+function isWithin(short: string, long: string): boolean {
+  return short.length >= BEGINNING_LETTERS && long.includes(short)
+}
+
+/** How many letters must be put in, taken out or replaced. */
+function edits(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (above[column - 1] ?? 0) + Number(a[row - 1] !== b[column - 1])
+      line.push(Math.min(replaced, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1))
+    }
+    above = line
+  }
+  return above[b.length] ?? 0
+}
+
+const NAMED_MOST = 5
+
+/** What a name that is none may mean, and what there is: the nearest names first, a handful of them, and how many more. */
+export function thereAre(name: string, existing: readonly string[]): string {
+  if (existing.length === 0) return '; none is registered yet'
+  const near = nearest(name, existing)
+  const others = existing.filter(one => !near.includes(one)).sort()
+  const first = [...near, ...others].slice(0, NAMED_MOST)
+  const more = existing.length - first.length
+  const named = `here are ${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return near.length === 0 ? `; t${named}` : `${didYouMean(name, near)} T${named}`
+}
+
+/** What is wrong with the name of a type that is not registered. */
+export function unknownTypeProblem(type: string, existing: readonly string[]): string {
+  return `must name a registered type, and '${type}' is none${thereAre(type, existing)}`
+}

@@ -1,0 +1,94 @@
+import {
+  MAX_CONCURRENCY,
+  MAX_DELAY_MS,
+  MAX_KEY_LENGTH,
+  MAX_PRIORITY,
+  MAX_RETRIES,
+  WORKER_ID_BYTES_MAX,
+} from '../limits.ts'
+import { isName } from '../name.ts'
+import { isShortWorkerId } from '../worker.ts'
+import { listOf, objectOf, orNull } from './compound.ts'
+import type { Rule } from './rule.ts'
+import { duration, fraction, oneOf, text, whole } from './scalars.ts'
+
+const DAY_MS = 86_400_000
+const MIN_BEAT_MS = 50
+const MAX_LADDER = 100
+const MAX_LOCAL_RETRIES = 100
+
+/** Dotted numbers: 1.4.0. */
+export const versionRule = text(
+  'dotted numbers, as 1.4.0',
+  value => /^\d{1,9}(\.\d{1,9}){0,3}$/.test(value),
+  { pattern: '^\\d{1,9}(\\.\\d{1,9}){0,3}$', description: 'Dotted numbers' },
+)
+
+export const workerIdRule = text(
+  `text of 1–${MAX_KEY_LENGTH} characters, none of them a control character or half a surrogate pair, of at most ${WORKER_ID_BYTES_MAX} bytes in UTF-8`,
+  value => isName(value, MAX_KEY_LENGTH) && isShortWorkerId(value),
+  { minLength: 1, maxLength: MAX_KEY_LENGTH },
+)
+
+export const priorityRule: Rule<number> = {
+  ...whole(-MAX_PRIORITY, MAX_PRIORITY),
+  schema: {
+    type: 'integer',
+    minimum: -MAX_PRIORITY,
+    maximum: MAX_PRIORITY,
+    description: 'Higher comes first',
+  },
+}
+
+const workerIds = listOf(workerIdRule, {
+  max: MAX_CONCURRENCY,
+  together: (ids: readonly string[], path) => {
+    const twice = ids.find((id, index) => ids.indexOf(id) < index)
+    return twice === undefined
+      ? []
+      : [{ path, message: `must not name a worker twice, and names '${twice}' so` }]
+  },
+})
+
+const retryFields = {
+  maxRetries: whole(0, MAX_RETRIES),
+  backoff: oneOf('exponential', 'fixed', 'fibonacci', 'ladder'),
+  delayMs: duration(),
+  maxDelayMs: duration(),
+  delaysMs: listOf(duration(), { min: 1, max: MAX_LADDER }),
+  jitter: fraction(),
+  scope: oneOf('task', 'worker'),
+  localRetries: whole(0, MAX_LOCAL_RETRIES),
+}
+
+export const retryRule = objectOf({}, retryFields)
+
+/** What can be set per task, or as its type's default. */
+export const optionRules = {
+  concurrency: whole(1, MAX_CONCURRENCY),
+  workerIds,
+  minWorkerVersion: versionRule,
+  heartbeatMs: duration(MIN_BEAT_MS, DAY_MS),
+  leaseMs: duration(2 * MIN_BEAT_MS, DAY_MS),
+  timeoutMs: duration(1),
+  deadlineMs: duration(1),
+  retentionMs: duration(0, MAX_DELAY_MS),
+  retry: retryRule,
+}
+
+type Clearable<Rules> = {
+  readonly [Name in keyof Rules]: Rules[Name] extends Rule<infer Value> ? Rule<Value | null> : never
+}
+
+function clearable<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): Clearable<Rules> {
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, rule]) => [name, orNull(rule)]),
+  ) as unknown as Clearable<Rules>
+}
+
+/** As a patch gives them: null takes an option back to the default of its type. */
+export const patchedOptionRules = {
+  ...clearable(optionRules),
+  retry: orNull(objectOf({}, clearable(retryFields))),
+  priority: orNull(priorityRule),
+}

@@ -1,0 +1,71 @@
+import { MAX_DELAY_MS } from '../limits.ts'
+import { isName } from '../name.ts'
+import { didYouMean } from './nearest.ts'
+import { type Rule, unless, wrong } from './rule.ts'
+
+export function whole(min: number, max: number, unit = ''): Rule<number> {
+  const expected = `a whole number${unit} from ${min} to ${max}`
+  return {
+    expected,
+    schema: { type: 'integer', minimum: min, maximum: max },
+    problems: (value, path) =>
+      unless(isWithin(value, min, max) && Number.isInteger(value), expected, value, path),
+  }
+}
+
+/** Milliseconds, up to ten years. */
+export function duration(min = 0, max = MAX_DELAY_MS): Rule<number> {
+  return whole(min, max, ' of milliseconds')
+}
+
+export function fraction(): Rule<number> {
+  const expected = 'a number from 0 to 1'
+  return {
+    expected,
+    schema: { type: 'number', minimum: 0, maximum: 1 },
+    problems: (value, path) => unless(isWithin(value, 0, 1), expected, value, path),
+  }
+}
+
+function isWithin(value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max
+}
+
+export function flag(): Rule<boolean> {
+  const expected = 'true or false'
+  return {
+    expected,
+    schema: { type: 'boolean' },
+    problems: (value, path) => unless(typeof value === 'boolean', expected, value, path),
+  }
+}
+
+export function oneOf<const Words extends readonly string[]>(...words: Words): Rule<Words[number]> {
+  const expected = `one of ${words.join(', ')}`
+  return {
+    expected,
+    schema: { type: 'string', enum: words },
+    problems: (value, path) => {
+      if (typeof value !== 'string') return [{ path, message: wrong(expected, value) }]
+      if (words.includes(value)) return []
+      return [{ path, message: `${wrong(expected, value)}${didYouMean(value, words)}` }]
+    },
+  }
+}
+
+export function text(expected: string, fits: (text: string) => boolean, schema = {}): Rule<string> {
+  return {
+    expected,
+    schema: { type: 'string', ...schema },
+    problems: (value, path) => unless(typeof value === 'string' && fits(value), expected, value, path),
+  }
+}
+
+/** Text that names something: no control characters, which no log shows, and no half of a surrogate pair. */
+export function name(maxCharacters: number): Rule<string> {
+  return text(
+    `text of 1–${maxCharacters} characters, none of them a control character or half a surrogate pair`,
+    value => isName(value, maxCharacters),
+    { minLength: 1, maxLength: maxCharacters },
+  )
+}
