@@ -21,7 +21,7 @@ import {
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
 import { createFunction, reserving } from './system-function.ts'
-import { SERVING } from './task-table.ts'
+import { openTableToWorker } from './table-access.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
 export type HandlerProps = Partial<Feeding> & {
@@ -40,6 +40,12 @@ export type HandlerProps = Partial<Feeding> & {
   readonly timeout?: Duration
   readonly reservedConcurrency?: number
   readonly environment?: Readonly<Record<string, string>>
+  /**
+   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
+   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own type only.
+   * @default any
+   */
+  readonly otherTypes?: readonly string[]
 }
 
 /**
@@ -79,10 +85,15 @@ export class HandlerFunction extends Construct {
     })
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
-    // Claims and finishes need no more than this; handlers may publish.
-    table.openTo(this.function, SERVING)
-    // A handler may publish the first task of a tenant, which has the waiting tasks of its type sorted anew: a long job.
-    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: this.queue })
+    const { otherTypes: others = 'any' } = props
+    openTableToWorker(this.function, parts, {
+      // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
+      types: isServingMany(definition.config) ? 'any' : [this.type],
+      others,
+      isRegistered: false,
+    })
+    table.nameTo(this.function)
+    messages.openTo(this.function, { dispatchesTo: this.queue })
     const mapping = fed.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
@@ -107,6 +118,10 @@ function maxConcurrencyOf({ maxConcurrency, reservedConcurrency }: HandlerProps)
     )
   }
   return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+}
+
+function isServingMany({ kind }: TypeConfiguration): boolean {
+  return kind === 'webhook'
 }
 
 function refuseShort(timeout: Duration, entry: string): void {

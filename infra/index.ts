@@ -2,10 +2,11 @@
 
 export type { ClaimsProps } from './claims.ts'
 export type { FlowProps, FlowRegistration } from './flow-registration.ts'
+export type { Runner } from './grants.ts'
 export type { HandlerFunction, HandlerProps } from './handler-function.ts'
 export type { AlarmLevel, LogLevel, TracingMode } from './settings.ts'
 export type { ApiAuth, ApiProps, TaskApi } from './task-api.ts'
-export { type ReservedConcurrency, TaskSystem, type TaskSystemProps } from './task-system.ts'
+export { type GrantProps, type ReservedConcurrency, TaskSystem, type TaskSystemProps } from './task-system.ts'
 export type { TableLimits, WarmThroughput } from './task-table.ts'
 export type { WorkerQueue, WorkerQueueProps } from './worker-queue.ts'
 export type { WorkerService, WorkerServiceProps } from './worker-service.ts'

@@ -12,6 +12,7 @@ import { type Gateway, startGateway } from './gateway/server.ts'
 import { startApiServer } from './http/api-server.ts'
 import type { Mapping } from './mappings/mapping.ts'
 import { type KeptCheckpoints, startMappings } from './mappings/mappings.ts'
+import { createPermissions, type Denial } from './permissions/permissions.ts'
 import { noSchedules } from './scheduler/schedule-store.ts'
 import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
 import { createSecrets } from './secrets.ts'
@@ -82,6 +83,8 @@ export type LocalCloud = {
   readonly scheduler: Scheduler
   readonly meter: Meter
   readonly faults: Faults
+  /** The last calls that were refused because their caller's role does not allow them. A test takes those out that it expects. */
+  readonly denials: Denial[]
   /** Ends all processes and servers; calling it again waits for the same end. */
   stop(): Promise<void>
 }
@@ -119,6 +122,8 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   const unsupported = reportUnsupported(stack, log)
 
   const { sqs } = await startStores(stack, gateway, { ...options, ...(dataDir && { dataDir }) }, closing)
+  const permissions = createPermissions(stack, log)
+  gateway.protect(permissions.refusalOf)
   await createTables(stack, gateway)
   await createQueues(stack, gateway)
 
@@ -135,7 +140,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   gateway.serve('secretsmanager', createSecrets(process.env))
 
   const scheduler = startScheduler(stack, {
-    ...{ gateway, functions, meter, queueUrl, log },
+    ...{ gateway, functions, meter, permissions, queueUrl, log },
     state: stateFiles.schedules,
   })
   closing.part(scheduler.stop)
@@ -143,7 +148,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 
   const mappings = startMappings(stack, { gateway, sqs, functions, log, checkpoints: stateFiles.checkpoints })
   for (const mapping of mappings) closing.part(mapping.stop)
-  api.serve(stack, functions, meter, events?.stream)
+  api.serve(stack, { functions, meter, permissions }, events?.stream)
   scheduler.begin()
   const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
   for (const service of services) closing.first(service.stop)
@@ -159,6 +164,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
     scheduler,
     meter,
     faults,
+    denials: permissions.denials,
     stop: closing.run,
   }
 }

@@ -10,8 +10,10 @@ import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import type { Meter } from '../gateway/meter.ts'
 import { close, listen } from '../gateway/server.ts'
+import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { type HttpAnswer, httpAnswerOf, messageAnswer } from './answer.ts'
+import { callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'
 
@@ -21,10 +23,12 @@ const TIMEOUT_MS = 30_000
 /** Billed per started 512 KB. */
 const BILLED_BYTES = 512 * 1024
 
+type Parts = { readonly functions: Functions; readonly meter: Meter; readonly permissions: Permissions }
+
 export type ApiServer = {
   readonly url: string
   /** Begins to serve the routes, and before them what `stream` answers itself; until then requests are answered with 503. */
-  serve(stack: Stack, functions: Functions, meter: Meter, stream?: StreamHandler): void
+  serve(stack: Stack, parts: Parts, stream?: StreamHandler): void
   stop(): Promise<void>
 }
 
@@ -47,8 +51,8 @@ export async function startApiServer(port: number): Promise<ApiServer> {
   const url = await listen(server, port).catch(explainPort(port))
   return {
     url,
-    serve: (stack, functions, meter, streaming) => {
-      serve = createServe(stack, functions, meter)
+    serve: (stack, parts, streaming) => {
+      serve = createServe(stack, parts)
       stream = streaming
     },
     stop: () => close(server),
@@ -62,13 +66,14 @@ function explainPort(port: number) {
   }
 }
 
-function createServe(stack: Stack, functions: Functions, meter: Meter): Serve {
+function createServe(stack: Stack, { functions, meter, permissions }: Parts): Serve {
   const routes = readRoutes(stack)
   const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
 
   return async (request, body) => {
-    const [path = '/'] = (request.url ?? '/').split('?')
-    const match = findRoute(routes, request.method ?? 'GET', path)
+    const { method = 'GET', url = '/' } = request
+    const [path = '/'] = url.split('?')
+    const match = findRoute(routes, method, path)
     if (!match) return messageAnswer(404, 'Not Found')
     const place = {
       caller: 'client',
@@ -77,7 +82,9 @@ function createServe(stack: Stack, functions: Functions, meter: Meter): Serve {
       resource: match.route.key,
     }
     meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
-    const event = httpEventOf(request, body, match, apiId)
+    const caller = callerOf(request, permissions)
+    if (!mayInvoke(caller, { method, path, apiId }, permissions)) return messageAnswer(403, 'Forbidden')
+    const event = httpEventOf(request, body, { match, apiId, caller })
     // Lambda refuses it with 413, which the API passes on.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
     const trace = request.headers['x-amzn-trace-id']

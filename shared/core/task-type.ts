@@ -96,6 +96,11 @@ export function toBeApplied(before: TypeConfiguration, after: TypeConfiguration)
   ]
 }
 
+/** The type once tasks of it have fairness keys: those that wait are given turns. */
+export function withTenants(type: TaskType): TaskType {
+  return { ...type, isFair: true, unapplied: [...new Set([...(type.unapplied ?? []), 'reorder' as const])] }
+}
+
 function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): string {
   return JSON.stringify([
     rate && [rate.limit, rate.perMs, rate.key],

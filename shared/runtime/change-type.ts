@@ -6,6 +6,7 @@ import {
   toBeApplied,
   type Unapplied,
 } from '../core/task-type.ts'
+import type { TypeStore } from '../ports/stores.ts'
 import type { System } from './system.ts'
 
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
@@ -28,13 +29,14 @@ export async function changeType(
   { types, clock }: Pick<System, 'types' | 'clock'>,
   name: string,
   change: (stored: TaskType | undefined) => TypeChange | undefined,
+  write: TypeStore['put'] = types.put,
 ): Promise<ChangedType> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = await types.get(name)
     const changed = change(before)
     if (!changed) return { before, after: undefined }
     const after = successor(name, before, changed, clock.now())
-    if (await types.put(after, before?.version ?? 0)) return { before, after }
+    if (await write(after, before?.version ?? 0)) return { before, after }
   }
   throw new BatonError('contended', `type ${name} changed ${MAX_ROUNDS} times while being written`)
 }
