@@ -25,6 +25,7 @@ import type { CanvasState, Member } from './canvas/canvas.ts'
 import type { Wait } from './control/wait.ts'
 import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
+import type { OperationRecord } from './operations.ts'
 import type { Options } from './options.ts'
 import type { Previous } from './previous.ts'
 import type { ScheduleState } from './schedule/schedule.ts'
@@ -165,6 +166,8 @@ export type Task = {
   readonly member?: Member
   readonly canvas?: CanvasState
   readonly schedule?: ScheduleState
+  /** The last changes by people. */
+  readonly operations?: readonly OperationRecord[]
   /** The last fence handed out. */
   readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>

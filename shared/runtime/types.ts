@@ -13,12 +13,12 @@ export type PutTypeOutcome =
  * for fewer is refused.
  */
 export async function putType(
-  system: Pick<System, 'types' | 'clock' | 'messages'>,
+  system: Pick<System, 'types' | 'clock' | 'messages' | 'operator'>,
   name: string,
   configuration: TypeConfiguration,
 ): Promise<PutTypeOutcome> {
   const changed = await changeType(system, name, stored =>
-    isShrinking(configuration, stored) ? undefined : { ...stored, configuration },
+    isShrinking(configuration, stored) ? undefined : { ...stored, configuration, operator: system.operator },
   )
   const { before, after } = changed
   await applyTypeChange(system, changed)

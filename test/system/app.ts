@@ -36,7 +36,7 @@ tasks.grantPublish(aProgram('ClipPublisher'), { types: ['clip'] })
 tasks.grantRead(aProgram('Reader'))
 tasks.grantOperate(aProgram('Operator'))
 tasks.grantOperate(aProgram('ClipOperator'), { types: ['clip'] })
-tasks.grantServe(aRole('ClipWorker'), { types: ['clip'] })
+tasks.grantServe(aRole('StudioWorker'), { types: ['clip', 'video', 'mysql.init', 'mysql.clean'] })
 
 function aRole(id: string): Role {
   return new Role(stack, id, { assumedBy: new AnyPrincipal() })

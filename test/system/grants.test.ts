@@ -65,7 +65,13 @@ function awsAs(role: string) {
 }
 
 const queueUrl = (name: string) => system().cloud.resource('AWS::SQS::Queue', name).physicalId
-const denied = { name: 'AccessDeniedException' }
+const DENIED = 'AccessDeniedException'
+const denied = { name: DENIED }
+/** What came of calls: the name of the error, or that they were answered. */
+async function answersOf(calls: ReadonlyArray<Promise<unknown>>): Promise<string[]> {
+  const outcomes = await Promise.allSettled(calls)
+  return outcomes.map(outcome => (outcome.status === 'rejected' ? outcome.reason.name : 'answered'))
+}
 const putOf = (table: string, id: string) => {
   const [type = '', key = ''] = id.split(':')
   return { TableName: table, Item: headItem(aTask({ type, key })) }
@@ -83,7 +89,6 @@ describe('a publisher', () => {
     const task = { type: 'clip', key: 'http', input: {}, delayMs: 3_600_000 }
 
     expect(await statusOf('Publisher', 'POST', '/v1/tasks', task)).toBe(201)
-    expect(await statusOf('Publisher', 'POST', '/v1/tasks/batch', { tasks: [task] })).toBe(200)
     expect(await statusOf('Publisher', 'GET', '/v1/tasks/clip%3Ahttp')).toBe(200)
     const refused = await Promise.all([
       statusOf('Publisher', 'DELETE', '/v1/tasks/clip:http'),
@@ -133,10 +138,10 @@ describe('a publisher', () => {
       documents.send(new PutCommand(putOf(table, 'schedule:nightly'))),
       documents.send(new PutCommand(putOf(table, 'canvas:c'))),
       documents.send(new ScanCommand({ TableName: table })),
-      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesJobs'), MessageBody: '{}' })),
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesJobsQueue'), MessageBody: '{}' })),
     ]
 
-    for (const one of tries) await expect(one).rejects.toMatchObject(denied)
+    expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
   })
 })
 
@@ -198,10 +203,10 @@ describe('an operator', () => {
   })
 })
 
-describe('a worker of one type', () => {
-  it('serves it under its role and is refused nothing on the way', async () => {
-    const role = roleOf('ClipWorker')
-    await aWorker(['--task', 'clip', '--worker-id', 'granted'], { AWS_ACCESS_KEY_ID: role })
+describe('a worker of some types', () => {
+  it('serves them under its role and is refused nothing on the way', async () => {
+    const role = roleOf('StudioWorker')
+    await aWorker(['--worker-id', 'granted'], { AWS_ACCESS_KEY_ID: role })
     const large = 'x'.repeat(2_000)
     const ids = [
       await system().publish({ type: 'clip', key: 'served', input: { result: large, sleepMs: 1_500 } }),
@@ -215,8 +220,8 @@ describe('a worker of one type', () => {
     expect(system().cloud.denials.filter(({ caller }) => caller === role)).toEqual([])
   })
 
-  it('touches no task, queue or place of another one, and deletes nothing', async () => {
-    const { documents, table, sqs, secrets } = awsAs('ClipWorker')
+  it('touches no task, queue or place of others, and deletes no task', async () => {
+    const { documents, table, sqs, secrets } = awsAs('StudioWorker')
     const Key = { pk: 'probe:open', sk: 'head' }
     const place = {
       TableName: table,
@@ -238,12 +243,12 @@ describe('a worker of one type', () => {
       documents.send(new DeleteCommand({ TableName: table, Key: { pk: open, sk: 'head' } })),
       documents.send(new PutCommand({ TableName: table, Item: { pk: 'permits#probe', sk: 'permits' } })),
       documents.send(new PutCommand({ TableName: table, Item: { pk: 'types', sk: 'clip' } })),
-      sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl('Video') })),
-      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesWake'), MessageBody: '{}' })),
+      sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl('ProbeTasksQueue') })),
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesWakeQueue'), MessageBody: '{}' })),
       secrets.send(new GetSecretValueCommand({ SecretId: 'Baton/webhook/key' })),
     ]
 
-    for (const one of tries) await expect(one).rejects.toMatchObject(denied)
+    expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
   })
 })
 
@@ -253,14 +258,14 @@ describe('a handler', () => {
 
     const tries = [
       secrets.send(new GetSecretValueCommand({ SecretId: 'Baton/webhook/key' })),
-      sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl('Video') })),
-      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesJobs'), MessageBody: '{}' })),
+      sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl('VideoTasksQueue') })),
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesJobsQueue'), MessageBody: '{}' })),
       documents.send(new PutCommand({ TableName: table, Item: { pk: 'types', sk: 'probe' } })),
       documents.send(new DeleteCommand({ TableName: table, Key: { pk: open, sk: 'head' } })),
       documents.send(new PutCommand(putOf(table, 'schedule:nightly'))),
     ]
 
-    for (const one of tries) await expect(one).rejects.toMatchObject(denied)
+    expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
   })
 
   it('that names no other types reaches its own only, and its task says why', async () => {
@@ -270,9 +275,9 @@ describe('a handler', () => {
     expect(await system().taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
     const refused = await system().taskWhen(other, hasEnded)
     expect(refused).toMatchObject({ status: 'failed' })
-    expect(JSON.stringify(refused.error)).toContain('is not authorized to perform: dynamodb:PutItem')
+    expect(JSON.stringify(refused.error)).toContain('is not authorized to perform: dynamodb:')
     expect(system().cloud.denials.splice(0)).toContainEqual(
-      expect.objectContaining({ caller: expect.stringContaining('Alone'), action: 'dynamodb:PutItem' }),
+      expect.objectContaining({ caller: expect.stringContaining('Alone') }),
     )
   })
 })

@@ -48,6 +48,7 @@ export const taskRoutes = [
     method: 'patch',
     path: PATH,
     operation: 'patch',
+    notedAs: 'patch',
     summary: 'Changes an open task',
     body: patchBody,
     answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
@@ -67,6 +68,7 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/cancel`,
     operation: 'cancel',
+    notedAs: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -78,6 +80,7 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/retry`,
     operation: 'retry',
+    notedAs: 'retry',
     summary: 'Starts a finished task over, or takes a failed flow up again',
     body: retryBody,
     isBodyOptional: true,
@@ -174,7 +177,7 @@ async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
 async function handleRetry(
   call: OneCall<{ action?: ResumeAction | 'restart'; clean?: Array<'failed' | 'succeeded'> }>,
 ): Promise<Answer> {
-  const { system, params, body } = call
+  const { system, params, body, principal } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
   const { action = 'restart', clean } = body
@@ -182,7 +185,9 @@ async function handleRetry(
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
   const outcome =
-    action === 'restart' ? await restartTask(system, id, clean) : await resumeTask(system, id, action)
+    action === 'restart'
+      ? await restartTask(system, id, clean)
+      : await resumeTask({ ...system, operator: { by: principal, what: action } }, id, action)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }
