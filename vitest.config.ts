@@ -7,7 +7,7 @@ const SLOW = ['test/**/*.slow.test.ts']
 const TIMED = ['test/system/{timing,chord,takeover}.slow.test.ts']
 
 /** Thousands of simulated runs on all cores; those threads let everything else go first. */
-const SIMULATION = ['test/simulation/{seeds,nightly,planted}.test.ts']
+const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
 /** The whole system runs locally, from the template that is synthesised once for all of these tests. */
 const onTheSystem = { globalSetup: ['test/support/one-dynamodb.ts', 'test/system/synthesise.ts'] }

@@ -67,6 +67,20 @@ describe('clock, chance and environment', () => {
   })
 })
 
+describe('calls of what is not AWS', () => {
+  const CALL = /\bfetch\(|^import (?!type)[^'"]*'node:(https?|http2|net|tls)'/m
+
+  test('go through the guarded fetch, but for the answer to CloudFormation', () => {
+    const callers = [...sources].filter(([file, text]) => isWithin(file, 'functions/') && CALL.test(text))
+
+    expect(callers.map(([file]) => file)).toEqual([
+      'functions/guarded-fetch/checked-addresses.ts',
+      'functions/guarded-fetch/guarded-fetch.ts',
+      'functions/registrar.ts',
+    ])
+  })
+})
+
 describe('every file', () => {
   test(`outside test/ has at most ${MAX_LINES} lines`, () => {
     const long = [...sources].filter(([file, text]) => !file.startsWith('test/') && linesOf(text) > MAX_LINES)

@@ -14,7 +14,8 @@ import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
 import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
 import type { Options } from '../../shared/core/options.ts'
 import { type EndedRun, runId, type Task, taskId } from '../../shared/core/task.ts'
-import { orderingOf, shardsOf, type TaskType } from '../../shared/core/task-type.ts'
+import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../shared/core/task-type.ts'
+import { withoutUser } from '../../shared/core/webhook-url.ts'
 import type { DescribedRun, TaskDescription } from '../../shared/runtime/describe-task.ts'
 import type { HeldTask } from '../../shared/runtime/held-task.ts'
 import type { PresentWorker } from '../../shared/runtime/list-workers.ts'
@@ -134,7 +135,7 @@ export function presentType(type: TaskType): ApiType {
     ...(limits && { limits }),
     shards: shardsOf(type.configuration),
     events: type.configuration.events ?? false,
-    ...(webhook && { webhook }),
+    ...(webhook && { webhook: shownWebhook(webhook) }),
     ...(steps && { steps }),
     ...(kind === 'flow' && { onCancel: onCancel ?? 'undo' }),
     paused: type.paused,
@@ -144,6 +145,10 @@ export function presentType(type: TaskType): ApiType {
     ...presentOperations(type),
     ...(warnings.length > 0 && { warnings }),
   }
+}
+
+function shownWebhook(webhook: WebhookSettings): WebhookSettings {
+  return webhook.url === undefined ? webhook : { ...webhook, url: withoutUser(webhook.url) }
 }
 
 /** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run; not who changed it. */

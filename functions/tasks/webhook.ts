@@ -1,80 +1,110 @@
 import { createHmac } from 'node:crypto'
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import type { WebhookSettings } from '../../shared/core/task-type.ts'
+import { NO_USER_IN_WEBHOOK, namesUser, urlInInput } from '../../shared/core/webhook-url.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal } from '../../shared/signals.ts'
-import { guardedLookup, refuseLiteral } from './private-addresses.ts'
+import { isSuccess, refusalOf, textOf } from '../guarded-fetch/answer.ts'
+import { type ResolveName, systemResolver } from '../guarded-fetch/checked-addresses.ts'
+import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
 import { signingSecret } from './signing-secret.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** So much of a receiver's answer is kept in the result. */
+/** So much of a receiver's answer is read, so that most receivers can end theirs, */
+const ANSWER_BYTES_MAX = 65_536
+/** and so much of it is kept in the result. */
 const KEPT_CHARACTERS = 1_000
 const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000]
 
 /** What a receiver answered. */
 export type WebhookAnswer = { readonly status: number; readonly body: string }
 
-const definition = defineTask('webhook', {
-  retry: {
-    maxRetries: 8,
-    backoff: 'ladder',
-    delaysMs: [
-      15 * SECOND_MS,
-      30 * SECOND_MS,
-      60 * SECOND_MS,
-      15 * MINUTE_MS,
-      30 * MINUTE_MS,
-      60 * MINUTE_MS,
-      4 * HOUR_MS,
-      8 * HOUR_MS,
-    ],
-  },
-  run: callReceiver,
-})
+const RETRY = {
+  maxRetries: 8,
+  backoff: 'ladder',
+  delaysMs: [
+    15 * SECOND_MS,
+    30 * SECOND_MS,
+    60 * SECOND_MS,
+    15 * MINUTE_MS,
+    30 * MINUTE_MS,
+    60 * MINUTE_MS,
+    4 * HOUR_MS,
+    8 * HOUR_MS,
+  ],
+} as const
 
 /**
- * Calls a receiver: POSTs `{id, type, key, input, attempt}`. Success is a status below 400 within the limit; redirects
- * are not followed. The URL is the type's, or for tasks of the shipped type `webhook` the `url` of their input.
+ * Calls a receiver: POSTs `{id, type, key, input, attempt}`. Success is a 2xx status within the limit; redirects are not
+ * followed. The URL is the type's, or for tasks of types without one, such as the shipped `webhook`, the `url` of their input.
  */
-export const webhook: TaskDefinition = { ...definition, config: { ...definition.config, kind: 'webhook' } }
+export const webhook = webhookWith(systemResolver)
 
-async function callReceiver(input: unknown, context: TaskContext): Promise<WebhookAnswer> {
+/** The same handler with another resolver. */
+export function webhookWith(resolve: ResolveName): TaskDefinition<unknown, WebhookAnswer> {
+  const definition = defineTask('webhook', {
+    retry: RETRY,
+    run: (input: unknown, context) => callReceiver(input, context, resolve),
+  })
+  return { ...definition, config: { ...definition.config, kind: 'webhook' } }
+}
+
+async function callReceiver(
+  input: unknown,
+  context: TaskContext,
+  resolve: ResolveName,
+): Promise<WebhookAnswer> {
   const settings = context.webhook ?? {}
-  const url = receiverUrl(settings.url ?? urlIn(input))
-  if (!settings.allowPrivate) refuseLiteral(url)
+  const url = receiverUrl(settings, input)
   const { taskId: id, type, key, attempt } = context
   const body = JSON.stringify({ id, type, key, input: input ?? null, attempt })
-  const signature = settings.secretName ? await signatureOf(body, settings.secretName) : undefined
-  const limit = AbortSignal.timeout(settings.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  const answer = await post(url, body, {
-    signal: AbortSignal.any([limit, context.signal]),
+  const answer = await guardedFetch(url, {
+    method: 'POST',
+    headers: await headersOf(body, settings, context),
+    body,
+    timeoutMs: settings.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    signal: context.signal,
+    bodyBytesMax: ANSWER_BYTES_MAX,
     allowPrivate: settings.allowPrivate ?? false,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'Baton-Webhook',
-      'baton-idempotency-key': context.idempotencyKey,
-      ...(context.traceparent && { traceparent: context.traceparent }),
-      ...(signature && { 'baton-signature': signature }),
-    },
+    whenPrivate: 'webhook.allowPrivate of its task type permits such calls',
+    resolve,
   })
-  if (answer.status >= 400)
-    throw new Error(`${url.origin} answered ${answer.status}: ${answer.body.slice(0, 100)}`)
-  return answer
+  if (!isSuccess(answer)) throw new Error(refusalOf(url, answer))
+  return { status: answer.status, body: textOf(answer, KEPT_CHARACTERS) }
 }
 
-function urlIn(input: unknown): string {
-  const url = typeof input === 'object' && input !== null && 'url' in input ? input.url : undefined
-  if (typeof url !== 'string') throw new Fatal('input.url: give the http or https URL to call')
-  return url
-}
-
-function receiverUrl(text: string): URL {
+/** A user in the URL of a type was stored before it was refused, and still counts. One in an input is shown with its task. */
+function receiverUrl({ url: ofType }: WebhookSettings, input: unknown): URL {
+  const [text, path] = ofType === undefined ? [urlInInput(input), 'input.url'] : [ofType, 'webhook.url']
+  if (text === undefined) throw new Fatal('input.url: give the http or https URL to call')
+  if (ofType === undefined && namesUser(text)) throw new Fatal(`input.url ${NO_USER_IN_WEBHOOK}`)
   const url = URL.parse(text)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new Fatal(`'${text}' cannot be called: give an http or https URL`)
+    throw new Fatal(`${path} cannot be called: give an http or https URL`)
   }
   return url
+}
+
+async function headersOf(
+  body: string,
+  { secretName }: WebhookSettings,
+  { idempotencyKey, traceparent }: TaskContext,
+): Promise<Record<string, string>> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Baton-Webhook',
+    'baton-idempotency-key': headerValue(idempotencyKey),
+    ...(traceparent && { traceparent }),
+    ...(secretName && { 'baton-signature': await signatureOf(body, secretName) }),
+  }
+}
+
+/**
+ * Any text as the value of a header, which HTTP keeps to ASCII: `%`, spaces and all that is not printable ASCII are
+ * percent-encoded as UTF-8. `decodeURIComponent` gives the text back.
+ */
+function headerValue(text: string): string {
+  return text.toWellFormed().replace(/[^\x21-\x24\x26-\x7e]/gu, character => encodeURIComponent(character))
 }
 
 /** `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls. */
@@ -84,29 +114,4 @@ async function signatureOf(body: string, secretName: string): Promise<string> {
     .update(`${seconds}.${body}`)
     .digest('hex')
   return `t=${seconds},v1=${digest}`
-}
-
-type Post = {
-  readonly signal: AbortSignal
-  readonly allowPrivate: boolean
-  readonly headers: Readonly<Record<string, string>>
-}
-
-/** A plain request rather than `fetch`: the address that was checked must be the one that is connected to. */
-function post(url: URL, body: string, { signal, allowPrivate, headers }: Post): Promise<WebhookAnswer> {
-  const request = url.protocol === 'https:' ? requestHttps : requestHttp
-  const options = { method: 'POST', headers, signal, ...(!allowPrivate && { lookup: guardedLookup }) }
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, options, response => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (chunk: string) => {
-        if (text.length < KEPT_CHARACTERS) text = (text + chunk).slice(0, KEPT_CHARACTERS)
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text }))
-      response.on('error', reject)
-    })
-    outgoing.on('error', reject)
-    outgoing.end(body)
-  })
 }

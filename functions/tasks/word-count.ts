@@ -1,34 +1,61 @@
 import * as z from 'zod'
+import { NO_USER_IN_URL, namesUser } from '../../shared/core/webhook-url.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { Fatal } from '../../shared/signals.ts'
+import { type GuardedAnswer, isSuccess, refusalOf, shownUrl, textOf } from '../guarded-fetch/answer.ts'
+import { type Policy, systemResolver } from '../guarded-fetch/checked-addresses.ts'
+import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
 
 const MAX_TEXT_BYTES = 10_000_000
+const FETCH_TIMEOUT_MS = 15_000
 const TOP_WORDS = 10
 
-/** Counts the words of a text that is given or fetched: the example of a handler that does real work. */
-export const wordCount = defineTask('word-count', {
-  input: z.union([
-    z.strictObject({ text: z.string() }),
-    z.strictObject({ url: z.url({ protocol: /^https?$/ }) }),
-  ]),
-  timeoutMs: 20_000,
-  retry: { maxRetries: 3, backoff: 'exponential', delayMs: 500, maxDelayMs: 10_000 },
-  async run(input, { signal, progress }) {
-    const text = 'text' in input ? input.text : await fetchText(input.url, signal)
-    progress({ characters: text.length })
-    return countWords(text)
-  },
+/** Counts the words of a text that is given or fetched from a public address: the example of a handler that does real work. */
+export const wordCount = wordCountWith({
+  resolve: systemResolver,
+  allowPrivate: false,
+  whenPrivate: 'texts are fetched from public addresses only: give the text itself as input.text',
 })
 
-async function fetchText(url: string, signal: AbortSignal): Promise<string> {
-  const response = await fetch(url, { signal })
-  if (response.status === 404 || response.status === 410)
-    throw new Fatal(`${url} is not there (${response.status})`)
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  const length = Number(response.headers.get('content-length') ?? 0)
-  if (length > MAX_TEXT_BYTES)
-    throw new Fatal(`${url} has ${length} bytes; at most ${MAX_TEXT_BYTES} are counted`)
-  return response.text()
+/** The same handler with other rules of what it may fetch. */
+export function wordCountWith(policy: Policy) {
+  return defineTask('word-count', {
+    input: z.union([
+      z.strictObject({ text: z.string() }),
+      z.strictObject({
+        url: z.url({ protocol: /^https?$/ }).refine(url => !namesUser(url), NO_USER_IN_URL),
+      }),
+    ]),
+    timeoutMs: 20_000,
+    retry: { maxRetries: 3, backoff: 'exponential', delayMs: 500, maxDelayMs: 10_000 },
+    async run(input, { signal, progress }) {
+      const text = 'text' in input ? input.text : await fetchText(new URL(input.url), signal, policy)
+      progress({ characters: text.length })
+      return countWords(text)
+    },
+  })
+}
+
+async function fetchText(url: URL, signal: AbortSignal, policy: Policy): Promise<string> {
+  const answer = await guardedFetch(url, {
+    method: 'GET',
+    headers: { 'user-agent': 'Baton-Word-Count', accept: 'text/*', 'accept-encoding': 'identity' },
+    timeoutMs: FETCH_TIMEOUT_MS,
+    bodyBytesMax: MAX_TEXT_BYTES,
+    signal,
+    ...policy,
+  })
+  if (answer.status === 404 || answer.status === 410) throw new Fatal(refusalOf(url, answer))
+  if (!isSuccess(answer)) throw new Error(refusalOf(url, answer))
+  const problem = unreadable(answer)
+  if (problem !== undefined) throw new Fatal(`the text at ${shownUrl(url)} ${problem}`)
+  return textOf(answer)
+}
+
+function unreadable({ headers, isCut }: GuardedAnswer): string | undefined {
+  if (isCut) return `has more than ${MAX_TEXT_BYTES} bytes, which is more than is counted`
+  const encoding = headers['content-encoding'] ?? 'identity'
+  return encoding === 'identity' ? undefined : `is encoded as ${encoding}: only plain text is counted`
 }
 
 /** Words, distinct words and the most frequent ones of a text, in any language that Unicode can segment. */

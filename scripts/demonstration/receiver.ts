@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An HTTP server that plays the outside world: it takes webhooks and hands out texts. */
+/** An HTTP server that plays the outside world: it takes webhooks. */
 export type Receiver = {
   readonly url: string
   /** How often a task of this key was delivered. */
@@ -10,19 +10,12 @@ export type Receiver = {
 }
 
 /**
- * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key,
- * `POST /announce` answers 403 to keys that begin with `refused`, `GET /texts/<name>` answers with that text.
+ * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key, and
+ * `POST /announce` answers 403 to keys that begin with `refused`.
  */
-export async function startReceiver(texts: ReadonlyMap<string, string>): Promise<Receiver> {
+export async function startReceiver(): Promise<Receiver> {
   const delivered = new Map<string, number>()
   const server = createServer(async (request, response) => {
-    const text = texts.get(decodeURIComponent(request.url?.replace('/texts/', '') ?? ''))
-    if (request.method === 'GET') {
-      response
-        .writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain; charset=utf-8' })
-        .end(text)
-      return
-    }
     const { key } = JSON.parse(await bodyOf(request)) as { key: string }
     const count = (delivered.get(key) ?? 0) + 1
     delivered.set(key, count)

@@ -22,7 +22,7 @@ const BATCH = 100
 export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const texts = new Map(readdirSync(TEXTS).map(name => [name, readFileSync(new URL(name, TEXTS), 'utf8')]))
   const client = createClient({ url: cloud.apiUrl })
-  const receiver = await startReceiver(texts)
+  const receiver = await startReceiver()
   const { jobs, canvases } = workload(texts, receiver.url)
   for (const [type, configuration] of Object.entries(typesAt(receiver.url)))
     await client.putType(type, configuration)

@@ -13,7 +13,7 @@ export type WebhookSettings = {
   readonly timeoutMs?: number
   /** Name of the secret that signs the calls. */
   readonly secretName?: string
-  /** Whether private and loopback addresses may be called. */
+  /** Whether private and loopback addresses may be called. Link-local ones and metadata services never are. */
   readonly allowPrivate?: boolean
 }
 

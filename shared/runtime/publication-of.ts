@@ -8,6 +8,7 @@ import type { CallbackBodies, HandedOn, Publication } from '../core/publish.ts'
 import type { Clean } from '../core/restart.ts'
 import { taskId } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import { webhookInputProblems } from '../core/webhook-url.ts'
 import { flowInputProblems, flowOptionProblems, resolveFlow, type TypeReader } from './flow/resolve-flow.ts'
 import type { System } from './system.ts'
 import { newTraceparent } from './traceparent.ts'
@@ -78,6 +79,7 @@ export async function publicationOf(
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
     ...(flow ? flowProblems(type, request) : []),
+    ...webhookInputProblems(type.configuration, request.input),
     ...(flow && !flow.ok ? flow.problems : []),
     ...(await callbackProblems(settings, request)),
   ]

@@ -62,7 +62,7 @@ export type Lost = { readonly what: 'message' | 'batch' | 'minute' | 'round'; re
 
 /** How the world is, whether or not anything goes wrong. */
 export type Conditions = {
-  /** Invocations of the waker that its queue makes at once. @default 2 */
+  /** Invocations of the waker that its queue makes at once. @default 50 */
   readonly wakers?: number
   /** Invocations that the queue of each Lambda makes at once. @default 20 */
   readonly executors?: number

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-const README = resolve(import.meta.dirname, '../../README.md')
+const ROOT = resolve(import.meta.dirname, '../..')
 
 /** The code blocks of the README in one language, in order. */
 export function readmeSnippets(language: 'ts' | 'sh'): string[] {
-  const blocks = readFileSync(README, 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
+  return snippets('README.md', language)
+}
+
+/** The code blocks of a page in one language, in order. */
+export function snippets(page: string, language: 'ts' | 'sh'): string[] {
+  const blocks = readFileSync(resolve(ROOT, page), 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
   return [...blocks].filter(([, tag]) => tag === language).map(([, , code = '']) => code)
 }

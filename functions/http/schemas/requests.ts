@@ -17,6 +17,7 @@ import {
   MAX_TYPE_LENGTH,
   MIN_RATE_PERIOD_MS,
 } from '../../../shared/core/limits.ts'
+import { NO_USER_IN_WEBHOOK, namesUser } from '../../../shared/core/webhook-url.ts'
 import { isTraceparent } from '../../../shared/runtime/traceparent.ts'
 import {
   duration,
@@ -133,10 +134,13 @@ export const retryBody = strict({
   clean: optional(clean),
 })
 
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_048)
+const receiverUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .max(2_048)
+  .refine(url => !namesUser(url), NO_USER_IN_WEBHOOK)
 
 const webhook = strict({
-  url: optional(httpUrl),
+  url: optional(receiverUrl),
   timeoutMs: optional(duration(1, MAX_WEBHOOK_MS)),
   secretName: optional(name(512)),
   allowPrivate: optional(z.boolean()),

@@ -11,7 +11,8 @@ import { handlerIn, type Script } from './handlers.ts'
 
 const MAX_BATCH = 10
 const BATCHING_MS = 30
-const WAKERS = 2
+/** As many as the waker's queue may invoke at once. */
+const WAKERS = 50
 /** Enough that no dispatch waits for a free one. */
 const EXECUTORS = 20
 /** As in the functions' entries. */

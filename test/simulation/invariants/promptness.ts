@@ -1,8 +1,10 @@
 import { MAX_QUEUE_DELAY_MS } from '../../../shared/core/limits.ts'
 import { endedRuns, type Task } from '../../../shared/core/task.ts'
+import { allScripts } from '../jobs-in.ts'
 import { CALM, type Scenario } from '../scenario.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
+import { rhythmOf } from './ticks.ts'
 
 /** A look comes half a second after the lease's end, rounded up to whole seconds, and takes a few calls. */
 const LOST_WITHIN_MS = 2_000
@@ -19,6 +21,8 @@ const GONE_ON_WITHIN_MS = 5 * 60_000
 const FAR_WITHIN_MS = 10_000
 /** Rounds of the sweeper that nothing disturbs. */
 const CALM_BEFORE_MS = 3 * 60_000
+/** A crash costs at most the default lease. */
+const CRASH_MS = 15_000
 /** Longer than any message can be delayed, and a little. */
 const QUIET_AFTER_MS = 17 * 60_000
 
@@ -54,11 +58,13 @@ export const OF_TIME: readonly Invariant[] = [
   },
   {
     name: 'once it is calm, whatever was lost is repaired within minutes',
-    watch: ({ calmAt }) => ({
+    watch: scenario => ({
       on: happening => {
-        if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
+        if (isOverfed(scenario) || happening.what !== 'write' || happening.after.operation !== 'claim')
+          return undefined
         const { before, after, at } = happening
-        const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, START + calmAt)
+        const calm = START + scenario.calmAt
+        const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, calm)
         return waited > REPAIRED_WITHIN_MS
           ? `${after.id} waited ${Math.round(waited / 1_000)} s for its claim`
           : undefined
@@ -169,4 +175,14 @@ function isHeldBack({ types, steps }: Scenario): boolean {
   return (
     types.some(({ limits }) => limits) || steps.some(step => 'limits' in step || step.do === 'pause-type')
   )
+}
+
+/** Whether a schedule publishes more work than a worker that runs one task at once can do. */
+function isOverfed({ steps }: Scenario): boolean {
+  return steps.some(step => {
+    if (step.do !== 'put-schedule' || step.timing.kind === 'at') return false
+    const acts = allScripts([step]).flatMap(one => [one.acts, ...Object.values(one.pieces ?? {})].flat())
+    const workMs = acts.reduce((sum, { ms, end }) => sum + ms + (end === 'crash' ? CRASH_MS : 0), 0)
+    return workMs > rhythmOf(step.timing, START).everyMs
+  })
 }

@@ -1,4 +1,4 @@
-import { type EndedRun, endedRuns, liveRuns } from '../../../shared/core/task.ts'
+import { type EndedRun, endedRuns, type LiveRun, liveRuns, type Task } from '../../../shared/core/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
@@ -89,23 +89,30 @@ function lostIn(
   })
 }
 
-/** Of each birth, the runs whose handlers have not succeeded. */
+/** Of each birth, the runs whose handlers have not succeeded within the time that each run has. */
 function createHandlers() {
-  const left = new Map<string, Set<number>>()
+  const left = new Map<string, Map<number, number>>()
   const births = new Map<string, string>()
+  const seeWrite = (happening: Write) => {
+    const { after } = happening
+    const birth = birthOf(after)
+    births.set(after.id, birth)
+    const run = claimIn(happening)
+    if (run) left.set(birth, (left.get(birth) ?? new Map()).set(run.fence, timesOutAt(after, run)))
+  }
   return {
     haveAllSucceeded: (birth: string) => left.get(birth)?.size === 0,
     see: (happening: Happening) => {
-      if (happening.what === 'write') births.set(happening.after.id, birthOf(happening.after))
-      const run = claimIn(happening)
-      if (run && happening.what === 'write') {
-        const birth = birthOf(happening.after)
-        left.set(birth, (left.get(birth) ?? new Set()).add(run.fence))
-      }
-      if (happening.what === 'reported' && happening.end === 'succeed')
-        left.get(births.get(happening.id) ?? '')?.delete(happening.fence)
+      if (happening.what === 'write') seeWrite(happening)
+      if (happening.what !== 'reported' || happening.end !== 'succeed') return
+      const runs = left.get(births.get(happening.id) ?? '')
+      if (happening.at < (runs?.get(happening.fence) ?? 0)) runs?.delete(happening.fence)
     },
   }
+}
+
+function timesOutAt({ options }: Task, { startedAt }: LiveRun): number {
+  return startedAt + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
 }
 
 /** Whether no process dies, freezes or misjudges time, so that each end of a run can be written in time. */

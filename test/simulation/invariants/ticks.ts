@@ -1,3 +1,4 @@
+import type { Timing } from '../../../shared/core/schedule/schedule.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'
@@ -26,16 +27,19 @@ export function ticksBetween({ schedule, dueAt, createdAt }: Task, until: number
   if (!schedule) return []
   const { timing } = schedule
   if (timing.kind === 'at') return timing.at >= dueAt && timing.at < until ? [timing.at] : []
-  const { everyMs, anchor } =
-    timing.kind === 'every' ? { everyMs: timing.everyMs, anchor: createdAt } : rhythmOf(timing.cron)
+  const { everyMs, anchor } = rhythmOf(timing, createdAt)
   const found: number[] = []
   const first = Math.max(1, Math.ceil((dueAt - anchor) / everyMs))
   for (let tick = anchor + first * everyMs; tick < until; tick += everyMs) found.push(tick)
   return found
 }
 
-/** Of an expression that ticks every few seconds, or once a day in UTC. */
-function rhythmOf(cron: string): { readonly everyMs: number; readonly anchor: number } {
+type Rhythm = { readonly everyMs: number; readonly anchor: number }
+
+/** Of what ticks again and again: an interval, or a cron expression of every few seconds or of once a day in UTC. */
+export function rhythmOf(timing: Exclude<Timing, { readonly kind: 'at' }>, createdAt: number): Rhythm {
+  if (timing.kind === 'every') return { everyMs: timing.everyMs, anchor: createdAt }
+  const { cron } = timing
   const seconds = /^\*\/(\d+) /.exec(cron)?.[1]
   if (seconds !== undefined) return { everyMs: Number(seconds) * 1_000, anchor: START }
   const [second = 0, minute = 0, hour = 0] = cron.split(' ').map(Number)

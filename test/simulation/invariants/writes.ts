@@ -65,9 +65,11 @@ export const OF_WRITES: readonly Invariant[] = [
     },
   ),
   {
-    name: 'no input is lost, and nothing handed on unless who handed it on is removed or started over',
+    name: 'no input is lost, and nothing handed on unless the task that handed it on is removed or started over',
     watch: ({ steps }) => {
-      const mayMiss = steps.some(step => step.do === 'operate-member' && step.operation !== 'cancel')
+      const mayMiss = steps.some(
+        step => step.do === 'purge' || (step.do === 'operate-member' && step.operation !== 'cancel'),
+      )
       const isMissing = ({ error }: EndedRun) =>
         error?.message.includes('no longer stored') && !(mayMiss && error.message.includes('handed on'))
       return {

@@ -1,0 +1,50 @@
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Where an address leads, and its range in words. `private` needs permission. `never` is refused in any case: metadata services
+ * hand out credentials, and nothing that takes a webhook has a link-local, multicast or reserved address.
+ */
+export type Reach = { readonly reach: 'public' | 'private' | 'never'; readonly range: string }
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** Metadata services outside the link-local range: AWS, Google Cloud, Alibaba Cloud, Azure. */
+const METADATA = ['fd00:ec2::/32', 'fd20:ce::254/128', '100.100.100.200/32', '168.63.129.16/32'].map(cidr =>
+  ipaddr.parseCIDR(cidr),
+)
+
+/** All IPv6 addresses that are assigned to the public internet are within it. */
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
+
+/** Its last four bytes are an IPv4 address, to which the network's translator connects (RFC 6052). */
+const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
+const NAT64_PREFIX_BYTES = 12
+
+const PRIVATE_RANGES: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
+
+/**
+ * Judges one address as a resolver or a URL gives it. `ipaddr.js` knows the ranges of the IANA registries, for IPv4 and IPv6
+ * alike; Express has relied on it for a decade, and release 2.5.0 is of August 2026. `net.BlockList` would need those
+ * registries as a list of our own.
+ */
+export function reachOf(text: string): Reach {
+  if (!ipaddr.isValid(text)) return { reach: 'never', range: 'no address' }
+  const address = withinTranslation(ipaddr.process(text))
+  if (METADATA.some(range => isWithin(address, range))) return { reach: 'never', range: 'metadata service' }
+  const range = address.range()
+  if (PRIVATE_RANGES.has(range)) return { reach: 'private', range }
+  if (range !== 'unicast') return { reach: 'never', range }
+  const isPublic = address.kind() === 'ipv4' || isWithin(address, GLOBAL_UNICAST)
+  return isPublic ? { reach: 'public', range } : { reach: 'never', range: 'reserved' }
+}
+
+/** In a network that has IPv6 alone, DNS64 gives every public IPv4 host such an address. */
+function withinTranslation(address: Address): Address {
+  if (!isWithin(address, NAT64)) return address
+  return new ipaddr.IPv4(address.toByteArray().slice(NAT64_PREFIX_BYTES))
+}
+
+function isWithin(address: Address, range: readonly [Address, number]): boolean {
+  const [network, bits] = range
+  return address.kind() === network.kind() && address.match([network, bits] as never)
+}

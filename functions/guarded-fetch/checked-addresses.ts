@@ -1,0 +1,53 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { Fatal } from '../../shared/signals.ts'
+import { reachOf } from './address-reach.ts'
+
+export type ResolvedAddress = { readonly address: string; readonly family: number }
+
+/** All addresses of a name. */
+export type ResolveName = (name: string) => Promise<readonly ResolvedAddress[]>
+
+/** The resolver of the machine, which knows its hosts file, too. */
+export const systemResolver: ResolveName = name => lookup(name, { all: true })
+
+/** Which addresses may be called. */
+export type Policy = {
+  /** Whether private and loopback addresses may be called. */
+  readonly allowPrivate: boolean
+  /** Ends the error about a private address: what would permit it. */
+  readonly whenPrivate: string
+  readonly resolve: ResolveName
+}
+
+/**
+ * The addresses of a URL's host, each of which may be called. The caller connects to these and looks nothing up again, so a
+ * name cannot lead elsewhere once it has been checked.
+ *
+ * @throws Fatal when the host, or one of its addresses, may not be called.
+ */
+export async function checkedAddresses({ hostname }: URL, policy: Policy): Promise<ResolvedAddress[]> {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const family = isIP(host)
+  if (family === 0 && !policy.allowPrivate) refuseLocalName(host, policy)
+  const addresses = family === 0 ? await policy.resolve(host) : [{ address: host, family }]
+  if (addresses.length === 0) throw new Error(`${host} has no address`)
+  for (const { address } of addresses) refuseAddress(host, address, policy)
+  return [...addresses]
+}
+
+/** RFC 6761 keeps `localhost` and all names below it for the machine itself, though not every resolver knows the latter. */
+function refuseLocalName(host: string, { whenPrivate }: Policy): void {
+  if (/(^|\.)localhost\.*$/i.test(host))
+    throw new Fatal(`${host} is a private address (loopback); ${whenPrivate}`)
+}
+
+function refuseAddress(host: string, address: string, { allowPrivate, whenPrivate }: Policy): void {
+  const { reach, range } = reachOf(address)
+  if (reach === 'public' || (reach === 'private' && allowPrivate)) return
+  const subject = host === address ? host : `${host} leads to ${address}, which`
+  if (reach === 'private') throw new Fatal(`${subject} is a private address (${range}); ${whenPrivate}`)
+  throw new Fatal(
+    `${subject} is no public address (${range}) and is never called, not even with allowPrivate`,
+  )
+}

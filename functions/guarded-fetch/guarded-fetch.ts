@@ -1,0 +1,131 @@
+/**
+ * How shipped handlers call a URL that a publisher chose. Such a URL is hostile until shown otherwise: it may name the machine
+ * itself, a neighbour in the VPC, or the service that hands out the role's credentials. Four rules keep it out.
+ *
+ * - The host is resolved once. Every address is judged, and the connection goes to those addresses and no others.
+ * - Each call opens its own connection and closes it. A connection that was permitted under one policy is never there for
+ *   a call under another, whatever its host is named.
+ * - Redirects are not followed: an answer with one is handed back like any other.
+ * - Time and size are bounded: from the look-up of the name to the last byte of the body that is read.
+ *
+ * Errors name the scheme, host and port of a URL and no more of it.
+ */
+
+import { type ClientRequest, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { LookupFunction, Socket } from 'node:net'
+import { Fatal } from '../../shared/signals.ts'
+import { type GuardedAnswer, readAnswer, shownUrl } from './answer.ts'
+import { checkedAddresses, type Policy, type ResolvedAddress } from './checked-addresses.ts'
+
+export type GuardedCall = Policy & {
+  readonly method: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly timeoutMs: number
+  /** Ends the call when the run is over. */
+  readonly signal: AbortSignal
+  /** So much of the answer's body is read; the connection is closed after that. */
+  readonly bodyBytesMax: number
+}
+
+/**
+ * Calls the URL and reads its answer, whatever its status.
+ *
+ * @throws Fatal when no retry can help: the address may not be called, or no request can be made of the URL and the headers.
+ * Error when the call fails or takes longer than `timeoutMs`. The signal's reason when that aborts.
+ */
+export async function guardedFetch(url: URL, call: GuardedCall): Promise<GuardedAnswer> {
+  const limit = AbortSignal.timeout(call.timeoutMs)
+  const signal = AbortSignal.any([limit, call.signal])
+  const progress: Progress = { waitsFor: 'its name was not resolved yet' }
+  try {
+    signal.throwIfAborted()
+    const addresses = await Promise.race([checkedAddresses(url, call), aborted(signal)])
+    progress.waitsFor = 'no connection was open yet'
+    return await exchange(url, addresses, { ...call, signal }, progress)
+  } catch (error) {
+    if (call.signal.aborted) throw call.signal.reason
+    if (limit.aborted) throw timedOut(url, call.timeoutMs, progress)
+    throw error instanceof Fatal ? error : failed(url, error)
+  }
+}
+
+/** What the call was waiting for, in words for the error about its timeout. */
+type Progress = { waitsFor: string }
+
+function exchange(
+  url: URL,
+  addresses: readonly ResolvedAddress[],
+  call: GuardedCall,
+  progress: Progress,
+): Promise<GuardedAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = requestTo(url, addresses, call)
+    let hasAnswered = false
+    outgoing.on('socket', socket => followConnection(socket, url, progress))
+    outgoing.on('response', response => {
+      hasAnswered = true
+      progress.waitsFor = `its answer ${response.statusCode} had begun and did not end`
+      readAnswer(response, call.bodyBytesMax).then(resolve, reject)
+    })
+    outgoing.on('error', reject)
+    // An answer that switches protocols ends here, too: Node closes its connection without any other event.
+    outgoing.on('close', () => {
+      if (!hasAnswered) reject(new Error('it closed the connection without an answer'))
+    })
+    outgoing.end(call.body)
+  })
+}
+
+/** `agent: false` is a connection of its own, closed after the call. */
+function requestTo(
+  url: URL,
+  addresses: readonly ResolvedAddress[],
+  { method, headers = {}, signal }: GuardedCall,
+): ClientRequest {
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp
+  const lookup = lookupAmong(addresses)
+  try {
+    return request(url, { method, headers: { ...headers }, signal, agent: false, lookup })
+  } catch (cause) {
+    throw new Fatal(`no request can be made for ${shownUrl(url)}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** Answers with the checked addresses, whatever it is asked. Node asks nothing when the host is an address itself. */
+function lookupAmong(addresses: readonly ResolvedAddress[]): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = addresses
+    if (all || !first) callback(null, [...addresses])
+    else callback(null, first.address, first.family)
+  }
+}
+
+function followConnection(socket: Socket, { protocol }: URL, progress: Progress): void {
+  socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+    progress.waitsFor = 'it was connected and had not answered'
+  })
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+function timedOut(url: URL, timeoutMs: number, { waitsFor }: Progress): Error {
+  const error = new Error(`${shownUrl(url)} took longer than ${timeoutMs} ms: ${waitsFor}`)
+  error.name = 'TimedOut'
+  return error
+}
+
+function failed(url: URL, cause: unknown): Error {
+  return new Error(`the call to ${shownUrl(url)} failed: ${messageOf(cause)}`, { cause })
+}
+
+/** Where several addresses were tried, the error has one error for each and no message of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}
