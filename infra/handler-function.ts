@@ -22,6 +22,7 @@ import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { openTableToWorker } from './table-access.ts'
+import { typesWithin } from './type-reach.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
 export type HandlerProps = Partial<Feeding> & {
@@ -85,7 +86,7 @@ export class HandlerFunction extends Construct {
     })
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
-    const { otherTypes: others = 'any' } = props
+    const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
     openTableToWorker(this.function, parts, {
       // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
       types: isServingMany(definition.config) ? 'any' : [this.type],

@@ -1,6 +1,7 @@
 import { BatonError } from '../shared/core/errors.ts'
 import { MAX_TYPE_LENGTH } from '../shared/core/limits.ts'
 import type { StepConfiguration } from '../shared/core/task-type.ts'
+import { GRANTED_TYPES_MAX } from './limits.ts'
 import { ANY_TYPE } from './partitions.ts'
 
 /** A flow as it was added to a system: its type, and the types that do and undo its steps. */
@@ -37,13 +38,22 @@ export class TypeReach {
   }
 }
 
-/** @throws BatonError `invalid` for an empty list, and for a name that is none of a type: a policy would take `*` for every one. */
+/** @throws BatonError `invalid` for an empty list, as `typesWithin`. */
 export function namedTypes(types: readonly string[] | undefined): NamedTypes {
-  if (types === undefined) return 'any'
+  if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; leave it out for all of them")
+  return types === undefined ? 'any' : typesWithin('types', types)
+}
+
+/**
+ * @throws BatonError `invalid` for a name that is none of a type, since a policy would take `*` for every one, and for more types
+ * than a policy has room for.
+ */
+export function typesWithin(option: string, types: readonly string[]): readonly string[] {
   const wrong = types.find(type => !TYPE_NAME.test(type))
-  if (types.length > 0 && wrong === undefined) return types
-  const found = wrong === undefined ? 'is empty' : `names '${wrong}', which is no type`
-  throw new BatonError('invalid', `'types' ${found}; name the types, or leave it out for all of them`)
+  if (wrong !== undefined) throw new BatonError('invalid', `'${option}' names '${wrong}', which is no type`)
+  if (types.length <= GRANTED_TYPES_MAX) return types
+  const found = `'${option}' names ${types.length} types, and ${GRANTED_TYPES_MAX} fit a policy`
+  throw new BatonError('invalid', `${found}; leave it out for all types, or divide them among several roles`)
 }
 
 function distinct(types: readonly string[]): string[] {

@@ -34,6 +34,7 @@ import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
 import { environmentOf } from './system-function.ts'
 import { openTableToWorker, type Serving } from './table-access.ts'
+import { typesWithin } from './type-reach.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 import { clusterFor, isPublic, type Placement } from './worker-cluster.ts'
 import { workerImage } from './worker-image.ts'
@@ -145,7 +146,7 @@ export class WorkerService extends Construct {
     })
     openSystemTo(runnerOf(definition, container), parts, queues, {
       types: this.queues.map(({ type }) => type),
-      others: props.otherTypes ?? 'any',
+      others: props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any',
       isRegistered: true,
     })
     return definition

@@ -180,6 +180,19 @@ describe('an operator', () => {
     expect(await statusOf('Operator', 'PUT', '/v1/schedules/nightly', {})).toBe(403)
   })
 
+  it('is shown with what it changed, by its role; the user of this machine by name', async () => {
+    const id = await system().publish({ type: 'probe', key: 'told', input: {}, delayMs: 3_600_000 })
+    await statusOf('Operator', 'PATCH', `/v1/tasks/${id}`, { priority: 2 })
+    await system().call('POST', `/v1/tasks/${id}/cancel`)
+
+    const { body } = await system().call('GET', `/v1/tasks/${id}`)
+
+    expect(body.operations).toEqual([
+      { at: expect.any(String), what: 'patch', by: expect.stringMatching(/:assumed-role\/Baton-Operator/) },
+      { at: expect.any(String), what: 'cancel', by: expect.stringMatching(/^local:./) },
+    ])
+  })
+
   it('of one type touches tasks of no other, and types no other than it', async () => {
     const as = (method: string, path: string, body?: unknown) => statusOf('ClipOperator', method, path, body)
     await system().publish({ type: 'clip', key: 'mine', input: {}, delayMs: 3_600_000 })
