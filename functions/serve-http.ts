@@ -1,5 +1,4 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
-import { handle, type LambdaEvent } from 'hono/aws-lambda'
 import { flushSpans } from '../shared/runtime/spans.ts'
 import type { System } from '../shared/runtime/system.ts'
 import { flushMetrics } from './compose.ts'
@@ -12,13 +11,41 @@ type HttpHandler = (
 
 /** The Lambda handler of an application behind API Gateway: what it measured is written out before the process may freeze. */
 export function serveHttp(system: System, app: ReturnType<typeof createApi>): HttpHandler {
-  const answer = handle(app)
-  return async (event, context) => {
+  return async event => {
     try {
-      return (await answer(event as unknown as LambdaEvent, context)) as APIGatewayProxyStructuredResultV2
+      const { requestContext } = event
+      const response = await app.request(requestOf(event), undefined, { event, requestContext })
+      return await resultOf(response, requestContext.http.method)
     } finally {
       flushMetrics()
       await flushSpans(system.clock)
     }
+  }
+}
+
+/**
+ * The headers and the body of an event. Method and path are read from the event itself: a `Request` cannot have every method
+ * that a client may send, no GET can have a body there, and not every path is part of a URL.
+ */
+function requestOf({ headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined) as [string, string][]
+  return new Request('https://api/', {
+    method: 'POST',
+    headers: given.map(([name, value]): [string, string] => [name, headerText(value)]),
+    ...(body && { body: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8') }),
+  })
+}
+
+/** A header of a `Request` holds Latin-1 only, and no header of the API needs more. */
+function headerText(value: string): string {
+  return /[^\x20-\x7E\t]/.test(value) ? encodeURIComponent(value) : value
+}
+
+async function resultOf(response: Response, method: string): Promise<APIGatewayProxyStructuredResultV2> {
+  return {
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: method === 'HEAD' ? '' : await response.text(),
+    isBase64Encoded: false,
   }
 }

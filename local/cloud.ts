@@ -1,7 +1,8 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { ACCOUNT_ID, nameOfArn, REGION } from './account.ts'
 import { type Closing, createClosing } from './closing.ts'
 import { deployCustomResources, type KeptResources } from './custom-resources.ts'
+import { type DataFolder, newAccessKey, openDataFolder } from './data-folder.ts'
 import { serveEvents } from './events/events.ts'
 import { createFunctions, type Functions } from './functions/functions.ts'
 import { createLambdaApi } from './functions/lambda-api.ts'
@@ -12,16 +13,17 @@ import { type Gateway, startGateway } from './gateway/server.ts'
 import { startApiServer } from './http/api-server.ts'
 import type { Mapping } from './mappings/mapping.ts'
 import { type KeptCheckpoints, startMappings } from './mappings/mappings.ts'
-import { createPermissions, type Denial } from './permissions/permissions.ts'
+import { createPermissions, type Denial, type Permissions } from './permissions/permissions.ts'
 import { noSchedules } from './scheduler/schedule-store.ts'
 import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
 import { createSecrets } from './secrets.ts'
 import { type LocalService, startServices } from './services/services.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
-import { joinDynamoDbLocal, startDynamoDbLocal } from './stores/dynamodb-local.ts'
+import type { DynamoDbLocal } from './stores/dynamodb-local.ts'
 import { createQueues } from './stores/queues.ts'
-import { type QueueContent, startSqsServer } from './stores/sqs-server.ts'
-import { createTables, isTable } from './stores/tables.ts'
+import type { QueueContent } from './stores/sqs-server.ts'
+import { startStores } from './stores/stores.ts'
+import { createTables } from './stores/tables.ts'
 import { readAssembly } from './template/assembly.ts'
 import { emulationOf } from './template/resource-types.ts'
 import { openStack, type Stack } from './template/stack.ts'
@@ -32,7 +34,9 @@ export type LocalCloudOptions = {
   readonly stackName: string
   /** Port of the HTTP API on 127.0.0.1; 0 takes any free one. */
   readonly apiPort?: number
-  /** Keeps tables, queues, schedules and custom resources there; without it all is in memory. */
+  /** Host names beside those of loopback under which the HTTP API is reached, e.g. from a container; with a port if it is another. */
+  readonly allowedHosts?: readonly string[]
+  /** Keeps tables, queues, schedules, custom resources and the access key there; without it all is in memory. */
   readonly dataDir?: string
   /** How many processes a function may have; its `ReservedConcurrentExecutions` may lower it. */
   readonly maxSandboxesPerFunction?: number
@@ -63,8 +67,14 @@ export type LocalCloud = {
   readonly clientOptions: {
     readonly endpoint: string
     readonly region: string
-    readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string }
+    readonly credentials: {
+      readonly accessKeyId: string
+      readonly secretAccessKey: string
+      readonly sessionToken: string
+    }
   }
+  /** The same for a process of one's own, by its environment. */
+  readonly environment: Readonly<Record<string, string>>
   /** By logical id. */
   readonly resources: Readonly<Record<string, LocalResource>>
   /** The one resource of a type whose logical id contains the text. */
@@ -85,6 +95,8 @@ export type LocalCloud = {
   readonly faults: Faults
   /** The last calls that were refused because their caller's role does not allow them. A test takes those out that it expects. */
   readonly denials: Denial[]
+  /** Resolves once the cloud has ended itself because a store is lost, to one line that says why. */
+  readonly broken: Promise<string>
   /** Ends all processes and servers; calling it again waits for the same end. */
   stop(): Promise<void>
 }
@@ -105,30 +117,34 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
 
 async function boot(options: LocalCloudOptions, closing: Closing): Promise<LocalCloud> {
   const { log = () => {}, maxSandboxesPerFunction = 6 } = options
-  const dataDir = options.dataDir && resolve(options.dataDir)
+  const data = options.dataDir === undefined ? undefined : openDataFolder(options.dataDir)
+  const accessKey = data?.accessKey ?? newAccessKey()
   const assembly = readAssembly(resolve(options.assemblyDir), options.stackName)
-  const stateFiles = openStateFiles(dataDir)
+  const stateFiles = openStateFiles(data)
   closing.last(stateFiles.flush)
 
   const meter = createMeter()
   const faults = createFaults()
-  const gateway = await startGateway(meter, faults, log)
+  const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  const api = await startApiServer(options.apiPort ?? 7070)
+  const api = await startApiServer(options.apiPort ?? 7070, options.allowedHosts)
   closing.part(api.stop)
 
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
   const stack = openStack(assembly, options.stackName, { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl })
   const unsupported = reportUnsupported(stack, log)
 
-  const { sqs } = await startStores(stack, gateway, { ...options, ...(dataDir && { dataDir }) }, closing)
-  const permissions = createPermissions(stack, log)
-  gateway.protect(permissions.refusalOf)
+  const permissions = protect(gateway, stack, log)
+  const broken = Promise.withResolvers<string>()
+  const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
+  const stores = { ...options, accessKey, data, log, onLost }
+  const { sqs, dynamo } = await startStores(stack, gateway, stores, closing)
   await createTables(stack, gateway)
   await createQueues(stack, gateway)
 
   const events = serveEvents(stack, gateway)
-  const environment = { ...awsEnvironment(gateway.url), ...events?.environment, ...options.environment }
+  const ofAws = awsEnvironment(gateway.url, accessKey)
+  const environment = { ...ofAws, ...events?.environment, ...options.environment }
   const functions = createFunctions(stack, assembly, {
     maxSandboxes: maxSandboxesPerFunction,
     environment,
@@ -148,13 +164,16 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 
   const mappings = startMappings(stack, { gateway, sqs, functions, log, checkpoints: stateFiles.checkpoints })
   for (const mapping of mappings) closing.part(mapping.stop)
-  api.serve(stack, { functions, meter, permissions }, events?.stream)
   scheduler.begin()
   const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
   for (const service of services) closing.first(service.stop)
+  const isDown = () => whatIsDown(dynamo, services)
+  api.serve({ stack, functions, meter, permissions, isDown, ...(events && { stream: events.stream }) })
 
   return {
-    ...describeCloud(stack, gateway, api.url),
+    ...describeCloud(stack, gateway, api.url, accessKey),
+    environment: { ...ofAws, AWS_ACCESS_KEY_ID: TESTER },
+    broken: broken.promise,
     unsupported,
     functions,
     services,
@@ -169,28 +188,24 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   }
 }
 
-/** A stack without a table is spared the start of DynamoDB Local, the longest part of a boot. */
-async function startStores(
-  stack: Stack,
-  gateway: Gateway,
-  { dataDir, dynamoDbPort }: Pick<LocalCloudOptions, 'dataDir' | 'dynamoDbPort'>,
-  closing: Closing,
-) {
-  const folder = (name: string) => dataDir && join(dataDir, name)
-  if (stack.ids(isTable).length > 0) {
-    const isJoined = dynamoDbPort !== undefined && dataDir === undefined
-    const dynamo = isJoined ? joinDynamoDbLocal(dynamoDbPort) : await startDynamoDbLocal(folder('dynamodb'))
-    closing.part(dynamo.stop)
-    gateway.serve('dynamodb', dynamo.answer)
-  }
-  const sqs = await startSqsServer(gateway.url, folder('sqs'))
-  closing.part(sqs.stop)
-  gateway.serve('sqs', sqs.answer)
-  return { sqs }
+/** The access key id that the gateway attributes the calls of tests and tools to. */
+const TESTER = 'tester'
+
+/** The parts that do not run at the moment. A request must not find out by failing. */
+/** From here on calls are held to the roles of their callers. */
+function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): Permissions {
+  const permissions = createPermissions(stack, log)
+  gateway.protect(permissions.refusalOf)
+  return permissions
 }
 
-function openStateFiles(dataDir: string | undefined) {
-  const file = (name: string) => dataDir && join(dataDir, name)
+async function whatIsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
+  const down = services.filter(service => !service.isUp()).map(({ logicalId }) => logicalId)
+  return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down
+}
+
+function openStateFiles(data: DataFolder | undefined) {
+  const file = (name: string) => data?.file(name)
   const checkpoints: StateFile<KeptCheckpoints> = openStateFile(file('checkpoints.json'), {})
   const schedules = openStateFile(file('schedules.json'), noSchedules)
   const custom: StateFile<KeptResources> = openStateFile(file('deployed.json'), {})
@@ -207,7 +222,7 @@ function reportUnsupported(stack: Stack, log: (line: string) => void): string[] 
   return unsupported
 }
 
-function describeCloud(stack: Stack, gateway: Gateway, apiUrl: string) {
+function describeCloud(stack: Stack, gateway: Gateway, apiUrl: string, accessKey: string) {
   const resources = Object.fromEntries(
     stack
       .ids()
@@ -219,7 +234,7 @@ function describeCloud(stack: Stack, gateway: Gateway, apiUrl: string) {
     clientOptions: {
       endpoint: gateway.url,
       region: REGION,
-      credentials: { accessKeyId: 'tester', secretAccessKey: 'local' },
+      credentials: { accessKeyId: TESTER, secretAccessKey: 'local', sessionToken: accessKey },
     },
     resources,
     resource: (type: string, idPart = '') => findResource(resources, type, idPart),

@@ -21,7 +21,7 @@ export function openStateFile<T>(file: string | undefined, empty: T): StateFile<
     timer = undefined
     mkdirSync(dirname(file), { recursive: true })
     // Renamed into place, so that a kill in the middle leaves the old state, not half of the new one.
-    writeFileSync(`${file}.new`, JSON.stringify(value))
+    writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }
 

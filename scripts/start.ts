@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { type LocalCloud, startLocalCloud } from '../local/cloud.ts'
+import { openDataFolder } from '../local/data-folder.ts'
 import { runDemonstration } from './demonstration/run.ts'
 
 /**
@@ -12,6 +13,7 @@ const { values } = parseArgs({
     once: { type: 'boolean', default: false },
     empty: { type: 'boolean', default: false },
     data: { type: 'string' },
+    'allow-host': { type: 'string', multiple: true, default: [] },
     verbose: { type: 'boolean', default: false },
   },
 })
@@ -21,9 +23,11 @@ const port = Number(process.env.PORT ?? DEFAULT_PORT)
 if (!Number.isInteger(port) || port < 0 || port > 65_535)
   fail(`PORT is ${process.env.PORT}: give a number from 0 to 65535`)
 
+openData()
 synthesise()
 const cloud = await boot()
 stopOnSignals(cloud)
+void cloud.broken.then(reason => fail(`the system has ended: ${reason}`))
 for (const fn of cloud.functions.all()) void fn.warm(1)
 console.log(
   `Baton is up at ${cloud.apiUrl} after ${process.uptime().toFixed(1)} s (OpenAPI at ${cloud.apiUrl}/v1/openapi.json)`,
@@ -35,6 +39,22 @@ if (values.once) {
   process.exit(passed ? 0 : 1)
 }
 console.log(`Serving at ${cloud.apiUrl} until Ctrl-C.`)
+
+/** Before the synthesis, which takes seconds: a folder that cannot be used is told at once. */
+function openData(): void {
+  if (values.data === undefined) return
+  try {
+    openDataFolder(values.data)
+  } catch (error) {
+    fail(`the system did not start: ${messageOf(error)}`)
+  }
+}
+
+/** Host names beside those of loopback: `--allow-host`, and `BATON_ALLOWED_HOSTS` with commas. */
+function allowedHosts(): string[] {
+  const named = (process.env.BATON_ALLOWED_HOSTS ?? '').split(',').map(host => host.trim())
+  return [...values['allow-host'], ...named.filter(host => host !== '')]
+}
 
 function synthesise(): void {
   const { status, stderr } = spawnSync('cdk', ['synth', '--quiet'], {
@@ -51,18 +71,25 @@ async function boot(): Promise<LocalCloud> {
       assemblyDir: 'cdk.out',
       stackName: 'Baton',
       apiPort: port,
+      allowedHosts: allowedHosts(),
       ...(values.data && { dataDir: values.data }),
       log: line => {
         if (values.verbose || isTrouble(line)) console.error(line)
       },
     })
   } catch (error) {
-    return fail(`the system did not start: ${error instanceof Error ? error.message : String(error)}`)
+    return fail(`the system did not start: ${messageOf(error)}`)
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 function isTrouble(line: string): boolean {
-  return line.includes('"level":"ERROR"') || line.includes('NOT SUPPORTED')
+  return (
+    line.includes('"level":"ERROR"') || line.includes('NOT SUPPORTED') || line.startsWith('DynamoDB Local')
+  )
 }
 
 /** The first signal ends everything in order; a second one ends the process at once. */

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import type { Problem } from '../../shared/client/api-types.ts'
 import { SEGMENT_RULE } from '../../shared/core/api-paths.ts'
 import { httpWorkers } from '../../shared/runtime/announce-http-workers.ts'
 import { cachedAllowance } from '../../shared/runtime/control/allows-start.ts'
@@ -20,7 +21,11 @@ type Environment = {
   Variables: { requestId: string }
   Bindings: {
     requestContext?: RequestContext
-    event?: { rawPath: string; rawQueryString: string }
+    event?: {
+      rawPath: string
+      rawQueryString: string
+      requestContext?: { http: { method: string } }
+    }
   }
 }
 
@@ -48,8 +53,9 @@ export function createApi(
   })
   app.all('*', async context => {
     const target = targetOf(context)
-    const found = find(context.req.method, target.path)
-    if (!found.ok) return respond(answerUnserved(context.req.method, target.path, found))
+    const found = find(target.method, target.path)
+    if (!found.ok) return respond(answerUnserved(target, found))
+    if (target.isRead && context.req.raw.body) return respond(answerProblem(bodyOfRead(target.method)))
     return respond(await serve(api, found, target.query, context))
   })
   app.onError((error, context) => {
@@ -62,7 +68,13 @@ export function createApi(
   return app
 }
 
-type Target = { readonly path: string; readonly query: URLSearchParams }
+type Target = {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  /** GET and HEAD, whose requests have no body. */
+  readonly isRead: boolean
+}
 
 /**
  * What is asked for. The event has the path as API Gateway has decoded it; read as a part of a URL, a `#`, `..`, `\` or
@@ -70,9 +82,16 @@ type Target = { readonly path: string; readonly query: URLSearchParams }
  */
 function targetOf({ env, req }: Context<Environment>): Target {
   const event = env?.event
-  if (event) return { path: event.rawPath, query: new URLSearchParams(event.rawQueryString) }
+  const method = event?.requestContext?.http.method ?? req.method
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (event) return { method, isRead, path: event.rawPath, query: new URLSearchParams(event.rawQueryString) }
   const { pathname, searchParams } = new URL(req.url)
-  return { path: decoded(pathname), query: searchParams }
+  return { method, isRead, path: decoded(pathname), query: searchParams }
+}
+
+function bodyOfRead(method: string): Problem {
+  const message = `is not for ${method}: what narrows the answer stands in the query`
+  return invalid([{ path: '', message }])
 }
 
 /** What is not percent-encoded text stays as it is, and will name nothing. */
@@ -84,7 +103,7 @@ function decoded(path: string): string {
   }
 }
 
-function answerUnserved(method: string, path: string, found: Extract<Found, { ok: false }>): Answer {
+function answerUnserved({ method, path }: Target, found: Extract<Found, { ok: false }>): Answer {
   switch (found.reason) {
     case 'unknown-path': {
       const detail = `there is no ${path}; GET /v1/openapi.json lists what there is`
@@ -135,10 +154,11 @@ type CheckedBody =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly answer: Answer }
 
+/** A body that a route does not know is read all the same: one that is not JSON may come from a web page. */
 async function checkedBody(route: Route, request: Request): Promise<CheckedBody> {
-  if (!route.body && !route.documentedBody) return { ok: true, value: undefined }
   const read = await readBody(request)
   if (!read.ok) return { ok: false, answer: answerProblem(read.problem) }
+  if (!route.body && !route.documentedBody) return { ok: true, value: undefined }
   const value = read.value === undefined && route.isBodyOptional ? {} : read.value
   if (!route.body) return { ok: true, value }
   const checked = check(route.body, value)

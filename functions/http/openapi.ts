@@ -97,8 +97,8 @@ function answersOf({ answers }: Route, schemaOf: SchemaOf): Schema {
   return Object.fromEntries(entries)
 }
 
-function problemsOf({ problems = [], body, documentedBody }: Route): Schema {
-  const always = body || documentedBody ? [400, 413, 415, 500, 503] : [400, 500, 503]
+function problemsOf({ problems = [], method }: Route): Schema {
+  const always = method === 'get' ? [400, 500, 503] : [400, 413, 415, 500, 503]
   const schema = { $ref: '#/components/schemas/Problem' }
   const statuses = [...new Set([...always, ...problems])].sort()
   return Object.fromEntries(

@@ -5,27 +5,29 @@ import { invalid, problem } from './problems.ts'
 type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: Problem }
 
 /**
- * What a body may say of itself: JSON, or nothing that contradicts it. `curl -d` calls everything a form, and scripts
- * leave the header to their HTTP library; both mean JSON here.
+ * A body must say that it is JSON. A browser lets every web page post a form, plain text or a body without a type to any
+ * address, and asks the server first only when the page sends JSON.
  */
-const READABLE = /^(application\/([\w.+-]*\+)?json|text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i
+const JSON_TYPE = /^application\/([\w.+-]*\+)?json\s*(;|$)/i
 
-/** The body as JSON; an empty one is undefined. */
+/** The body as JSON; an empty one is undefined, whatever it says of itself. */
 export async function readBody(request: Request): Promise<Body> {
-  const contentType = request.headers.get('content-type')
-  const encoding = request.headers.get('content-encoding') ?? 'identity'
-  if (contentType !== null && !READABLE.test(contentType.trim())) {
-    return refuse(problem('unsupported-media-type', `send application/json, not ${contentType}`))
-  }
-  if (encoding !== 'identity') {
-    return refuse(problem('unsupported-media-type', `send it as it is, not encoded as ${encoding}`))
-  }
   const bytes = await readLimited(request)
-  if (!bytes)
-    return refuse(
-      problem('too-large', `the body has more than ${MAX_REQUEST_BYTES} bytes; send less at a time`),
-    )
-  return bytes.length === 0 ? { ok: true, value: undefined } : parse(bytes)
+  if (bytes?.length === 0) return { ok: true, value: undefined }
+  const wrongType = typeProblem(request.headers)
+  if (wrongType !== undefined) return refuse(problem('unsupported-media-type', wrongType))
+  if (bytes) return parse(bytes)
+  return refuse(
+    problem('too-large', `the body has more than ${MAX_REQUEST_BYTES} bytes; send less at a time`),
+  )
+}
+
+function typeProblem(headers: Headers): string | undefined {
+  const type = headers.get('content-type')?.trim() ?? ''
+  const encoding = headers.get('content-encoding') ?? 'identity'
+  if (type === '') return 'the body has no content type: send the header content-type: application/json'
+  if (!JSON_TYPE.test(type)) return `send the body as JSON with content-type: application/json, not ${type}`
+  return encoding === 'identity' ? undefined : `send the body as it is, not encoded as ${encoding}`
 }
 
 function refuse(reason: Problem): Body {

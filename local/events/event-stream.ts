@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type HttpAnswer, problemAnswer } from '../http/answer.ts'
 import type { EventLog, ToldEvent } from './event-log.ts'
 import { readWish, type Wish } from './read-wish.ts'
 
@@ -22,18 +23,9 @@ export function createEventStream(log: EventLog): StreamHandler {
     if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false
     const wish = readWish(request)
     if ('problems' in wish) {
-      refuse(response, 400, 'invalid', 'The request is not valid', detailOf(wish.problems), {
-        errors: wish.problems,
-      })
+      send(response, invalid(wish.problems))
     } else if (readers >= MAX_READERS) {
-      response.setHeader('retry-after', '5')
-      refuse(
-        response,
-        503,
-        'unavailable',
-        'Too many readers',
-        `${MAX_READERS} connections read events already`,
-      )
+      send(response, crowded)
     } else {
       readers += 1
       follow(log, wish, response).finally(() => {
@@ -48,20 +40,22 @@ function pathOf({ url = '/' }: IncomingMessage): string | undefined {
   return url.split('?')[0]
 }
 
-function detailOf(problems: readonly { readonly path: string; readonly message: string }[]): string {
-  return problems.map(({ path, message }) => `${path} ${message}`).join('; ')
+function invalid(errors: readonly { readonly path: string; readonly message: string }[]): HttpAnswer {
+  const detail = errors.map(({ path, message }) => `${path} ${message}`).join('; ')
+  return problemAnswer('invalid', 400, 'The request is not valid', detail, { members: { errors } })
 }
 
-function refuse(
-  response: ServerResponse,
-  status: number,
-  kind: string,
-  title: string,
-  detail: string,
-  more: object = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/problem+json' })
-  response.end(JSON.stringify({ type: `urn:baton:problem:${kind}`, title, status, detail, ...more }))
+const crowded = problemAnswer(
+  'unavailable',
+  503,
+  'Too many readers',
+  `${MAX_READERS} connections read events already`,
+  { headers: { 'retry-after': '5' } },
+)
+
+function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
+  response.writeHead(status, headers)
+  response.end(body)
 }
 
 /** Writes events until the reader hangs up. */

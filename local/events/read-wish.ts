@@ -11,6 +11,14 @@ export type Wish = {
 
 type Problem = { readonly path: string; readonly message: string }
 
+const CONTROL_PROBLEM = {
+  path: 'lastEventId',
+  message: 'must not contain line breaks or other control characters',
+}
+
+/** An id stands in a line of the stream of its own: a line break in it would begin a line that the reader takes for an event's. */
+const CONTROL = /\p{Cc}/u
+
 const PARAMETERS = ['type', 'taskType', 'taskId', 'lastEventId']
 
 /** What a request asks for, or what is wrong with it. The header wins: a browser sends it when it connects again. */
@@ -40,6 +48,7 @@ function problemsIn(query: URLSearchParams): Problem[] {
   const strange = query.getAll('type').filter(type => !types.includes(type))
   return [
     ...unknown.map(path => ({ path, message: `is no parameter here; there are ${PARAMETERS.join(', ')}` })),
+    ...(CONTROL.test(query.getAll('lastEventId').join()) ? [CONTROL_PROBLEM] : []),
     ...strange.map(() => ({ path: 'type', message: `must be one of ${types.join(', ')}` })),
   ]
 }

@@ -53,8 +53,8 @@ export function functionSpecOf(
   }
 }
 
-/** The environment that leads a function's SDK clients to the gateway. */
-export function awsEnvironment(gatewayUrl: string): Record<string, string> {
+/** The environment that leads a process's SDK clients to the gateway, which answers those that have its key. */
+export function awsEnvironment(gatewayUrl: string, accessKey: string): Record<string, string> {
   const services = [
     'DYNAMODB',
     'DYNAMODB_STREAMS',
@@ -68,6 +68,7 @@ export function awsEnvironment(gatewayUrl: string): Record<string, string> {
     AWS_REGION: REGION,
     AWS_DEFAULT_REGION: REGION,
     AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SESSION_TOKEN: accessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
     // A service without an emulation meets the gateway's refusal, never the real service.
     AWS_ENDPOINT_URL: gatewayUrl,

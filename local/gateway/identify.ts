@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 const credentialScope = /Credential=([^/]+)\/\d+\/[^/]+\/([^/]+)\//
@@ -27,6 +28,16 @@ export function identify(headers: IncomingHttpHeaders, method: string, path: str
     service,
     operation: operation ?? restOperation(method, path),
   }
+}
+
+/**
+ * Whether a request comes from a process of this local system: those alone have its access key, as the session token of their
+ * credentials. The names that sign are no secret.
+ */
+export function carriesKey(headers: IncomingHttpHeaders, accessKey: string): boolean {
+  const given = Buffer.from(String(headers['x-amz-security-token']))
+  const wanted = Buffer.from(accessKey)
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
 function splitTarget(target: string | string[] | undefined): [string, string] | [undefined, undefined] {

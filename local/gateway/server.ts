@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { REGION } from '../account.ts'
 import { type Answer, type Backend, bodyOf, type Call, errorAnswer, textFields } from './call.ts'
 import type { Faults } from './faults.ts'
-import { identify } from './identify.ts'
+import { carriesKey, identify } from './identify.ts'
 import type { Meter } from './meter.ts'
 import { isDynamoWrite, meterCall } from './metering.ts'
 
@@ -21,17 +21,21 @@ export type Gateway = {
   ): Promise<Record<string, unknown>>
   /** From here on calls are refused that `refusalOf` has an answer for. */
   protect(refusalOf: (call: Call) => Answer | undefined): void
-  /** Answers requests that are no AWS calls, e.g. answers of custom resources. */
+  /** Answers requests that are no AWS calls, e.g. answers of custom resources. They carry no key: the path holds a secret. */
   route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
   /** Told the body of every DynamoDB write that succeeded. */
   onWrite(listener: (tableNames: readonly string[]) => void): void
   stop(): Promise<void>
 }
 
-/** The one door to all AWS services of the local cloud: here calls are attributed, metered and troubled. */
+/**
+ * The one door to all AWS services of the local cloud: here calls are attributed, metered and troubled. It opens to requests
+ * that carry `accessKey` only, so that no web page and no other user of the machine can call.
+ */
 export async function startGateway(
   meter: Meter,
   faults: Faults,
+  accessKey: string,
   log: (line: string) => void,
 ): Promise<Gateway> {
   const backends = new Map<string, Backend>()
@@ -54,9 +58,10 @@ export async function startGateway(
   const answerCall: Backend = async call => refusalOf(call) ?? serveCall(call)
 
   async function answerRequest(request: IncomingMessage, response: ServerResponse) {
-    const body = await readBody(request)
     const { method = 'GET', url: path = '/', headers } = request
     const route = [...routes].find(([prefix]) => path.startsWith(prefix))
+    if (!route && !carriesKey(headers, accessKey)) return send(response, keyless)
+    const body = await readBody(request)
     if (route) {
       route[1](path, body)
       return void response.writeHead(200).end()
@@ -67,9 +72,7 @@ export async function startGateway(
       ...identify(headers, method, path),
       ...{ method, path, headers, body, hungUp: hangingUp.signal },
     }
-    const answer = await answerCall(call)
-    response.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length })
-    response.end(answer.body)
+    send(response, await answerCall(call))
   }
 
   const server = createServer((request, response) => {
@@ -134,10 +137,20 @@ function notServed({ caller, service, operation }: Call, log: (line: string) => 
   return errorAnswer(501, 'NotImplemented', `The local cloud has no ${service} (${operation} was called)`)
 }
 
+const keyless = errorAnswer(
+  403,
+  'UnrecognizedClientException',
+  'This local system serves its own processes only: a request must carry its key as the session token (AWS_SESSION_TOKEN)',
+)
+
+function send(response: ServerResponse, { status, headers, body }: Answer) {
+  response.writeHead(status, { ...headers, 'content-length': body.length })
+  response.end(body)
+}
+
 function refuse(response: ServerResponse, cause: unknown) {
   if (response.headersSent) return void response.destroy()
-  const answer = errorAnswer(500, 'InternalServerError', String(cause))
-  response.writeHead(answer.status, answer.headers).end(answer.body)
+  send(response, errorAnswer(500, 'InternalServerError', String(cause)))
 }
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {

@@ -5,13 +5,33 @@ export type HttpAnswer = {
   readonly body: Buffer
 }
 
-export function messageAnswer(status: number, message: string): HttpAnswer {
+/** A problem document, as the API's own. */
+export function problemAnswer(
+  kind: string,
+  status: number,
+  title: string,
+  detail: string,
+  more: { readonly headers?: Record<string, string>; readonly members?: object } = {},
+): HttpAnswer {
+  const problem = { type: `urn:baton:problem:${kind}`, title, status, detail, ...more.members }
   return {
     status,
-    headers: { 'content-type': 'application/json' },
-    body: Buffer.from(JSON.stringify({ message })),
+    headers: { 'content-type': 'application/problem+json', ...more.headers },
+    body: Buffer.from(JSON.stringify(problem)),
   }
 }
+
+/** What API Gateway answers by itself: its `message`, in a problem document. */
+export function gatewayAnswer(kind: string, status: number, message: string, detail: string): HttpAnswer {
+  return problemAnswer(kind, status, message, detail, { members: { message } })
+}
+
+export const serverError = gatewayAnswer(
+  'internal',
+  500,
+  'Internal Server Error',
+  'the function behind this route failed; its log says why',
+)
 
 type Structured = {
   readonly statusCode: number | string
@@ -31,8 +51,7 @@ export function httpAnswerOf(payload: unknown): HttpAnswer {
     return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(text) }
   }
   const status = Number(payload.statusCode)
-  if (!Number.isInteger(status) || status < 100 || status > 599)
-    return messageAnswer(500, 'Internal Server Error')
+  if (!Number.isInteger(status) || status < 100 || status > 599) return serverError
   const headers = Object.entries(payload.headers ?? {}).map(([name, value]) => [
     name.toLowerCase(),
     String(value),

@@ -12,7 +12,8 @@ import type { Meter } from '../gateway/meter.ts'
 import { close, listen } from '../gateway/server.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
-import { type HttpAnswer, httpAnswerOf, messageAnswer } from './answer.ts'
+import { type Admit, admitting } from './admit.ts'
+import { gatewayAnswer, type HttpAnswer, httpAnswerOf, problemAnswer, serverError } from './answer.ts'
 import { callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'
@@ -23,37 +24,69 @@ const TIMEOUT_MS = 30_000
 /** Billed per started 512 KB. */
 const BILLED_BYTES = 512 * 1024
 
-type Parts = { readonly functions: Functions; readonly meter: Meter; readonly permissions: Permissions }
-
 export type ApiServer = {
   readonly url: string
-  /** Begins to serve the routes, and before them what `stream` answers itself; until then requests are answered with 503. */
-  serve(stack: Stack, parts: Parts, stream?: StreamHandler): void
+  /** Begins to serve the routes; until then requests are answered with 503. */
+  serve(served: Served): void
   stop(): Promise<void>
 }
 
-const tooLarge = messageAnswer(413, 'Request Entity Too Large')
+type Served = {
+  readonly stack: Stack
+  readonly functions: Functions
+  readonly meter: Meter
+  readonly permissions: Permissions
+  /** Answers some requests before the routes do. */
+  readonly stream?: StreamHandler
+  /** The parts of the system that do not run at the moment. */
+  isDown(): Promise<readonly string[]>
+}
+
+const tooLarge = gatewayAnswer(
+  'too-large',
+  413,
+  'Request Entity Too Large',
+  'the request is larger than API Gateway or Lambda takes',
+)
+const unavailable = gatewayAnswer(
+  'unavailable',
+  503,
+  'Service Unavailable',
+  'the system starts, or a function took too long',
+)
+const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
+
+const forbidden = gatewayAnswer(
+  'forbidden',
+  403,
+  'Forbidden',
+  'the role that signed the request may not call this route',
+)
 
 type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 
 /** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
-export async function startApiServer(port: number): Promise<ApiServer> {
-  let serve: Serve = async () => messageAnswer(503, 'Service Unavailable')
+export async function startApiServer(port: number, allowedHosts: readonly string[] = []): Promise<ApiServer> {
+  let serve: Serve = async () => unavailable
   let stream: StreamHandler | undefined
+  let admit: Admit = () => unavailable
   const server: Server = createServer((request, response) => {
+    const refusal = admit(request)
+    if (refusal) return send(response, refusal)
     if (stream?.(request, response)) return
     readLimited(request)
       .then(body => (body ? serve(request, body) : tooLarge))
-      .catch(() => messageAnswer(500, 'Internal Server Error'))
+      .catch(() => serverError)
       .then(answer => send(response, answer))
   })
   server.keepAliveTimeout = 0
   const url = await listen(server, port).catch(explainPort(port))
+  admit = admitting(new URL(url).port || '80', allowedHosts)
   return {
     url,
-    serve: (stack, parts, streaming) => {
-      serve = createServe(stack, parts)
-      stream = streaming
+    serve: served => {
+      serve = tellingHealth(served, createServe(served))
+      stream = served.stream
     },
     stop: () => close(server),
   }
@@ -66,7 +99,7 @@ function explainPort(port: number) {
   }
 }
 
-function createServe(stack: Stack, { functions, meter, permissions }: Parts): Serve {
+function createServe({ stack, functions, meter, permissions }: Served): Serve {
   const routes = readRoutes(stack)
   const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
 
@@ -74,7 +107,7 @@ function createServe(stack: Stack, { functions, meter, permissions }: Parts): Se
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
     const match = findRoute(routes, method, path)
-    if (!match) return messageAnswer(404, 'Not Found')
+    if (!match) return noRoute
     const place = {
       caller: 'client',
       service: 'execute-api',
@@ -83,16 +116,31 @@ function createServe(stack: Stack, { functions, meter, permissions }: Parts): Se
     }
     meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
     const caller = callerOf(request, permissions)
-    if (!mayInvoke(caller, { method, path, apiId }, permissions)) return messageAnswer(403, 'Forbidden')
+    if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
     const event = httpEventOf(request, body, { match, apiId, caller })
     // Lambda refuses it with 413, which the API passes on.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
     const trace = request.headers['x-amzn-trace-id']
     const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
     const result = await within(TIMEOUT_MS, invocation)
-    if (!result) return messageAnswer(503, 'Service Unavailable')
-    return result.ok ? httpAnswerOf(result.payload) : messageAnswer(500, 'Internal Server Error')
+    if (!result) return unavailable
+    return result.ok ? httpAnswerOf(result.payload) : serverError
   }
+}
+
+/** `/healthz` is answered by its function, which reads no store, while all parts run. */
+function tellingHealth({ isDown }: Served, serve: Serve): Serve {
+  return async (request, body) => {
+    const [path] = (request.url ?? '/').split('?')
+    const down = path === '/healthz' ? await isDown() : []
+    return down.length > 0 ? illness(down) : serve(request, body)
+  }
+}
+
+function illness(down: readonly string[]): HttpAnswer {
+  const detail = `not running at the moment: ${down.join(', ')}`
+  const more = { headers: { 'retry-after': '1' }, members: { down } }
+  return problemAnswer('unavailable', 503, 'A part of the local system is down', detail, more)
 }
 
 /** The value, or `undefined` when it takes longer. */

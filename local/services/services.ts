@@ -11,6 +11,8 @@ export type LocalService = {
   readonly logicalId: string
   /** Of its process as it runs now. */
   pid(): number | undefined
+  /** Whether its process runs; between its end and its next start it does not. */
+  isUp(): boolean
   /** The last lines it wrote to its output, oldest first. */
   readonly logs: readonly string[]
   /** SIGTERM, and SIGKILL after the time that the template leaves it. */
@@ -68,6 +70,7 @@ function startService(spec: ServiceSpec, { log }: Setting): LocalService {
   return {
     logicalId: spec.logicalId,
     pid: () => child?.pid,
+    isUp: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     logs,
     stop: async () => {
       over.abort()

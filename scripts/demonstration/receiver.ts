@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -11,21 +12,25 @@ export type Receiver = {
 
 /**
  * Starts a receiver on a free port. `POST /hook` accepts, `POST /flaky` answers 503 to the first two calls of each key, and
- * `POST /announce` answers 403 to keys that begin with `refused`.
+ * `POST /announce` answers 403 to keys that begin with `refused`. All paths stand behind a secret one, so that no web
+ * page can take part.
  */
 export async function startReceiver(): Promise<Receiver> {
   const delivered = new Map<string, number>()
+  const secret = `/${randomBytes(16).toString('hex')}`
   const server = createServer(async (request, response) => {
+    if (!request.url?.startsWith(`${secret}/`)) return void response.writeHead(404).end()
+    const path = request.url.slice(secret.length)
     const { key } = JSON.parse(await bodyOf(request)) as { key: string }
     const count = (delivered.get(key) ?? 0) + 1
     delivered.set(key, count)
-    const [status, answer] = answerTo(request.url, key, count)
+    const [status, answer] = answerTo(path, key, count)
     response.writeHead(status).end(answer)
   })
   await listen(server)
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}${secret}`,
     deliveries: key => delivered.get(key) ?? 0,
     stop: () =>
       new Promise(resolve => {
@@ -38,7 +43,7 @@ export async function startReceiver(): Promise<Receiver> {
 /** Calls of one key that `/flaky` refuses before it accepts. */
 export const FLAKY_REFUSALS = 2
 
-function answerTo(path: string | undefined, key: string, count: number): [number, string] {
+function answerTo(path: string, key: string, count: number): [number, string] {
   if (path === '/flaky' && count <= FLAKY_REFUSALS) return [503, 'not now']
   if (path === '/announce' && key.startsWith('refused')) return [403, 'never']
   return [200, 'thank you']

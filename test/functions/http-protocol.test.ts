@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 
+import { allRoutes } from '../../functions/http/all-routes.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
-import { anApi, claimed, published, type TestApi } from '../support/an-api.ts'
+import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -16,8 +17,10 @@ describe('a body', () => {
     ['application/json', 201],
     ['application/json; charset=utf-8', 201],
     ['application/vnd.baton+json', 201],
-    ['text/plain;charset=UTF-8', 201],
-    ['application/x-www-form-urlencoded', 201],
+    ['APPLICATION/JSON ;charset=utf-8', 201],
+    ['text/plain;charset=UTF-8', 415],
+    ['text/plain; application/json', 415],
+    ['application/x-www-form-urlencoded', 415],
     ['application/xml', 415],
     ['multipart/form-data; boundary=x', 415],
     ['application/jsonx', 415],
@@ -27,13 +30,24 @@ describe('a body', () => {
     expect(answer.status).toBe(status)
   })
 
-  test('without a content type is taken as JSON', async () => {
+  test('without a content type is a 415: a web page can send it to any address', async () => {
     const request = new Request('http://localhost/v1/tasks', {
       method: 'POST',
       body: new TextEncoder().encode(json),
     })
+    const response = await api.app.request(request)
 
-    expect((await api.app.request(request)).status).toBe(201)
+    expect(response.status).toBe(415)
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('application/json') })
+  })
+
+  test('that the route does not know must be JSON, too, and one that is not there needs no type', async () => {
+    const cancel = pathOf(await published(api)).concat('/cancel')
+
+    expect((await api.call('POST', cancel, 'now', { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await api.call('POST', cancel, '{}')).status).toBe(200)
+    expect((await api.call('POST', cancel)).status).toBe(200)
+    expect((await api.call('POST', cancel, '', { 'content-type': 'text/plain' })).status).toBe(200)
   })
 
   test.each(['', '{', '{"type":', 'nonsense', '{"type":"jobs"}}', 'NaN'])(
@@ -48,7 +62,8 @@ describe('a body', () => {
 
   test('that is no UTF-8 is a 400', async () => {
     const body = new Uint8Array([...new TextEncoder().encode('{"type":"jobs","key":"'), 0xff, 0x22, 0x7d])
-    const response = await api.app.request('/v1/tasks', { method: 'POST', body })
+    const headers = { 'content-type': 'application/json' }
+    const response = await api.app.request('/v1/tasks', { method: 'POST', body, headers })
 
     expect(response.status).toBe(400)
   })
@@ -63,6 +78,7 @@ describe('a body', () => {
     const stream = new Request('http://localhost/v1/tasks', {
       method: 'POST',
       body: new Blob([tooLong]).stream(),
+      headers: { 'content-type': 'application/json' },
       duplex: 'half',
     } as RequestInit)
 
@@ -114,6 +130,18 @@ describe('a path', () => {
 
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe(allow)
+  })
+
+  test('of the table is told by a 405 with the methods of that path and no others', async () => {
+    const byPath = Map.groupBy(allRoutes, ({ path }) => path.replace(/\{\w+\}/g, 'jobs:a'))
+    for (const [path, routes] of byPath) {
+      const answer = await api.call('OPTIONS', path)
+      const methods = routes.map(({ method }) => method.toUpperCase())
+
+      expect([answer.status, path, answer.headers.get('allow')]).toEqual([405, path, methods.join(', ')])
+      const beyond = await api.call('OPTIONS', `${path}/no/thing`)
+      expect([404, path, null]).toEqual([beyond.status, path, beyond.headers.get('allow')])
+    }
   })
 
   test('may be asked for its head only', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
@@ -24,6 +24,16 @@ const thing =
     new TableV2(stack, 'Items', { partitionKey: { name: 'pk', type: AttributeType.STRING } })
     new Queue(stack, 'Work')
   }
+
+/** A folder of the versions before there were access keys: one database for all of them. */
+function becomeEarlier(dataDir: string): void {
+  const folder = join(dataDir, 'dynamodb')
+  const key = readFileSync(join(dataDir, 'access-key'), 'utf8').trim()
+  expect(readdirSync(folder)).toContain(`${key}_us-east-1.db`)
+  for (const name of readdirSync(folder))
+    renameSync(join(folder, name), join(folder, name.replace(`${key}_us-east-1`, 'shared-local-instance')))
+  rmSync(join(dataDir, 'access-key'))
+}
 
 const alive = (pid: number) => {
   try {
@@ -77,8 +87,11 @@ test('with a data folder items, messages and custom resources outlive a restart;
     },
   ])
   await second.stop()
+  becomeEarlier(dataDir)
 
   const third = await bootTiny(thing('two'), { dataDir })
   expect(linesOf(third, 'Registrar')).toEqual([])
+  const same = await new DynamoDBClient(third.clientOptions).send(new GetItemCommand({ TableName, Key }))
+  expect(same.Item).toEqual(Key)
   await third.stop()
 })

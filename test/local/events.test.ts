@@ -126,6 +126,16 @@ describe('a reader', () => {
     expect(problem.detail).toContain(path)
   })
 
+  test.each(['%0Aevent:+task.failed%0Adata:+1%0A%0A', 'a%0D', '%00'])(
+    'that names a last event with a line break, %s, is refused: what follows would read as an event',
+    async id => {
+      const response = await fetch(`${url}/v1/events?lastEventId=${id}`)
+
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ errors: [{ path: 'lastEventId' }] })
+    },
+  )
+
   test('that reads nothing holds up nobody, and misses what is not kept any more', async () => {
     const stuck = request(`${url}/v1/events`)
     stuck.end()

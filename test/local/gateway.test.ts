@@ -176,10 +176,33 @@ test("a message sent by a function carries the trace of the function's invocatio
   expect(lineage).toMatch(/^[0-9a-f]{8}:1$/)
 })
 
+test('a request without the key of the cloud reaches no service', async () => {
+  const signed = (headers: Record<string, string>) =>
+    fetch(cloud.endpoint, {
+      method: 'POST',
+      headers: {
+        authorization:
+          'AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/dynamodb/aws4_request, Signature=0',
+        'x-amz-target': 'DynamoDB_20120810.ListTables',
+        ...headers,
+      },
+      body: '{}',
+    })
+  const { sessionToken } = cloud.clientOptions.credentials
+
+  expect((await signed({})).status).toBe(403)
+  expect((await signed({ 'x-amz-security-token': sessionToken.replace(/^./, 'x') })).status).toBe(403)
+  expect((await signed({ 'x-amz-security-token': `${sessionToken}0` })).status).toBe(403)
+  expect((await signed({ 'x-amz-security-token': sessionToken })).status).toBe(200)
+})
+
 test('a call to a service that is not here says so', async () => {
   const answer = await fetch(cloud.endpoint, {
     method: 'POST',
-    headers: { authorization: 'AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/kinesis/aws4_request' },
+    headers: {
+      authorization: 'AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/kinesis/aws4_request',
+      'x-amz-security-token': cloud.clientOptions.credentials.sessionToken,
+    },
   })
 
   expect(answer.status).toBe(501)

@@ -113,13 +113,14 @@ test('answers in base64 are sent as bytes, answers without a status code as JSON
 
 test('unknown routes are 404, failing and overdue functions 500, too long bodies 413', async () => {
   const nowhere = await ask('/nowhere')
-  expect([nowhere.status, await nowhere.json()]).toEqual([404, { message: 'Not Found' }])
+  expect(await nowhere.json()).toMatchObject({ status: 404, message: 'Not Found' })
+  expect(nowhere.headers.get('content-type')).toBe('application/problem+json')
   expect((await ask('/items/x', { method: 'PUT' })).status).toBe(404)
   const failed = await ask('/items/x?mode=throw')
-  expect([failed.status, await failed.json()]).toEqual([500, { message: 'Internal Server Error' }])
+  expect(await failed.json()).toMatchObject({ status: 500, message: 'Internal Server Error' })
   expect((await ask('/items/x?ms=5000')).status).toBe(500)
   const long = await ask('/items', { method: 'POST', body: 'x'.repeat(10 * 1024 * 1024 + 1) })
-  expect([long.status, await long.json()]).toEqual([413, { message: 'Request Entity Too Large' }])
+  expect([long.status, await long.json()]).toMatchObject([413, { message: 'Request Entity Too Large' }])
 })
 
 test('a body that makes its event too large for Lambda is 413, as escaped text: quotes take twice their bytes', async () => {
@@ -143,7 +144,7 @@ test('an answer that is too large as escaped text is the failure of its function
 
   expect(fits.status).toBe(200)
   expect((await fits.text()).length).toBe(3_145_000)
-  expect([exceeds.status, await exceeds.json()]).toEqual([500, { message: 'Internal Server Error' }])
+  expect([exceeds.status, await exceeds.json()]).toMatchObject([500, { message: 'Internal Server Error' }])
   expect(invoked).toMatchObject({ ok: false, error: { errorType: 'Function.ResponseSizeTooLarge' } })
   expect(find('Echo').logs.at(-1)).toBe(
     'Function.ResponseSizeTooLarge: Response payload size exceeded maximum allowed payload size (6291556 bytes).',
@@ -155,7 +156,11 @@ test("Lambda's Invoke takes events below 6 MB, and below 1 MB when nobody waits 
     const { name } = cloud.functions.find('Echo')
     const answer = await fetch(`${cloud.endpoint}/2015-03-31/functions/${name}/invocations`, {
       method: 'POST',
-      headers: { authorization: LAMBDA_CALL, 'x-amz-invocation-type': type },
+      headers: {
+        authorization: LAMBDA_CALL,
+        'x-amz-security-token': cloud.clientOptions.credentials.sessionToken,
+        'x-amz-invocation-type': type,
+      },
       body: JSON.stringify({ queryStringParameters: { mode: 'plain' }, text: 'x'.repeat(bytes) }),
     })
     return answer.status

@@ -157,7 +157,7 @@ describe('a call', () => {
     Object.keys(cloud.resources).find(id => cloud.resources[id] === roleOf(name)) ?? ''
   const as = (name: string) => ({
     ...cloud.clientOptions,
-    credentials: { accessKeyId: idOf(name), secretAccessKey: 'local' },
+    credentials: { ...cloud.clientOptions.credentials, accessKeyId: idOf(name) },
     maxAttempts: 1,
   })
   const TableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId

@@ -24,10 +24,10 @@ let sqs: SQSClient
 let systems = 0
 
 beforeAll(async () => {
-  gateway = await startGateway(createMeter(), createFaults(), () => undefined)
+  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
   server = await startSqsServer(gateway.url, undefined)
   gateway.serve('sqs', server.answer)
-  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local' }
+  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
   sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
 })
 

@@ -18,10 +18,10 @@ let server: SqsServer
 let sqs: SQSClient
 
 beforeAll(async () => {
-  gateway = await startGateway(createMeter(), createFaults(), () => undefined)
+  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
   server = await startSqsServer(gateway.url, undefined)
   gateway.serve('sqs', server.answer)
-  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local' }
+  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
   sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
   for (const QueueName of ['wake', 'jobs']) await sqs.send(new CreateQueueCommand({ QueueName }))
 })

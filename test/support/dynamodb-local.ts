@@ -20,7 +20,7 @@ export type DynamoDbLocal = {
 /** A database in memory: in the DynamoDB Local of this run of the tests, if it has one. */
 export async function startDynamoDbLocal(): Promise<DynamoDbLocal> {
   const port = sharedDynamoDb()
-  const server = port === undefined ? await startServer(undefined) : joinDynamoDbLocal(port)
+  const server = port === undefined ? await startServer() : joinDynamoDbLocal(port)
   const { url, accessKey, stop: stopServer } = server
   const client = () =>
     new DynamoDBClient({

@@ -8,7 +8,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[PORT]) return undefined
   // Within minutes the optimising compiler costs more than it saves: half of what DynamoDB Local needs of the processor.
   process.env.JAVA_TOOL_OPTIONS ??= '-XX:TieredStopAtLevel=1'
-  const { url, stop } = await startDynamoDbLocal(undefined)
+  const { url, stop } = await startDynamoDbLocal()
   process.env[PORT] = new URL(url).port
   return async () => {
     delete process.env[PORT]

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { awsEnvironment } from '../../local/functions/spec.ts'
 import type { LocalSystem } from './local-system.ts'
 
 export type WorkerProcess = {
@@ -27,7 +26,7 @@ export async function startWorker(
       detached: leadsGroup,
       stdio: ['ignore', 'pipe', process.env.VERBOSE ? 'inherit' : 'pipe'],
       env: {
-        ...{ PATH: process.env.PATH, ...awsEnvironment(cloud.endpoint), AWS_ACCESS_KEY_ID: 'tester' },
+        ...{ PATH: process.env.PATH, ...cloud.environment },
         BATON_TABLE: String(cloud.outputs.TableName),
         BATON_SYSTEM: 'Baton',
         BATON_WAKE_QUEUE_URL: cloud.resource('AWS::SQS::Queue', 'MessagesWakeQueue').physicalId,

@@ -50,7 +50,7 @@ async function statusOf(role: string, method: string, path: string, body?: unkno
 function awsAs(role: string) {
   const options = {
     ...system().cloud.clientOptions,
-    credentials: { accessKeyId: roleOf(role), secretAccessKey: 'local' },
+    credentials: { ...system().cloud.clientOptions.credentials, accessKeyId: roleOf(role) },
     maxAttempts: 1,
   }
   const table = String(system().cloud.outputs.TableName)

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { awsEnvironment } from '../../local/functions/spec.ts'
 import { createAwsSystem } from '../../shared/aws/system.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { wakeTasks } from '../../shared/runtime/wake-tasks.ts'
@@ -40,8 +39,7 @@ async function tasksOf(type: string) {
 /** A waker of the test's own, beside the deployed one. */
 function anotherWaker(): System {
   const { cloud } = system
-  for (const [name, value] of Object.entries(awsEnvironment(cloud.endpoint))) vi.stubEnv(name, value)
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'tester')
+  for (const [name, value] of Object.entries(cloud.environment)) vi.stubEnv(name, value)
   const log = { debug: () => {}, info: () => {}, warn: console.error, error: console.error }
   return createAwsSystem({
     table: String(cloud.outputs.TableName),

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { awsEnvironment } from '../../local/functions/spec.ts'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
 import { measured } from '../support/worker-fleet.ts'
@@ -29,7 +28,7 @@ function startProcess(nth: number): void {
   const child = fork('test/support/crowd-process.ts', [`p${nth}`, String(WORKERS_EACH)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
-      ...{ PATH: process.env.PATH, ...awsEnvironment(cloud.endpoint), AWS_ACCESS_KEY_ID: 'crowd' },
+      ...{ PATH: process.env.PATH, ...cloud.environment, AWS_ACCESS_KEY_ID: 'crowd' },
       BATON_TABLE: String(cloud.outputs.TableName),
       BATON_SYSTEM: 'Baton',
       BATON_WAKE_QUEUE_URL: cloud.resource('AWS::SQS::Queue', 'MessagesWakeQueue').physicalId,
