@@ -66,7 +66,7 @@ export const MAX_TOLD_MEMBERS = 1_000
 export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2
 /** A word on a run over HTTP is written within this time, or answered 503. API Gateway ends a request after 30 s, the function after 29 s. */
 export const HTTP_WRITE_MS_MAX = 20 * SECOND_MS
-/** A claim of the best tasks gives one up after races lost for so long: it may begin at the end of the longest wait. */
+/** Beyond its wait, a claim over HTTP tries for so long: it may begin at the end of the longest wait, and must be answered. */
 export const CLAIM_PATIENCE_MS = 8 * SECOND_MS
 export const MAX_CLAIM_WAIT_MS = 20 * SECOND_MS
 export const MAX_CLAIMS = 100

@@ -17,7 +17,10 @@ const MOST_EXAMINED = 1_000
 /** Those that a limit or a pause is known to hold back count so much less: others may be free behind them. */
 const HELD_BACK_SHARE = 1 / 4
 const PAGE = 100
-/** Heads read at a time, though fewer may be wanted: some will be meant for other workers. */
+/**
+ * Heads read at a time, though fewer may be wanted: some will be meant for other workers. Pages of the indexes hold as many, so
+ * that one round of queries is enough for them: smaller ones cost the same half a unit each.
+ */
 const MIN_READ = 10
 /** The first attempt takes this share of what is wanted, and shows whether others claim, too. */
 const PROBE_SHARE = 1 / 16
@@ -35,9 +38,6 @@ const MUCH_LOST = 0.3
  */
 const WIDEST_WINDOW = 500
 
-/** A claim over HTTP may begin at the end of the longest wait, and the request must still be answered. */
-const PATIENCE = { patienceMs: CLAIM_PATIENCE_MS }
-
 type Round = {
   readonly types: readonly TaskType[]
   readonly ready: ReadyTasks
@@ -49,6 +49,7 @@ type Round = {
   readonly heldBack: HeldBack
   readonly claimed: Claimed[]
   readonly countsHeld: boolean
+  readonly until: number | undefined
   /** Tasks for this claimer alone that no ready place shows, in order, not yet among the pending. */
   targets: readonly Task[]
   /** Heads that were read and not yet tried. */
@@ -69,6 +70,8 @@ export type Wanted = {
   readonly starting?: Starting
   /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
   readonly countsHeld?: boolean
+  /** By the system's clock: from then on nothing more is tried. @default each claim for itself, 8 s after it began */
+  readonly until?: number
 }
 
 /**
@@ -92,9 +95,9 @@ export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  { wanted, targets = [], starting = atOnce, countsHeld = false }: Wanted,
+  { wanted, targets = [], starting = atOnce, countsHeld = false, until }: Wanted,
 ): Promise<ClaimedOrHeld> {
-  const ready = readyTasks(system, types, Math.min(PAGE, wanted + 1))
+  const ready = readyTasks(system, types, Math.min(PAGE, Math.max(MIN_READ, wanted + 1)))
   const round: Round = {
     types,
     ready,
@@ -105,6 +108,7 @@ export async function claimReady(
     heldBack: heldBackBy(types, targets, { isSent: countsHeld }),
     claimed: [],
     countsHeld,
+    until,
     targets,
     pending: [],
     orders: new Map(),
@@ -115,7 +119,7 @@ export async function claimReady(
   const scattered = Math.ceil(wanted * SCATTERED_SHARE)
   let size = Math.ceil(wanted * PROBE_SHARE)
   let window = 0
-  while (leftOf(round) > 0 && !round.isOver) {
+  while (leftOf(round) > 0 && !round.isOver && isInTime(system, round)) {
     const chosen = await choose(system, round, size)
     if (chosen.length === 0) break
     const lost = await attempt(system, round, chosen)
@@ -131,6 +135,10 @@ export async function claimReady(
   if (window === 0) await noteWhereTurnsAre(system, round)
   const { waiting, nextStart } = round.heldBack
   return { claimed: round.claimed, held: waiting(), nextStart: nextStart() }
+}
+
+function isInTime({ clock }: System, { until }: Round): boolean {
+  return until === undefined || clock.now() < until
 }
 
 function orderIn({ orders }: Round, { task }: Claimed): string {
@@ -226,8 +234,9 @@ function listBytes(tasks: readonly Task[]): number {
  * the storage's sake: it would be lost otherwise.
  */
 async function attempt(system: System, round: Round, chosen: readonly Task[]): Promise<number> {
+  const { until = system.clock.now() + CLAIM_PATIENCE_MS } = round
   const results = await Promise.allSettled(
-    chosen.map(task => claimTask(system, task, round.claimer, round.starting, PATIENCE)),
+    chosen.map(task => claimTask(system, task, round.claimer, round.starting, { until })),
   )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))

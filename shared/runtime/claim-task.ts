@@ -5,7 +5,7 @@ import { isSamePiece, openSince } from '../core/work.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from './control/admit.ts'
 import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
-import { inTurn, type Starting } from './control/starting.ts'
+import { inOwnSlot, type Starting } from './control/starting.ts'
 import { logFields } from './log-fields.ts'
 import { momentOf } from './moment.ts'
 import { sleepUntil } from './sleep-until.ts'
@@ -48,7 +48,7 @@ export async function claimTask(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: Starting = inTurn(),
+  starting: Starting = inOwnSlot(),
   patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   const terms = await termsOf(system, seen)
@@ -64,7 +64,7 @@ export async function claimTask(
     }
     return claimAdmitted(system, seen, claimer, admitted, patience)
   }
-  return claimLimited(system, seen, claimer, terms, starting)
+  return claimLimited(system, seen, claimer, { terms, starting, patience })
 }
 
 function refused(
@@ -74,26 +74,33 @@ function refused(
   return { refused: reason, lostToOthers: reason === 'being-claimed', ...why }
 }
 
+/** How a claim asks the limits of its types, and how long. */
+type Asking = {
+  readonly terms: Terms
+  readonly starting: Starting
+  readonly patience: Patience | undefined
+}
+
 /** A start or a permit spent on what cannot be claimed would be missing for others: as far as is known, it can be. */
 async function claimLimited(
   system: System,
   seen: Task,
   claimer: Claimer,
-  terms: Terms,
-  starting: Starting,
+  { terms, starting, patience }: Asking,
 ): Promise<Claimed | NotClaimed> {
-  if (!claim(seen, claimer, system.clock.now()).ok) return claimAdmitted(system, seen, claimer, NONE)
+  const isClaimable = claim(seen, claimer, system.clock.now()).ok
+  if (!isClaimable) return claimAdmitted(system, seen, claimer, NONE, patience)
   const near = await starting.comeNear?.(system, seen, terms)
   if (near === 'far') return refused('rate-limit', { limit: onlyRateLimit(terms) })
   // Its types may have changed while it waited.
   const present = near ? await termsOf(system, seen) : terms
   if (present.isPaused) return refused('paused')
-  const admission = await admit(system, seen, present, { starting, near })
+  const admission = await admit(system, seen, present, { starting, near, patience })
   if (!admission.ok) {
     const { ok: _ok, reason, ...why } = admission
     return refused(reason, why)
   }
-  const claimed = await claimAdmitted(system, seen, claimer, admission).catch(async error => {
+  const claimed = await claimAdmitted(system, seen, claimer, admission, patience).catch(async error => {
     await giveBack(system, admission.permits)
     throw error
   })
@@ -131,7 +138,7 @@ async function claimAdmitted(
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
   const obstacle = admitted === NONE ? undefined : await obstacleAtStart(system, task, admitted)
   if (obstacle) {
-    await release(system, task, decision.run)
+    await release(system, task, decision.run, patience)
     return refused(obstacle)
   }
   system.metrics.add('Lateness', Math.max(0, decision.run.startedAt - openSince(task)), task.type)
@@ -153,9 +160,16 @@ async function obstacleAtStart(
 const GONE = { ok: false, reason: 'gone' } as const
 
 /** Nothing of the run has begun. */
-async function release(system: System, task: Task, { fence }: LiveRun): Promise<void> {
+async function release(
+  system: System,
+  task: Task,
+  { fence }: LiveRun,
+  patience: Patience | undefined,
+): Promise<void> {
   const word = { born: task.born, fence, outcome: 'release' as const }
-  await transact(system, task, current => finish(current, word, system.clock.now(), system.chance.fraction()))
+  const decide = (current: Task | undefined) =>
+    finish(current, word, system.clock.now(), system.chance.fraction())
+  await transact(system, task, decide, patience)
 }
 
 /** What a worker has just claimed or finished itself may still be shown to it as ready. */

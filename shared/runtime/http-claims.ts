@@ -1,5 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
-import { MAX_CLAIM_WAIT_MS } from '../core/limits.ts'
+import { CLAIM_PATIENCE_MS, MAX_CLAIM_WAIT_MS } from '../core/limits.ts'
 import type { TaskType } from '../core/task-type.ts'
 import type { HttpWorkers } from './announce-http-workers.ts'
 import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
@@ -51,7 +51,7 @@ export async function claimOverHttp(
   const mayWaitMs = Math.min(waitMs, MAX_CLAIM_WAIT_MS)
   let outcome: WaitOutcome | undefined
   const claim = async (ms: number) => {
-    const tryOnce = lookFor(system, types, request)
+    const tryOnce = lookFor(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)
     const names = types.map(({ type }) => type)
     outcome = await waitForWork(system, { claimer, types: names, waitMs: ms, pace, workers, tryOnce })
     return outcome.claimed
@@ -90,13 +90,14 @@ function lookFor(
   system: System,
   types: readonly TaskType[],
   { claimer, limit }: ClaimsRequest,
+  until: number,
 ): () => Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
   let known: readonly TaskType[] | undefined = types
   return async () => {
     const current = known ?? (await readAgain(system, types))
     known = undefined
     const serving = current.filter(type => !type.paused)
-    return serving.length > 0 ? claimOnce(system, serving, claimer, limit) : NONE
+    return serving.length > 0 ? claimOnce(system, serving, claimer, { wanted: limit, until }) : NONE
   }
 }
 
@@ -114,12 +115,12 @@ async function claimOnce(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  wanted: number,
+  { wanted, until }: { readonly wanted: number; readonly until: number },
 ): Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
   const names = types.map(({ type }) => type)
   const found = await findTargets(system, claimer, names)
   const targets = found.map(({ task }) => task)
-  const outcome = await claimReady(system, types, claimer, { wanted, targets })
+  const outcome = await claimReady(system, types, claimer, { wanted, targets, until })
   await clearClaimed(system, found, outcome.claimed)
   return outcome
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.ts'
+import { CLAIM_PATIENCE_MS } from '../core/limits.ts'
 import type { Claimed } from './claim-task.ts'
 import { elapsedSince, type Moment, momentOf } from './moment.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -11,8 +12,10 @@ import type { System } from './system.ts'
  * over; what the first had claimed by then is lost with its leases, at the cost of a retry each.
  */
 
-/** Beyond its wait, a claim is over within so long: some hundred milliseconds, or three tries of 3 s at a slow store. */
-const CLAIMING_MS = 9_000
+/** What was claimed is answered within so long: its inputs are read. */
+const ANSWERING_MS = 1_000
+/** Beyond its wait, a claim is over within so long. */
+const CLAIMING_MS = CLAIM_PATIENCE_MS + ANSWERING_MS
 /** A repetition looks for the first one's answer so often. */
 const POLL_MS = 250
 const MOST_READS_AT_ONCE = 25

@@ -6,7 +6,7 @@ import type { Task } from '../core/task.ts'
 import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import { plan } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
-import type { IndexEntry, IndexRange } from '../ports/stores.ts'
+import type { IndexRange } from '../ports/stores.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { sweepTypeChanges } from './control/apply-type-change.ts'
 import { sweepLimits } from './control/sweep-limits.ts'
@@ -18,6 +18,7 @@ import { type StateReader, servingStates } from './serving-states.ts'
 import { sideBySide } from './side-by-side.ts'
 import { tellOfStuck } from './stuck-tasks.ts'
 import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
+import { readOn, type Suspect } from './sweep-passes.ts'
 import type { PlanningSystem } from './system.ts'
 import { unmarked } from './targets.ts'
 import { transact } from './transact.ts'
@@ -27,9 +28,9 @@ const GRACE_MS = 10_000
 /** Rounds come every minute; looking back further than one covers a round that was lost. */
 const WINDOW_MS = 180_000
 /**
- * A task found waiting is sent again for certain up to this age, then ever more rarely: its message is probably just
- * waiting, and what cannot be claimed at all (a handler that does not start) must not multiply. Behind a backlog the
- * first of these sends comes only after the second time.
+ * A task found waiting is sent again for certain up to this age and until two passes have read it, then ever more rarely: its
+ * message is probably just waiting, and what cannot be claimed at all (a handler that does not start) must not multiply.
+ * Behind a backlog the first of these sends comes only after the second time, and one pass is enough.
  */
 const CERTAIN_MS = 120_000
 const BACKLOG_PATIENCE_MS = 600_000
@@ -46,7 +47,6 @@ const TYPES_AT_ONCE = 4
 /** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
 const BUDGET = { emptyQueue: 500, backlog: 50 }
 const PAGE = 100
-const CURSOR_LIFE_MS = 7 * 86_400_000
 
 /** The rounds that this process has got through, by type: the last one, and since when none was missed. */
 export type Rounds = Map<string, { readonly since: number; readonly last: number }>
@@ -121,16 +121,19 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const { rounds } = round
   const now = system.clock.now()
   const { backlog } = await round.stateOf(type.type, type.configuration.kind)
-  const seen = new Map<string, Task>()
+  const suspected = new Map<string, Suspect>()
   for (const shard of shardNumbers(type)) {
-    for (const task of await suspects(system, type, shard, backlog, now)) seen.set(task.id, task)
+    for (const one of await suspects(system, type, shard, backlog, now)) {
+      suspected.set(one.task.id, leastRead(one, suspected.get(one.task.id)))
+    }
   }
-  round.seen.push(...seen.values())
+  const seen = [...suspected.values()].map(({ task }) => task)
+  round.seen.push(...seen)
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
-  const lost = await lostOnes(system, [...seen.values()], round, sweptSince)
-  await keepBodies(system, [...seen.values()], now)
+  const lost = await lostOnes(system, [...suspected.values()], round, sweptSince)
+  await keepBodies(system, seen, now)
   const failures = await planTasks(system, lost)
-  await sweepLimits(system, [...seen.values()])
+  await sweepLimits(system, seen)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
     system.log.warn('sent again what had got lost', {
@@ -140,7 +143,16 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
     })
   }
   if (failures.length === 0) rounds?.set(type.type, { since: sweptSince, last: now })
-  return { looked: seen.size, repaired: lost.length - failures.length, failed: failures.length }
+  return { looked: seen.length, repaired: lost.length - failures.length, failed: failures.length }
+}
+
+/** A task that stands in several partitions counts as read by the passes over the one where it was read least. */
+function leastRead(one: Suspect, other: Suspect = one): Suspect {
+  return {
+    task: one.task,
+    unreadSince: Math.min(one.unreadSince, other.unreadSince),
+    readOnceSince: Math.min(one.readOnceSince, other.readOnceSince),
+  }
 }
 
 /** Since when no round has been missed; now, when the last ones were. */
@@ -175,14 +187,18 @@ async function suspects(
   shard: number,
   backlog: number | undefined,
   now: number,
-): Promise<Task[]> {
+): Promise<Suspect[]> {
   const open: IndexRange = {
     index: 'view',
     partition: viewPartition(type, 'open', shard),
     to: now - GRACE_MS,
   }
   const undoing = { ...open, partition: viewPartition(type, 'compensating', shard) }
-  const recent = await readRange(system, { ...open, from: now - GRACE_MS - WINDOW_MS }, PAGE)
+  const recent = (await readRange(system, { ...open, from: now - GRACE_MS - WINDOW_MS }, PAGE)).map(task => ({
+    task,
+    unreadSince: now,
+    readOnceSince: now,
+  }))
   const rest = await readOn(
     system,
     `open#${type}#${shard}`,
@@ -200,14 +216,14 @@ async function suspects(
 /** The tasks that should have been looked at or marked, and were not. */
 async function lostOnes(
   system: PlanningSystem,
-  tasks: readonly Task[],
+  suspects: readonly Suspect[],
   { stateOf, paused }: Pick<Round, 'stateOf' | 'paused'>,
   sweptSince: number,
 ): Promise<Task[]> {
   const now = system.clock.now()
-  const quiet = tasks.filter(({ updatedAt }) => updatedAt <= now - GRACE_MS)
+  const quiet = suspects.filter(({ task }) => task.updatedAt <= now - GRACE_MS)
   const found = await Promise.all(
-    quiet.map(async task => {
+    quiet.map(async ({ task, unreadSince, readOnceSince }) => {
       const { type, kind } = workOf(task)
       const { backlog, handlerSince } = await stateOf(type, kind)
       // A pause drops dispatches; its end sends them again.
@@ -215,13 +231,24 @@ async function lostOnes(
       const state = {
         backlog: isHeld ? undefined : backlog,
         waitingSince: Math.max(handlerSince, sweptSince),
+        unreadMs: now - unreadSince,
+        readOnceMs: now - readOnceSince,
       }
       return isWorthSending(task, state, now, system.chance.fraction()) ? [task] : []
     }),
   )
   const unsent = found.flat()
-  const due = quiet.filter(({ dueAt }) => dueAt <= now - GRACE_MS)
+  const due = quiet.flatMap(({ task }) => (task.dueAt <= now - GRACE_MS ? task : []))
   return [...new Set([...unsent, ...(await unmarked(system, due))])]
+}
+
+type Waiting = {
+  readonly backlog: number | undefined
+  readonly waitingSince: number
+  /** A task that has waited no longer than this may not have been read by an earlier pass, */
+  readonly unreadMs: number
+  /** or was read by one of them at most. */
+  readonly readOnceMs: number
 }
 
 /**
@@ -230,7 +257,7 @@ async function lostOnes(
  */
 function isWorthSending(
   task: Task,
-  { backlog, waitingSince }: { readonly backlog: number | undefined; readonly waitingSince: number },
+  { backlog, waitingSince, unreadMs, readOnceMs }: Waiting,
   now: number,
   chance: number,
 ): boolean {
@@ -240,43 +267,15 @@ function isWorthSending(
   if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false
   const age = now - Math.max(startsAt(task), task.updatedAt, waitingSince)
   if (age > MESSAGE_LIFE_MS) return true
-  if (backlog > 0) return age >= BACKLOG_PATIENCE_MS && chance < BACKLOG_PATIENCE_MS / age
-  return chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
+  if (backlog === 0) return age <= readOnceMs || chance < Math.max(LEAST_SHARE, CERTAIN_MS / age)
+  // A pass that read the task before its patience was over let it wait.
+  const isUnread = age <= BACKLOG_PATIENCE_MS + unreadMs
+  return age >= BACKLOG_PATIENCE_MS && (isUnread || chance < BACKLOG_PATIENCE_MS / age)
 }
 
 async function readRange(system: PlanningSystem, range: IndexRange, limit: number): Promise<Task[]> {
   const page = await system.tasks.page({ ...range, limit })
   return system.tasks.heads(page.entries.map(({ id }) => id))
-}
-
-/** Reads a range from where the last round stopped, at most `budget` tasks, and remembers where it stopped. */
-async function readOn(
-  system: PlanningSystem,
-  cursor: string,
-  range: IndexRange,
-  budget: number,
-): Promise<Task[]> {
-  const name = `sweep#${cursor}`
-  const start = await cursorAt(system, name)
-  const tasks: Task[] = []
-  let position = start
-  for (let left = budget; left > 0; left -= PAGE) {
-    const limit = Math.min(PAGE, left)
-    const page = await system.tasks.page({ ...range, limit, ...(position && { after: position }) })
-    tasks.push(...(await system.tasks.heads(page.entries.map(({ id }) => id))))
-    position = page.more ? page.entries.at(-1) : undefined
-    if (!position) break
-  }
-  if (position?.id !== start?.id) {
-    const value = position ? { id: position.id, sort: position.sort } : null
-    await system.records.put(name, value, system.clock.now() + CURSOR_LIFE_MS)
-  }
-  return tasks
-}
-
-async function cursorAt(system: PlanningSystem, name: string): Promise<IndexEntry | undefined> {
-  const stored = await system.records.get(name)
-  return (stored as IndexEntry | null | undefined) ?? undefined
 }
 
 function sum(numbers: readonly number[]): number {

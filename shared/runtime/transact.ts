@@ -1,5 +1,5 @@
 import type { Change } from '../core/change.ts'
-import { conflictWaitMs, isLostRace } from '../core/contention.ts'
+import { type Conflicts, conflictWaitMs, isLostRace } from '../core/contention.ts'
 import { BatonError, isOutage } from '../core/errors.ts'
 import { withOperation } from '../core/operations.ts'
 import { completed } from '../core/several-successes.ts'
@@ -24,7 +24,8 @@ export type Outcome<D extends Decided> = {
   readonly conflicts: number
 }
 
-export type Patience = { readonly patienceMs?: number }
+/** Until when, by the system's clock, a writer that lost races tries again. @default 20 s from its first write on */
+export type Patience = { readonly until?: number }
 
 /**
  * Decides, writes, and decides again when the guard no longer held: the one loop around every transition. A writer that
@@ -32,16 +33,15 @@ export type Patience = { readonly patienceMs?: number }
  * `decide` never meets one. Permits of runs that the change ended are given back. `seen` is what the caller already holds,
  * so that the usual case costs one write and no read.
  *
- * @throws BatonError `contended` after races lost for `patienceMs`: nothing is written, and trying again is safe.
+ * @throws BatonError `contended` after races lost until its time was over: nothing is written, and trying again is safe.
  */
 export async function transact<D extends Decided>(
   system: System,
   seen: Task | undefined,
   decide: (task: Task | undefined, conflicts: number) => D,
-  { patienceMs = PATIENCE_MS }: Patience = {},
+  { until = system.clock.now() + PATIENCE_MS }: Patience = {},
 ): Promise<Outcome<D>> {
   const { clock } = system
-  const until = clock.now() + patienceMs
   let current = seen
   let races = 0
   for (let conflicts = 0; ; conflicts++) {
@@ -49,12 +49,14 @@ export async function transact<D extends Decided>(
     const decision = decide(current, conflicts)
     if (!decision.change) return { decision, task: current, conflicts }
     const sentAt = clock.now()
-    if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id, patienceMs)
+    if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id)
     const applied = await write(system, current, noted(system, decision.change))
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
     const answeredAt = clock.now()
     if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
-    current = await afterConflict(system, applied.current, { count: races, writeMs: answeredAt - sentAt })
+    const { operation } = decision.change.after
+    const lost = { count: races, writeMs: answeredAt - sentAt, operation, leftMs: until - answeredAt }
+    current = await afterConflict(system, applied.current, lost)
   }
 }
 
@@ -80,20 +82,20 @@ async function write(system: System, current: Task | undefined, change: Change):
   return applied
 }
 
-function contended(id: string, patienceMs: number): BatonError {
+function contended(id: string): BatonError {
   return new BatonError(
     'contended',
-    `other writers of ${id} were faster for ${patienceMs} ms: nothing was written; try again`,
+    `other writers of ${id} were faster all the time: nothing was written; try again`,
   )
 }
 
-/** The head to decide on after a lost race: after a wait it is read again, since it has probably changed once more. */
+/** The head to decide on after a lost race: after a wait, which ends with the time that is left, it is read again. */
 async function afterConflict(
   { clock, chance, tasks }: System,
   current: Task | undefined,
-  conflicts: { readonly count: number; readonly writeMs: number },
+  { leftMs, ...conflicts }: Conflicts & { readonly leftMs: number },
 ): Promise<Task | undefined> {
-  const waitMs = conflictWaitMs(current, conflicts, chance.fraction())
+  const waitMs = Math.min(leftMs, conflictWaitMs(current, conflicts, chance.fraction()))
   if (!current || waitMs <= 0) return current
   await clock.sleep(waitMs)
   return tasks.head(current.id)

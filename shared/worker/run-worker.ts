@@ -8,7 +8,7 @@ import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
 import { createTokenDesk } from '../runtime/claim-by-token.ts'
-import { inTurn } from '../runtime/control/starting.ts'
+import { inOwnSlot } from '../runtime/control/starting.ts'
 import type { System } from '../runtime/system.ts'
 import { cachedTypes } from '../runtime/type-cache.ts'
 import { announce } from './announce.ts'
@@ -69,7 +69,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypes(system)
   const takeToken = createTokenDesk(system, claimer)
-  const starting = inTurn(createWaitingRoom(system.clock, slots, over.signal))
+  const starting = inOwnSlot(createWaitingRoom(system.clock, slots, over.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined

@@ -286,3 +286,18 @@ describe('a head at all limits at once', () => {
     }
   })
 })
+
+it('a head with the runs of 100 workers, whose ids have 26 characters, costs 7 units a write, and 8 with their successes', () => {
+  const started = Array.from({ length: MAX_CONCURRENCY }, (_, nth) => ({
+    fence: 28_112_632 + nth,
+    workerId: `w${nth}`.padEnd(26, 'x'),
+    startedAt: NOW,
+  }))
+  const options = { concurrency: MAX_CONCURRENCY }
+  const live = started.map(run => ({ ...run, leaseUntil: LATER }))
+  const ended = started.map(run => ({ ...run, state: 'succeeded' as const, endedAt: LATER }))
+
+  const units = [aTask({ options, live }), aTask({ options, ended })].map(task => bytesOf(task) / 1024)
+
+  expect(units.map(Math.ceil)).toEqual([7, 8])
+})

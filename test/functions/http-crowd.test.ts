@@ -103,6 +103,32 @@ test('a claim whose every write loses its race is answered 503, and a later one 
   expect((await claimed(api)).id).toBe('jobs:a')
 })
 
+test.each([
+  ['a crowded type', { concurrency: 100 }, {}],
+  ['a limited type', {}, { limits: { concurrency: { max: 5 } } }],
+])(
+  'a claim of %s that loses every race is answered within its wait and eight seconds, over all that it tries',
+  async (_name, parts, configuration) => {
+    const { api, troubled } = await troubledApi()
+    const type = 'contested'
+    await api.call('PUT', `/v1/types/${type}`, { kind: 'http', ...configuration })
+    await published(api, { type, key: 'a', ...parts })
+    await published(api, { type, key: 'b', ...parts })
+    troubled('races')
+
+    const answering = api.call('POST', '/v1/claims', {
+      type,
+      workerId: 'w1',
+      limit: 2,
+      waitMs: 1_000,
+    })
+    const answered = answering.then(({ status }) => status)
+    await api.system.clock.advance(9 * SECOND)
+
+    expect(await Promise.race([answered, 'too late'])).toBe(503)
+  },
+)
+
 test('a worker id that heads have no room for is refused, with what would be legal', async () => {
   const api = await anApi()
   const workerId = '𝕏'.repeat(WORKER_ID_BYTES_MAX / 4 + 1)

@@ -209,6 +209,37 @@ describe('the sweeper', () => {
     expect(system.messages.dispatches.length).toBeLessThan(24 * 8)
   })
 
+  it.each([
+    [
+      'whose queue is empty, in as many rounds as it takes to read them',
+      { count: 1_500, backlog: 0, minutes: 3 },
+    ],
+    ['behind a backlog, after ten minutes more', { count: 1_000, backlog: 1, minutes: 30 }],
+  ])(
+    'sends for certain what many tasks at once have lost: %s',
+    async (_name, { count, backlog, minutes }) => {
+      const system = aMemorySystem()
+      await registered(system, { handlerSince: 0 })
+      system.messages.backlogs.set('resize', backlog)
+      for (let nth = 0; nth < count; nth++) await stored(system, { key: `k${nth}` })
+      const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
+      const sweptFor = async (rounds: number) => {
+        for (let round = 0; round < rounds; round++) {
+          await system.clock.advance(MINUTE)
+          await sweep(unlucky)
+        }
+        return system.messages.dispatches
+      }
+
+      const sent = new Set((await sweptFor(minutes)).map(({ task }) => task.key))
+      const afterwards = (await sweptFor(3 * minutes)).length
+
+      expect(sent.size).toBe(count)
+      // What fell due lately is read apart, up to 100 a round.
+      expect(afterwards).toBeLessThanOrEqual(2 * count + 100)
+    },
+  )
+
   it('repairs behind a backlog that never ends', async () => {
     const system = aMemorySystem()
     await registered(system)

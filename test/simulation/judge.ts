@@ -1,7 +1,6 @@
 import type { Task } from '../../shared/core/task.ts'
 import { INVARIANTS } from './invariants/all.ts'
 import { firstAtWork } from './invariants/settling.ts'
-import { isPending } from './pending.ts'
 import type { Scenario } from './scenario.ts'
 import type { Happening } from './world/history.ts'
 
@@ -23,8 +22,7 @@ export type Judge = {
 const NO_SURPRISES = 'the code throws nothing by surprise'
 
 export function createJudge(scenario: Scenario): Judge {
-  const judging = INVARIANTS.filter(({ awaits }) => !isPending(awaits) || scenario.trial === awaits)
-  const watches = judging.map(({ name, watch }) => ({ name, ...watch(scenario) }))
+  const watches = INVARIANTS.map(({ name, watch }) => ({ name, ...watch(scenario) }))
   let verdict: Verdict | undefined
   const rule = (invariant: string, at: number, message: string | undefined) => {
     if (message !== undefined) verdict ??= { invariant, message, at }

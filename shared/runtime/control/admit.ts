@@ -3,7 +3,7 @@ import type { Permit, Task } from '../../core/task.ts'
 import { isSamePiece } from '../../core/work.ts'
 import type { Moment } from '../moment.ts'
 import type { System } from '../system.ts'
-import { transact } from '../transact.ts'
+import { type Patience, transact } from '../transact.ts'
 import { areTermsFresh, type Terms, termsOf } from './limits-of.ts'
 import { acquirePermits, giveBack } from './permits.ts'
 import type { Reserved, Starting } from './starting.ts'
@@ -42,13 +42,21 @@ export async function admit(
   system: System,
   task: Task,
   terms: Terms,
-  { starting, near }: { readonly starting: Starting; readonly near: Reserved | undefined },
+  {
+    starting,
+    near,
+    patience,
+  }: {
+    readonly starting: Starting
+    readonly near: Reserved | undefined
+    readonly patience?: Patience | undefined
+  },
 ): Promise<Admission> {
   const acquired = await acquirePermits(system, task, terms.concurrencies)
   if (!acquired.ok) {
     const { why, limit } = acquired
     if (why === 'being-claimed') return { ok: false, reason: why, limit }
-    await waitForPermit(system, task, limit)
+    await waitForPermit(system, task, limit, patience)
     return { ok: false, reason: 'concurrency-limit', limit }
   }
   const start = await starting
@@ -76,12 +84,17 @@ function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknow
 }
 
 /** What has changed meanwhile is left as it is. */
-async function waitForPermit(system: System, seen: Task, limit: string): Promise<void> {
-  await transact(system, seen, current =>
+async function waitForPermit(
+  system: System,
+  seen: Task,
+  limit: string,
+  patience: Patience | undefined,
+): Promise<void> {
+  const decide = (current: Task | undefined) =>
     current && isSamePiece(seen, current)
       ? block(current, limit, system.clock.now())
-      : { ok: false as const, reason: 'finished' as const },
-  )
+      : { ok: false as const, reason: 'finished' as const }
+  await transact(system, seen, decide, patience)
 }
 
 /** Whether a type of the task is paused by now. The types are read again when a pause may have been acknowledged since. */

@@ -20,6 +20,34 @@ const MOST_EXAMINED = 1_000
 /** How many waits were ended, and whether anybody waits or has waited. */
 export type LetIn = { readonly count: number; readonly isWaitedFor: boolean }
 
+/** The tasks that wait for permits of a limit, as far as they were read. */
+export type Waiting = {
+  readonly limit: string
+  /** The type whose limit it is, where it counts all of that type's tasks. */
+  readonly type: TaskType | undefined
+  /** Those in the ready places, in their order. */
+  readonly ready: readonly Task[]
+  /** The first page of those in the limit's place, and the pages after it. */
+  readonly firstPlaced: readonly Task[] | undefined
+  readonly otherPlaced: AsyncGenerator<Task[], void, undefined>
+}
+
+/** Reads the tasks that wait, enough to admit `most` of them. The ready places and the limit's place are read side by side. */
+export async function waitingFor(system: System, limit: string, most: number): Promise<Waiting> {
+  const placed = waitingIn(system, limit, Math.min(PAGE, most + SPARE))
+  const [{ type, ready }, first] = await Promise.all([readyFor(system, limit, most), placed.next()])
+  return { limit, type, ready, firstPlaced: first.value ?? undefined, otherPlaced: placed }
+}
+
+async function readyFor(
+  system: System,
+  limit: string,
+  most: number,
+): Promise<Pick<Waiting, 'type' | 'ready'>> {
+  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
+  return { type, ready: type ? await readyUnder(system, type, Math.max(1, most)) : [] }
+}
+
 /**
  * Lets up to `room` of those in who wait. In the limit's place these are the first: their wait is ended, which dispatches
  * them, marks them for their workers, or has them stand in their ready place again. One that nobody can run now so keeps
@@ -32,16 +60,15 @@ export type LetIn = { readonly count: number; readonly isWaitedFor: boolean }
  */
 export async function letIn(
   system: System,
-  limit: string,
+  waiting: Waiting,
   { room, isRepair }: { readonly room: number; readonly isRepair: boolean },
 ): Promise<LetIn> {
-  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
-  const ready = type ? await readyUnder(system, type, Math.max(1, room)) : []
+  const { type, ready } = waiting
   const isIdle = ready.length === 0 || !type || !needsTokens(type)
   const isServed = isIdle || (isRepair && (await hasBacklog(system, type)))
   const sent = isServed ? [] : ready
   const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
-  const placed = await letInFromPlace(system, limit, room - share)
+  const placed = await letInFromPlace(system, waiting, room - share)
   const rest = sent.slice(0, room - placed.count)
   const count = placed.count + (type ? await sendIn(system, type, rest) : 0)
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
@@ -56,19 +83,24 @@ async function hasBacklog({ messages }: System, { type, configuration }: TaskTyp
   return ((await messages.backlog(servingType(type, configuration.kind))) ?? 0) > 0
 }
 
-async function letInFromPlace(system: System, limit: string, room: number): Promise<LetIn> {
+async function letInFromPlace(
+  system: System,
+  { firstPlaced, otherPlaced }: Waiting,
+  room: number,
+): Promise<LetIn> {
   let count = 0
-  let isWaitedFor = false
-  for await (const tasks of waitingIn(system, limit, Math.min(PAGE, room + SPARE))) {
-    isWaitedFor = true
+  for (
+    let tasks = firstPlaced;
+    tasks && count < room;
+    tasks = (await otherPlaced.next()).value ?? undefined
+  ) {
     for (let rest = tasks; rest.length > 0 && count < room; ) {
       const chosen = rest.slice(0, room - count)
       rest = rest.slice(chosen.length)
       count += await endWaits(system, chosen)
     }
-    if (count >= room) break
   }
-  return { count, isWaitedFor }
+  return { count, isWaitedFor: firstPlaced !== undefined }
 }
 
 /** Those who wait in the limit's place, page by page; at least one of each. */

@@ -47,8 +47,8 @@ const AHEAD_MS = 250
 /** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
 export type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
 
-/** For those who were sent one task: it begins now, or waits for a turn of its own, in the room or to be sent again. */
-export function inTurn(room?: WaitingRoom): Starting {
+/** For a worker that was sent one task: it begins now, or waits for a slot of its own, in the room or to be sent again. */
+export function inOwnSlot(room?: WaitingRoom): Starting {
   return { comeNear: (system, task, terms) => comeNear(system, task, terms, room), start: startInTurn }
 }
 
@@ -134,7 +134,7 @@ export function byTokens(named: readonly Task[]): Starting {
       if (missing.length === 0) return startAt(system, granted)
       // Its own turn is still to come, and brings a token of its own.
       if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
-      const starting = named.some(({ id }) => id === task.id) ? inTurn() : atOnce
+      const starting = named.some(({ id }) => id === task.id) ? inOwnSlot() : atOnce
       const start = await starting.start(system, task, missing)
       return start && 'at' in start && areUsable(granted, start.at) ? start : undefined
     },

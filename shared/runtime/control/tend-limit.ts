@@ -11,7 +11,7 @@ import { typeOfLimit } from '../../core/control/limit-names.ts'
 import type { Task } from '../../core/task.ts'
 import type { System } from '../system.ts'
 import { cachedTypes } from '../type-cache.ts'
-import { letIn } from './let-in.ts'
+import { letIn, waitingFor } from './let-in.ts'
 
 /** An index may show late who has just begun to wait: so often in a row nobody may be found before nobody waits. */
 const QUIET_ROUNDS = 2
@@ -27,25 +27,35 @@ const MOST_FORGOTTEN = 20
  */
 export async function tendLimit(system: System, look: LimitLook, given = 1): Promise<void> {
   const { limit, quiet, since } = look
-  const max = await mostOf(system, limit)
-  const { holders, waitsSince } = await system.limits.permits(limit)
-  if (quiet === undefined) {
-    const room = Math.min(roomFor(max, holders.length), given)
-    await letIn(system, limit, { room, isRepair: false })
-    return
-  }
+  if (quiet === undefined) return handOn(system, limit, given)
+  const [max, { holders, waitsSince }] = await Promise.all([
+    mostOf(system, limit),
+    system.limits.permits(limit),
+  ])
   if (waitsSince !== since) return
-  const left = await withoutStale(system, limit, holders)
-  const { count, isWaitedFor } = await letIn(system, limit, {
-    room: roomFor(max, left),
-    isRepair: true,
-  })
+  const room = roomFor(max, await withoutStale(system, limit, holders))
+  const waiting = await waitingFor(system, limit, room)
+  const { count, isWaitedFor } = await letIn(system, waiting, { room, isRepair: true })
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
     if (since !== undefined) await endSeries(system, limit, since)
     return
   }
   const delaySeconds = count > 0 ? TEND_SOON_S : TEND_INTERVAL_S
   await lookAgain(system, { ...look, quiet: isWaitedFor ? 0 : quiet + 1, delaySeconds })
+}
+
+/**
+ * Lets as many in as permits were given back. Each hand-over of a permit passes here, so the holders and the tasks that wait
+ * are read side by side.
+ */
+async function handOn(system: System, limit: string, given: number): Promise<void> {
+  const [max, { holders }, waiting] = await Promise.all([
+    mostOf(system, limit),
+    system.limits.permits(limit),
+    waitingFor(system, limit, given),
+  ])
+  const room = Math.min(roomFor(max, holders.length), given)
+  if (room > 0) await letIn(system, waiting, { room, isRepair: false })
 }
 
 async function mostOf(system: System, limit: string): Promise<number | undefined> {

@@ -5,7 +5,7 @@ import type { RateLimit, TypeLimits } from '../../../shared/core/task-type.ts'
 import { claimByTokens } from '../../../shared/runtime/claim-by-token.ts'
 import { claimReady } from '../../../shared/runtime/claim-ready.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim-task.ts'
-import { inTurn } from '../../../shared/runtime/control/starting.ts'
+import { inOwnSlot } from '../../../shared/runtime/control/starting.ts'
 import type { System } from '../../../shared/runtime/system.ts'
 import { claimTargets, markTargets } from '../../../shared/runtime/targets.ts'
 import { transact } from '../../../shared/runtime/transact.ts'
@@ -208,12 +208,15 @@ describe('a turn', () => {
     const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
     const started: number[] = []
     for (let nth = 0; nth < 3; nth++) {
-      await timed(system, inTurn().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)))
+      await timed(
+        system,
+        inOwnSlot().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)),
+      )
     }
 
     for (let nth = 0; nth < 12; nth++) {
       const task = await stored(system, { key: `both${nth}` })
-      if (await timed(system, inTurn().start(system, task, rates))) started.push(system.clock.now())
+      if (await timed(system, inOwnSlot().start(system, task, rates))) started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)

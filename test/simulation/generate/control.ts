@@ -8,8 +8,6 @@ const OWNERS = ['u1', 'u2', 'u3'] as const
 const TENANTS = ['t1', 't2', 't3'] as const
 /** Claims that are under way while their type is paused are worth seeing: calls are slow where types are paused. */
 const SLOW = 0.12
-/** Whoever polls over HTTP asks each group of tenants, which takes as much time as ten other scenarios. */
-const FAIR_OVER_HTTP = 0.06
 const FAIR = 0.5
 /** Tells the publishes around a pause from all others. */
 const BURST_NONCE = 100_000
@@ -19,8 +17,7 @@ export function withControl(dice: Dice, scenario: Scenario): Scenario {
   const controlled = scenario.types.map(setup => (dice.odds(0.7) ? { ...setup, ...control(dice) } : setup))
   const paused = dice.odds(0.6) ? pauses(dice, scenario) : []
   const puts = dice.odds(0.4) ? dice.many(1, 2, () => put(dice, scenario)) : []
-  const isOverHttp = scenario.types.some(({ servedBy }) => servedBy === 'http')
-  const isFair = dice.odds(isOverHttp ? FAIR_OVER_HTTP : FAIR)
+  const isFair = dice.odds(FAIR)
   // Those around a pause take the place of others, or these scenarios would cost twice as much.
   const others = paused.length > 0 ? scenario.steps.filter(() => dice.odds(0.4)) : scenario.steps
   const steps = [...others, ...paused].map(step => {

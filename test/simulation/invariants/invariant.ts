@@ -1,5 +1,5 @@
 import type { Task } from '../../../shared/core/task.ts'
-import type { Scenario, TrialName } from '../scenario.ts'
+import type { Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 
 export type Write = Extract<Happening, { readonly what: 'write' }>
@@ -8,8 +8,6 @@ export type Write = Extract<Happening, { readonly what: 'write' }>
 export type Invariant = {
   /** The promise, as a sentence. */
   readonly name: string
-  /** The code does not keep it everywhere before it passes this trial; until then it judges that trial alone. */
-  readonly awaits?: TrialName
   watch(scenario: Scenario): {
     on?(happening: Happening): string | undefined
     /** Once nothing happens any more. */

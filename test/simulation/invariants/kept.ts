@@ -9,7 +9,6 @@ const PLACING = ['fairnessKey', 'userId', 'priority', 'tags'] as const
 export const OF_WHAT_IS_KEPT: readonly Invariant[] = [
   {
     name: 'a restart keeps all that places or limits its task',
-    awaits: 'restarts',
     watch: ({ steps }) => {
       const republished = new Set(steps.flatMap(restartedByPublish))
       return {
@@ -28,7 +27,6 @@ export const OF_WHAT_IS_KEPT: readonly Invariant[] = [
   },
   {
     name: 'limits count a task by the input that its handler is given',
-    awaits: 'stages',
     watch: () => {
       const heads = new Map<string, Task>()
       return {

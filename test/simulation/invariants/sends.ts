@@ -17,7 +17,6 @@ const LOOKS_MAX = 40
 export const OF_SENDS: readonly Invariant[] = [
   {
     name: 'what keeps a far minute from being scheduled does not multiply the dispatches of other tasks',
-    awaits: 'scheduler-outage',
     watch: scenario => {
       const isJudged = isDisturbedByScheduler(scenario)
       const sent = new Map<string, number>()
@@ -38,7 +37,6 @@ export const OF_SENDS: readonly Invariant[] = [
   },
   {
     name: 'in the long run a running task is looked at a few times a minute, however many messages were doubled',
-    awaits: 'looks',
     watch: ({ calmAt }) => {
       const runs = createStillRuns()
       const looks = new Map<string, number[]>()

@@ -10,7 +10,6 @@ const SHOWN_WITHIN_MS = 2_000
 export const OF_TENANTS: readonly Invariant[] = [
   {
     name: 'no tenant waits for all tasks of another',
-    awaits: 'tenants',
     watch: ({ trial }) => {
       /** Of each tenant, the tasks that wait, and since when. */
       const waiting = new Map<string, Map<string, number>>()

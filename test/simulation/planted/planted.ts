@@ -1,6 +1,5 @@
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Rarity } from '../generate.ts'
-import type { TrialName } from '../scenario.ts'
 import type { Table } from '../world/table.ts'
 
 /**
@@ -12,8 +11,6 @@ export type Planted = {
   readonly name: string
   /** It shows only in scenarios that have this. */
   readonly needs?: Rarity
-  /** The invariant that notices it judges such scenarios only when the code passes this trial. @default `needs` */
-  readonly awaits?: TrialName
   /** The ports with the fault in them; all processes have it. */
   spoil(system: PlanningSystem, table: Table): PlanningSystem
 }

@@ -1,6 +1,5 @@
 import { hash32 } from '../../../../shared/core/hash.ts'
 import { createSeededChance } from '../../../../shared/memory/chance.ts'
-import { isPending } from '../../pending.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
 import { backlog } from './backlog.ts'
@@ -42,7 +41,7 @@ export function trialOf(seed: number): TrialName | undefined {
   let lot = createSeededChance(hash32(`trial of ${seed}`)).fraction()
   for (const name of TRIAL_NAMES) {
     lot -= TRIALS[name].share
-    if (lot < 0) return isPending(name) ? undefined : name
+    if (lot < 0) return name
   }
   return undefined
 }
