@@ -63,7 +63,7 @@ function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
   return isCut ? { omitted: ['runs.result'] } : {}
 }
 
-/** Who changed a task, a type or a schedule; left out while nobody has. */
+/** The changes by people of a task, a type or a schedule; left out while there is none. */
 export function presentOperations({ operations }: Pick<Task, 'operations'>): {
   readonly operations?: readonly ApiOperation[]
 } {

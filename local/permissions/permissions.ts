@@ -58,7 +58,7 @@ export function createPermissions(stack: Stack, log: (line: string) => void): Pe
   }
 }
 
-/** How a role is named that somebody has taken on. */
+/** The ARN of a session of the role. */
 function assumedRoleArn({ arn }: Role, session: string): string {
   return `${arn.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/${session}`
 }

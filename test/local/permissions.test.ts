@@ -107,7 +107,7 @@ describe('a policy', () => {
       true,
     ],
     [
-      'allows by a condition that nobody can judge here',
+      'allows by a condition that cannot be judged here',
       [get({ IpAddress: { 'aws:SourceIp': '1.2.3.4' } })],
       reading('a:1'),
       true,
@@ -213,7 +213,7 @@ describe('a call', () => {
     expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
   })
 
-  test('of anybody else is the account owner’s', async () => {
+  test('of every other caller is the account owner’s', async () => {
     await new DynamoDBClient(cloud.clientOptions).send(item('anything'))
   })
 })
