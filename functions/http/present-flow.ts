@@ -15,7 +15,7 @@ type FlowParts = Pick<
 export function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
   const { flow, state } = task
   if (!flow) return {}
-  const steps = describeSteps(flow)
+  const steps = describeSteps(task)
   const present = state === 'open' ? steps[flow.at] : undefined
   return {
     steps: steps.map(({ name, state, record, ...action }) => ({

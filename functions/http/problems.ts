@@ -20,7 +20,7 @@ const KINDS = {
 
 export type ProblemKind = keyof typeof KINDS
 
-type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'requestId' | 'retryAfterMs'>
+type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'run' | 'requestId' | 'retryAfterMs'>
 
 /** What a request says is repeated in problems, so these are cut: an answer to nonsense must be deliverable, too. */
 const MOST_ERRORS = 100

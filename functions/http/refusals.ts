@@ -1,15 +1,18 @@
 import type { Problem } from '../../shared/client/api-types.ts'
 import { canvasPath, schedulePath } from '../../shared/core/api-paths.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
-import type { ResumeRefusal } from '../../shared/core/flow/resume.ts'
+import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.ts'
+import type { RecordedEnd } from '../../shared/core/recorded-end.ts'
 import { reservedFor } from '../../shared/core/reserved-types.ts'
 import type { RestartRefusal } from '../../shared/core/restart.ts'
+import type { RunGone } from '../../shared/core/run-gone.ts'
 import { SCHEDULE_TYPE } from '../../shared/core/schedule/schedule.ts'
-import { liveRuns, type Task, taskIdPrefix } from '../../shared/core/task.ts'
+import { type EndedRunState, liveRuns, type Task, taskIdPrefix } from '../../shared/core/task.ts'
 import type { RunRefusal } from '../../shared/runtime/http-runs.ts'
 import type { Operated } from '../../shared/runtime/operate-task.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish.ts'
 import { dotted } from './check.ts'
+import { iso } from './iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 
 /** Expected refusals of use cases, in words: what happened, to which id, and what would be legal. */
@@ -95,7 +98,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'undone':
       return problem(
         'conflict',
-        `${id} has undone steps before the failed one; only "restart" does them again`,
+        `${id} has no way forward: ${howUndone(refusal.task)}; only "restart" does all steps again`,
       )
     case 'no-failed-undo':
       return problem('conflict', `${id} has no failed undo to retry or to skip`)
@@ -105,6 +108,13 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
         `${id} keeps all the successes it needs; name "succeeded" in clean to forget them`,
       )
   }
+}
+
+function howUndone({ flow }: Task): string {
+  const failed = flow?.definition.steps[flow.cursor]?.name
+  const undone = flow ? undoneBefore(flow).map(name => `"${name}"`) : []
+  const steps = undone.length === 1 ? `the step ${undone[0]} counts` : `the steps ${undone.join(', ')} count`
+  return `${steps} as undone, and came before the failed step "${failed}"`
 }
 
 function holders(task: Task): string {
@@ -121,13 +131,48 @@ const WHY_GONE = {
   'timed-out': 'it ran longer than it may',
 } as const
 
+type Gone = Extract<RunRefusal, { reason: RunGone }>
+
 /** Why a run's word does not count. */
 export function runProblem(taskId: string, runId: string, refusal: RunRefusal): Problem {
   if (refusal.reason === 'unknown') return noSuchTask(taskId)
-  const { reason, holder } = refusal
+  if (refusal.reason === 'unknown-run') return noSuchRun(taskId, runId)
+  const { reason, holder, end } = refusal
   const now = holder === undefined ? '' : `; ${holder} holds the task now`
-  return problem('conflict', `run ${runId} of ${taskId} is over: ${WHY_GONE[reason]}${now}`, {
+  return problem('conflict', `run ${runId} of ${taskId} is over: ${whyGone(refusal)}${now}`, {
     reason,
     ...(holder !== undefined && { holder }),
+    ...(end && { run: presentEnd(end) }),
   })
+}
+
+export function noSuchRun(taskId: string, runId: string): Problem {
+  return problem('not-found', `there is no run ${runId} of a task ${taskId}`)
+}
+
+function whyGone({ reason, end }: Gone): string {
+  if (reason !== 'ended') return WHY_GONE[reason]
+  if (!end)
+    return 'it has ended, and the task keeps no record of it any more, so that its word cannot be compared'
+  const { state, endedAt } = end
+  return `its worker has ended it, and it ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same word is accepted again`
+}
+
+const HOW_ENDED = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  released: 'was released',
+  lost: 'was lost',
+  cancelled: 'was cancelled',
+} as const satisfies Record<EndedRunState, string>
+
+/** Refusals of a hundred runs are to fit one answer: stacks, and results that are kept apart, are shown by the task alone. */
+function presentEnd({ state, endedAt, result, error, piece }: RecordedEnd): NonNullable<Problem['run']> {
+  return {
+    state,
+    endedAt: iso(endedAt),
+    ...(result && 'inline' in result && { result: result.inline }),
+    ...(error && { error: { name: error.name, message: error.message } }),
+    ...(piece !== undefined && { stage: piece }),
+  }
 }

@@ -13,7 +13,7 @@ import type { System } from '../../shared/runtime/system.ts'
 import { dotted } from './check.ts'
 import { invalid, problem } from './problems.ts'
 import { sizeProblem } from './publish-requests.ts'
-import { runProblem } from './refusals.ts'
+import { noSuchRun, runProblem } from './refusals.ts'
 import type { Api } from './route.ts'
 import { runReference } from './task-ids.ts'
 
@@ -64,17 +64,21 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
   return invalid([{ path: dotted(at, ['progress']), message }], 'too-large')
 }
 
-/** Whoever names another fence than his run's does not hold it. */
-const STRANGE_FENCE = { ok: false, reason: 'lost' } as const
+/** A worker that names another fence than its run's does not hold the run. */
+function strangeFence({ taskId, runId, fence }: Word<unknown>, run: RunReference): Problem {
+  const message = `run ${runId} of ${taskId} has the fence ${run.fence}, not ${fence}; say the one that the claim has told`
+  return problem('conflict', message, { reason: 'lost' })
+}
 
 async function speak<Accepted extends { readonly ok: true }>(
-  { taskId, runId, fence, at = '' }: Word<unknown>,
+  word: Word<unknown>,
   say: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
 ): Promise<Accepted | Refused> {
+  const { taskId, runId, fence, at = '' } = word
   const run = runReference(taskId, runId)
-  if (!run)
-    return { ok: false, problem: problem('not-found', `there is no run ${runId} of a task ${taskId}`) }
-  const outcome = run.fence === fence ? await say(run) : STRANGE_FENCE
+  if (!run) return { ok: false, problem: noSuchRun(taskId, runId) }
+  if (run.fence !== fence) return { ok: false, problem: strangeFence(word, run) }
+  const outcome = await say(run)
   if (outcome.ok) return outcome
   switch (outcome.reason) {
     case 'no-stages': {

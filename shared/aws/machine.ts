@@ -1,4 +1,5 @@
 import { ulid } from 'ulid'
+import { inOrderOfMaking } from '../core/ulid.ts'
 import type { Chance, Clock } from '../ports/machine.ts'
 
 /** The time of this machine. */
@@ -19,4 +20,4 @@ export const systemClock: Clock = {
 }
 
 /** The randomness of this machine. */
-export const systemChance: Chance = { ulid: now => ulid(now), fraction: () => Math.random() }
+export const systemChance: Chance = { ulid: inOrderOfMaking(ulid), fraction: () => Math.random() }

@@ -10,6 +10,7 @@ import type { RunGone } from '../core/run-gone.ts'
 import type { Status, StatusReason } from '../core/status.ts'
 import type { EndedRunState, Ordering, RunState, TaskError, TypeKind } from '../core/task.ts'
 import type { ApiStep, StepBody } from './flow-types.ts'
+import type { RunEnd } from './run-types.ts'
 
 export type RetryBody = {
   readonly maxRetries?: number
@@ -125,6 +126,8 @@ export type Problem = {
   /** Why a run's word was refused, and which worker holds the task now. */
   readonly reason?: RunGone
   readonly holder?: string
+  /** How the run ended, where that is on record, without stack and without a result that is kept apart. */
+  readonly run?: RunEnd
   /** When to try again, in milliseconds. */
   readonly retryAfterMs?: number
   /** Finds the log lines of this request. */
@@ -264,23 +267,6 @@ export type ApiType = {
 export type ApiEvent = Omit<BatonEvent, 'at'> & { readonly at: string }
 
 export type Counts = Readonly<Record<Status, number>>
-
-/**
- * Which tasks of a type are removed: those in these statuses that ended before `before`; of open ones those that were
- * published before it. No time to come counts: what is published after the request is never touched.
- */
-export type PurgeBody = {
-  readonly status: readonly Status[]
-  /** @default the time of the request */
-  readonly before?: string
-}
-
-/** What is being removed. */
-export type PurgeAnswer = {
-  readonly type: string
-  readonly status: readonly Status[]
-  readonly before: string
-}
 
 export type ListFilter = {
   readonly type?: string

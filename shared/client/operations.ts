@@ -7,14 +7,13 @@ import type {
   ListFilter,
   Page,
   PatchBody,
-  PurgeAnswer,
-  PurgeBody,
   RetryTaskBody,
   TaskAnswer,
   TypeBody,
 } from './api-types.ts'
 import type { ApiCanvas } from './canvas-types.ts'
 import { pacedClaims } from './paced-claims.ts'
+import type { PurgeAnswer, PurgeBody } from './purge-types.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,

@@ -1,7 +1,7 @@
 import type { Json } from '../core/json.ts'
 import type { RunGone } from '../core/run-gone.ts'
-import type { TaskError } from '../core/task.ts'
-import type { ApiOptions, ApiTask, Problem } from './api-types.ts'
+import type { EndedRunState, TaskError } from '../core/task.ts'
+import type { ApiOptions, ApiRun, ApiTask, Problem } from './api-types.ts'
 
 /** What workers say and are told over HTTP; see `api-types.ts`. */
 
@@ -62,6 +62,12 @@ export type ClaimsAnswer = {
 }
 
 export type HeartbeatAnswer = { readonly leaseUntil: string; readonly options: ApiOptions }
+
+/** What is stored of a run that has ended, as its task shows it. */
+export type RunEnd = {
+  readonly state: EndedRunState
+  readonly endedAt: string
+} & Pick<ApiRun, 'result' | 'error' | 'stage'>
 
 /** One run's part of a batch: what the single call would have answered. */
 export type RunResult = RunName & {

@@ -1,6 +1,6 @@
 import type { BodyWrite } from './change.ts'
 import { hash32 } from './hash.ts'
-import { type Json, jsonBytes } from './json.ts'
+import { type Json, jsonBytes, sortedJson } from './json.ts'
 import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from './limits.ts'
 import type { Body, EndedRun, Task, TaskError } from './task.ts'
 
@@ -16,13 +16,19 @@ export const bodyRef = {
   input: (born: string, revision: number, value: Json) => `in#${born}#${revision}#${digest(value)}`,
   previous: (born: string, value: Json) => `prev#${born}#${digest(value)}`,
   callbacks: (born: string, revision: number, value: Json) => `call#${born}#${revision}#${digest(value)}`,
-  result: (born: string, fence: number, value: Json) => `out#${born}#${fenceOrder(fence)}#${digest(value)}`,
+  result: (born: string, fence: number, value: Json) =>
+    `out#${born}#${fenceOrder(fence)}#${contentDigest(value)}`,
   run: (born: string, fence: number) => `${runRefPrefix(born)}${fenceOrder(fence)}`,
 }
 
 /** Two writers that race for one revision or fence write to two names, so that the loser cannot spoil the winner's. */
 function digest(value: Json): string {
   return hash32(JSON.stringify(value)).toString(16)
+}
+
+/** 32 bits as up to 7 characters. Equal values have one digest, in whichever order their members stand. */
+export function contentDigest(value: Json): string {
+  return hash32(sortedJson(value)).toString(36)
 }
 
 /** All records of ended runs of one birth sort, oldest first, under this prefix. */

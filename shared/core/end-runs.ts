@@ -4,7 +4,7 @@ import { without } from './change.ts'
 import type { EndedRun, LiveRun, Task } from './task.ts'
 import { pieceOf } from './work.ts'
 
-type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result'>>
+type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'word'>>
 
 /** The runs of a task after some of its live ones ended in the same way. Unknown fences are passed over. */
 export function endRuns(

@@ -7,10 +7,12 @@ import { openStage } from './flow/open-piece.ts'
 import { withInput } from './input.ts'
 import type { Json } from './json.ts'
 import { MAX_ERROR_CHARACTERS } from './limits.ts'
+import { recordedEnd } from './recorded-end.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
 import { failureCounted, retryDelayMs } from './settle.ts'
 import { counted } from './several-successes.ts'
 import { type LiveRun, successes, type Task, type TaskError } from './task.ts'
+import { isSameWord, wordDigest } from './word.ts'
 import { isSamePiece } from './work.ts'
 
 /** The run that speaks: its birth and fence, and what it says. */
@@ -74,7 +76,7 @@ function ending(
     case 'fail':
       return fail(task, run, word, now, chance)
     case 'release':
-      return release(task, run, word.delayMs ?? 0, now)
+      return release(task, run, word, now)
   }
 }
 
@@ -96,14 +98,15 @@ function thenExpired({ dueAt }: Task, change: Change, now: number): Change {
 function succeed(
   task: Task,
   run: LiveRun,
-  { result: value, next }: Extract<Outcome, { outcome: 'succeed' }>,
+  said: Extract<Outcome, { outcome: 'succeed' }>,
   now: number,
   mayCount: boolean,
 ): Change {
+  const { result: value, next } = said
   const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
   const stored =
     value === undefined ? undefined : bodyOf(value, bodyRef.result(task.born, run.fence, value), expiry)
-  const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }) }
+  const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }), ...wordOf(said) }
   const draft: Task = { ...task, ...endRuns(task, [String(run.fence)], ending, now), operation: 'succeed' }
   const bodies: BodyWrite[] = stored?.writes ?? []
   if (successes(draft).length < task.options.concurrency) {
@@ -132,8 +135,9 @@ function fail(
   chance: number,
 ): Change {
   const error = cutError(word.error, MAX_ERROR_CHARACTERS)
-  const draft = failed(task, run, { error }, now)
-  const bodies = runRecord(task, run.fence, { state: 'failed', error }, now)
+  const ending = { error, ...wordOf(word) }
+  const draft = failed(task, run, ending, now)
+  const bodies = runRecord(task, run.fence, { state: 'failed', ...ending }, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   if (word.fatal) return revise(task, pieceFailed(draft, now, error), now, { bodies }).change
   const delayMs = word.retryInMs ?? retryDelayMs(draft, run.workerId, chance)
@@ -144,7 +148,7 @@ function fail(
 export function failed(
   task: Task,
   run: LiveRun,
-  more: { error: TaskError; cause?: 'timed-out' },
+  more: { error: TaskError; cause?: 'timed-out'; word?: string },
   now: number,
 ): Task {
   const runs = endRuns(task, [String(run.fence)], { state: 'failed', ...more }, now)
@@ -152,26 +156,27 @@ export function failed(
 }
 
 /** Given back unharmed: no retry is counted. */
-function release(task: Task, run: LiveRun, delayMs: number, now: number): Change {
-  const ending = { state: 'released' as const }
+function release(
+  task: Task,
+  run: LiveRun,
+  word: Extract<Outcome, { outcome: 'release' }>,
+  now: number,
+): Change {
+  const { delayMs = 0 } = word
+  const ending = { state: 'released' as const, ...wordOf(word) }
   const runs = endRuns(task, [String(run.fence)], ending, now)
   const bodies = runRecord(task, run.fence, ending, now)
   const dueAt = delayMs > 0 ? now + delayMs : task.dueAt
   return revise(task, { ...task, ...runs, dueAt, operation: 'release' }, now, { bodies }).change
 }
 
-const ENDING_STATE = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
-
-/** A finish whose answer was lost comes again. The run's end is on record; a result once stored is not compared. */
-function isRepeat(task: Task | undefined, word: Finish): boolean {
-  if (!task || task.born !== word.born) return false
-  const run = task.ended[word.fence]
-  if (!run) return word.outcome === 'succeed' && endedStep(task, word.fence)
-  return run.cause === undefined && run.state === ENDING_STATE[word.outcome]
+function wordOf(word: Outcome): { readonly word?: string } {
+  const digest = wordDigest(word)
+  return digest === undefined ? {} : { word: digest }
 }
 
-/** A flow keeps the run that ended a step with the step. */
-function endedStep({ flow }: Task, fence: number): boolean {
-  const records = Object.values(flow?.steps ?? {})
-  return records.some(({ do: done, undo }) => done.fence === fence || undo?.fence === fence)
+/** A finish whose answer was lost comes again. The run's end is on record; only the very same word agrees with it. */
+function isRepeat(task: Task | undefined, word: Finish): boolean {
+  const end = task?.born === word.born ? recordedEnd(task, word.fence) : undefined
+  return end !== undefined && isSameWord(end, word)
 }

@@ -37,6 +37,21 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
+/** The value as JSON text in which the order of an object's members makes no difference. */
+export function sortedJson(value: Json): string {
+  return JSON.stringify(value, (_name, member: Json) =>
+    isObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
+  )
+}
+
+function isObject(value: Json): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function byName([one]: [string, Json], [other]: [string, Json]): number {
+  return one < other ? -1 : Number(one > other)
+}
+
 /** Bytes of the value as JSON text in UTF-8. */
 export function jsonBytes(value: Json): number {
   return textBytes(JSON.stringify(value))

@@ -182,15 +182,23 @@ export function undoingPlace(type: string, shard: number): string {
   return `undoing#${type}#${shard}`
 }
 
-/** Position among the open tasks of a type: smaller is claimed first. Every ordering falls back on the due time. */
-export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt'>): string {
-  switch (task.ordering) {
+/**
+ * Position among the open tasks of a type: smaller is claimed first. Every ordering falls back on the due time, and of equal
+ * due times on the order of arrival: births are ULIDs, which sort by their time, and in the order in which a process makes
+ * them. Positions stored by earlier versions have no birth, and stand before those of the same time that have.
+ */
+export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
+  return `${orderOfTime(task)}.${task.born}`
+}
+
+function orderOfTime({ ordering, priority, dueAt }: Pick<Task, 'ordering' | 'priority' | 'dueAt'>): string {
+  switch (ordering) {
     case 'arrival':
-      return orderNumber(task.dueAt)
+      return orderNumber(dueAt)
     case 'priority':
-      return `${orderNumber(-task.priority)}.${orderNumber(task.dueAt)}`
+      return `${orderNumber(-priority)}.${orderNumber(dueAt)}`
     case 'aged':
-      return orderNumber(task.dueAt - task.priority * 1_000)
+      return orderNumber(dueAt - priority * 1_000)
   }
 }
 

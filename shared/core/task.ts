@@ -85,6 +85,8 @@ export type EndedRun = {
   readonly piece?: string
   /** A success of a piece that is over; it counts no more. */
   readonly past?: true
+  /** A digest of what its worker's word said beyond the state, the result and the short error; see `word.ts`. */
+  readonly word?: string
 }
 
 /** What is published when a task ends, and how much of it, so that its end knows whether anything is owed. */

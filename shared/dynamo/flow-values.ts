@@ -25,7 +25,7 @@ type StepValue = {
   readonly u?: ActionValue
 }
 
-/** Beginning, end, number of runs, the run that ended it with its worker and beginning, error. */
+/** Beginning, end, number of runs, the run that ended it with its worker and beginning, the digest of an undo's word, error. */
 type ActionValue = {
   readonly at?: number
   readonly end?: number
@@ -33,6 +33,7 @@ type ActionValue = {
   readonly f?: number
   readonly by?: string
   readonly ran?: number
+  readonly w?: string
   readonly e?: string
 }
 
@@ -105,6 +106,7 @@ function actionValue({
   fence,
   workerId,
   ranAt,
+  word,
   error,
 }: ActionRecord): ActionValue {
   return defined({
@@ -114,11 +116,12 @@ function actionValue({
     f: fence,
     by: workerId,
     ran: ranAt,
+    w: word,
     e: error && errorValue(error),
   })
 }
 
-function actionFrom({ at, end, n, f, by, ran, e }: ActionValue): ActionRecord {
+function actionFrom({ at, end, n, f, by, ran, w, e }: ActionValue): ActionRecord {
   return defined({
     startedAt: at,
     endedAt: end,
@@ -126,6 +129,7 @@ function actionFrom({ at, end, n, f, by, ran, e }: ActionValue): ActionRecord {
     fence: f,
     workerId: by,
     ranAt: ran,
+    word: w,
     error: e === undefined ? undefined : errorFrom(e),
   })
 }

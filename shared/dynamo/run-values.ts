@@ -78,6 +78,7 @@ export type EndedValue = {
   readonly progress?: string
   readonly piece?: string
   readonly past?: true
+  readonly word?: string
 }
 
 export function endedValue(run: EndedRun): EndedValue {
@@ -92,6 +93,7 @@ export function endedValue(run: EndedRun): EndedValue {
     progress: jsonText(run.progress),
     piece: run.piece,
     past: run.past,
+    word: run.word,
   })
 }
 
@@ -108,6 +110,7 @@ export function endedFrom(fence: number, value: EndedValue): EndedRun {
     progress: parsedJson(value.progress),
     piece: value.piece,
     past: value.past,
+    word: value.word,
   })
 }
 

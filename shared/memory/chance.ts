@@ -1,3 +1,4 @@
+import { inOrderOfMaking } from '../core/ulid.ts'
 import type { Chance } from '../ports/machine.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -17,7 +18,9 @@ export function createSeededChance(seed: number): Chance {
   const randomCharacter = () => ALPHABET.charAt(Math.floor(fraction() * ALPHABET.length))
   return {
     fraction,
-    ulid: now => timeText(now) + Array.from({ length: RANDOM_CHARACTERS }, randomCharacter).join(''),
+    ulid: inOrderOfMaking(
+      now => timeText(now) + Array.from({ length: RANDOM_CHARACTERS }, randomCharacter).join(''),
+    ),
   }
 }
 

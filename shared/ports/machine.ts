@@ -11,7 +11,7 @@ export type Clock = {
 
 /** Everything random. */
 export type Chance = {
-  /** A new ULID whose time part is `now`. */
+  /** A new ULID whose time part is `now`. Those of one time sort in the order in which they were made. */
   ulid(now: number): string
   /** At least 0, less than 1. */
   fraction(): number

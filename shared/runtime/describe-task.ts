@@ -16,7 +16,7 @@ import {
   type TaskError,
 } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
-import { isTakenInOrder, workOf } from '../core/work.ts'
+import { isTakenInOrder, pieceOf, workOf } from '../core/work.ts'
 import type { Worker } from '../core/worker.ts'
 
 /** The history of a task is so many ended runs long. */
@@ -166,7 +166,10 @@ function describedRuns(task: Task, particulars: Particulars): DescribedRun[] {
     const value = valueIn(result, particulars)
     return { ...run, ...(value !== undefined && { result: value }) }
   })
-  const live = liveRuns(task).map(run => ({ ...run, state: 'running' as const }))
+  // Live runs are of the present piece: the end of a piece ends them.
+  const piece = pieceOf(task)
+  const present = { state: 'running' as const, ...(piece !== undefined && { piece }) }
+  const live = liveRuns(task).map(run => ({ ...run, ...present }))
   return [...ended, ...live].sort((a, b) => a.fence - b.fence)
 }
 

@@ -2,20 +2,33 @@ import type { Outcome } from '../core/finish.ts'
 import { roomForResult } from '../core/flow/params.ts'
 import { heartbeat } from '../core/heartbeat.ts'
 import { type Json, jsonBytes } from '../core/json.ts'
-import type { RunGone } from '../core/run-gone.ts'
+import { SHOWN_RUNS } from '../core/limits.ts'
+import { type RecordedEnd, recordedEnd } from '../core/recorded-end.ts'
+import { type RunGone, whyEnded } from '../core/run-gone.ts'
 import { liveRuns, type Task } from '../core/task.ts'
+import { isSameWord } from '../core/word.ts'
 import { endOfRequest, inTime } from './in-time.ts'
 import type { System } from './system.ts'
 import { transact } from './transact.ts'
 import { writeFinish } from './write-finish.ts'
 
-/** The run that somebody speaks for. */
+/** The run that a worker speaks for. */
 export type RunReference = { readonly taskId: string; readonly born: string; readonly fence: number }
 
-/** Why a run's word does not count, and who holds the task now. `unknown`: there is no such task. */
+/**
+ * Why a run's word does not count. `unknown`: there is no such task; `unknown-run`: the task has handed out no such fence yet.
+ */
 export type RunRefusal =
   | { readonly ok: false; readonly reason: 'unknown' }
-  | { readonly ok: false; readonly reason: RunGone; readonly holder?: string }
+  | { readonly ok: false; readonly reason: 'unknown-run' }
+  | {
+      readonly ok: false
+      readonly reason: RunGone
+      /** The worker that holds the task now. */
+      readonly holder?: string
+      /** How the run ended, where that is still on record. */
+      readonly end?: RecordedEnd
+    }
 
 export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal
 
@@ -29,18 +42,15 @@ export function beatOverHttp(
   return inTime(system, until, 'the heartbeat is not written', () => beat(system, run, progress))
 }
 
-async function beat(
-  system: System,
-  { taskId, born, fence }: RunReference,
-  progress?: Json,
-): Promise<BeatOutcome> {
+async function beat(system: System, run: RunReference, progress?: Json): Promise<BeatOutcome> {
+  const { taskId, born, fence } = run
   const said = { born, fence, ...(progress !== undefined && { progress }) }
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
   const { decision, task } = await transact(system, seen, current =>
     heartbeat(current, said, system.clock.now()),
   )
-  if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
+  if (!decision.ok || !task) return refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
   return { ok: true, leaseUntil: decision.leaseUntil, task }
 }
 
@@ -69,18 +79,18 @@ export function finishOverHttp(
   return inTime(system, until, 'the end of the run is not written', () => finishOnce(system, run, outcome))
 }
 
-async function finishOnce(
-  system: System,
-  { taskId, born, fence }: RunReference,
-  outcome: Outcome,
-): Promise<EndOutcome> {
+async function finishOnce(system: System, run: RunReference, outcome: Outcome): Promise<EndOutcome> {
+  const { taskId, born, fence } = run
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
-  const problem = outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined
+  const isLive = seen.born === born && seen.live[fence] !== undefined
+  const problem = isLive && outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined
   if (problem) return problem
   const { decision, task } = await writeFinish(system, seen, { born, fence, ...outcome })
-  if (!decision.ok || !task) return refusal(decision.ok ? 'removed' : decision.reason, task)
-  return { ok: true, task }
+  if (decision.ok && task) return { ok: true, task }
+  const refused = await refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
+  const isRepeat = task !== undefined && 'end' in refused && isSameWord(refused.end, outcome)
+  return isRepeat ? { ok: true, task } : refused
 }
 
 function stepProblem(task: Task, { next, result }: Extract<Outcome, { outcome: 'succeed' }>) {
@@ -91,7 +101,29 @@ function stepProblem(task: Task, { next, result }: Extract<Outcome, { outcome: '
   return isTooLong ? ({ ok: false, reason: 'no-room', room } as const) : undefined
 }
 
-function refusal(reason: RunGone, task: Task | undefined): RunRefusal {
-  const [holder] = task ? liveRuns(task).toSorted((a, b) => b.fence - a.fence) : []
-  return { ok: false, reason, ...(holder && { holder: holder.workerId }) }
+/** The refusal of a word about a run that is over, with how it ended. */
+async function refusal(
+  system: System,
+  run: RunReference,
+  reason: RunGone,
+  task: Task | undefined,
+): Promise<RunRefusal> {
+  if (!task || reason === 'removed') return { ok: false, reason }
+  if (run.fence > task.fence) return { ok: false, reason: 'unknown-run' }
+  const [holder] = liveRuns(task).toSorted((a, b) => b.fence - a.fence)
+  const end = await endOf(system, task, run.fence)
+  return {
+    ok: false,
+    reason: end ? whyEnded(end) : reason,
+    ...(holder && { holder: holder.workerId }),
+    ...(end && { end }),
+  }
+}
+
+/** Heads keep errors in short and forget older runs, whose records have all of it. */
+async function endOf({ tasks }: System, task: Task, fence: number): Promise<RecordedEnd | undefined> {
+  const end = recordedEnd(task, fence)
+  if (end?.state === 'succeeded') return end
+  const records = await tasks.runRecords(task.id, task.born, SHOWN_RUNS)
+  return records.find(record => record.fence === fence) ?? end
 }

@@ -44,12 +44,23 @@ export type PublishRequest = {
   readonly previous?: HandedOn
   readonly parentId?: string
   readonly member?: Member
+  /** When it came, and its place among those that came with it. @default when it is published */
+  readonly arrival?: Arrival
   readonly fairnessKey?: string
   /** With a key, and without `ifExists` and a due time, as is `throttle`: see `decide-publish.ts`. */
   readonly debounce?: Debounce
   readonly throttle?: Throttle
   /** The principal that asks for it; a task that is there notes by whom `ifExists` changed it. */
   readonly by?: string
+}
+
+/** Tasks that come together are due at one time, and the births that they begin with are in their order. */
+export type Arrival = { readonly at: number; readonly born: string }
+
+/** The arrivals of so many tasks that come together. */
+export function arrivals({ clock, chance }: Pick<System, 'clock' | 'chance'>, count: number): Arrival[] {
+  const at = clock.now()
+  return Array.from({ length: count }, () => ({ at, born: chance.ulid(at) }))
 }
 
 type Debounce = { readonly ms: number; readonly maxWaitMs?: number }
@@ -141,7 +152,7 @@ function resolved(
   request: PublishRequest,
   options: Options,
 ): Unborn {
-  const now = clock.now()
+  const now = request.arrival?.at ?? clock.now()
   const { key = chance.ulid(now), input, userId, tags } = request
   return {
     type,
@@ -188,7 +199,7 @@ function callbacksIn({ onSuccess = [], onError = [] }: PublishRequest): Callback
 }
 
 /**
- * The publication under a birth that no earlier attempt has used: one that seemed to lose its race may have been
+ * The publication under a birth that no earlier attempt has used: an attempt that seemed to lose its race may have been
  * written, its answer lost, and have been restarted by somebody else since.
  */
 export function withOwnBirth(

@@ -9,7 +9,7 @@ import type { TaskType } from '../core/task-type.ts'
 import { markFair } from './control/mark-fair.ts'
 import { decidePublish, isSuccessor } from './decide-publish.ts'
 import type { TypeReader } from './flow/resolve-flow.ts'
-import { type PublishRequest, publicationOf, type Unborn, withOwnBirth } from './publication-of.ts'
+import { arrivals, type PublishRequest, publicationOf, type Unborn, withOwnBirth } from './publication-of.ts'
 import { sideBySide, sideBySideByName } from './side-by-side.ts'
 import { inPublishSpan } from './spans.ts'
 import type { System } from './system.ts'
@@ -42,8 +42,8 @@ export async function publish(
 }
 
 /**
- * Publishes many, each for itself, answers in their order. Each type is read once. Of requests with one key, the
- * earlier in the batch is written first.
+ * Publishes many, each for itself, answers in their order. Each type is read once. They arrive at one time, in their order;
+ * of requests with one key, the earlier in the batch is written first.
  */
 export async function publishMany(
   system: System,
@@ -53,10 +53,12 @@ export async function publishMany(
   const names = [...new Set(requests.map(({ type }) => type))]
   const read = await sideBySide(names, MOST_AT_ONCE, typeOf)
   const unknown = read.includes(undefined) ? await unknownType(system) : undefined
-  return sideBySideByName(requests, MOST_AT_ONCE, idOf, async request => {
+  const arrived = arrivals(system, requests.length)
+  return sideBySideByName(requests, MOST_AT_ONCE, idOf, async (request, index) => {
     const type = await typeOf(request.type)
     if (!type) return unknown ?? unknownType(system)
-    return publishTo(system, typeOf, type, request).catch(
+    const arrival = arrived[index]
+    return publishTo(system, typeOf, type, { ...request, ...(arrival && { arrival }) }).catch(
       error => ({ ok: false, reason: 'error', error }) as const,
     )
   })
@@ -168,8 +170,10 @@ async function writeUnder(
   const seen = known ?? (isWorthALook(request) ? await system.tasks.head(id) : undefined)
   const attempted: BodyWrite[] = []
   const acting = isByPerson(request) ? { ...system, operator: { by: request.by } } : system
-  const { decision, task } = await transact(acting, seen, current => {
-    const decided = decidePublish(current, withOwnBirth(system, publication), request, system.clock.now())
+  const { decision, task } = await transact(acting, seen, (current, conflicts) => {
+    const arrival = conflicts === 0 ? request.arrival : undefined
+    const born = arrival ? { ...publication, born: arrival.born } : withOwnBirth(system, publication)
+    const decided = decidePublish(current, born, request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))
     return decided
   })

@@ -1,11 +1,13 @@
 import { describe, expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
-import type * as answers from '../../functions/http/schemas/answers.ts'
+import type * as someAnswers from '../../functions/http/schemas/answers.ts'
 import type * as canvases from '../../functions/http/schemas/canvases.ts'
 import type * as requests from '../../functions/http/schemas/requests.ts'
+import type * as runAnswers from '../../functions/http/schemas/run-answers.ts'
 import type * as schedules from '../../functions/http/schemas/schedules.ts'
 import type * as api from '../../shared/client/api-types.ts'
 import type * as canvased from '../../shared/client/canvas-types.ts'
+import type * as purges from '../../shared/client/purge-types.ts'
 import type * as runs from '../../shared/client/run-types.ts'
 import type * as scheduled from '../../shared/client/schedule-types.ts'
 import type { ApiWorker } from '../../shared/client/worker-types.ts'
@@ -20,8 +22,9 @@ type Plain<T> = T extends (infer Item)[] | readonly (infer Item)[]
 type Request<Name extends keyof typeof requests> = (typeof requests)[Name] extends z.ZodType
   ? Plain<z.infer<(typeof requests)[Name]>>
   : never
-type Answer<Name extends keyof typeof answers> = (typeof answers)[Name] extends z.ZodType
-  ? Plain<z.infer<(typeof answers)[Name]>>
+type Answers = typeof someAnswers & typeof runAnswers
+type Answer<Name extends keyof Answers> = Answers[Name] extends z.ZodType
+  ? Plain<z.infer<Answers[Name]>>
   : never
 
 describe('the client’s types are those of the API’s schemas', () => {
@@ -38,7 +41,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<scheduled.ScheduleBody>>().toEqualTypeOf<
       Plain<z.infer<typeof schedules.scheduleBody>>
     >()
-    expectTypeOf<Plain<api.PurgeBody>>().toEqualTypeOf<Request<'purgeBody'>>()
+    expectTypeOf<Plain<purges.PurgeBody>>().toEqualTypeOf<Request<'purgeBody'>>()
     expectTypeOf<Plain<api.ListFilter>>().toEqualTypeOf<Request<'listQuery'>>()
   })
 
@@ -50,7 +53,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<api.ApiType>>().toEqualTypeOf<Answer<'typeAnswer'>>()
     expectTypeOf<Plain<api.Page<ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
     expectTypeOf<Plain<api.Counts>>().toEqualTypeOf<Answer<'countsAnswer'>>()
-    expectTypeOf<Plain<api.PurgeAnswer>>().toEqualTypeOf<Answer<'purgeAnswer'>>()
+    expectTypeOf<Plain<purges.PurgeAnswer>>().toEqualTypeOf<Answer<'purgeAnswer'>>()
     expectTypeOf<Plain<runs.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()
     expectTypeOf<Plain<runs.HeartbeatAnswer>>().toEqualTypeOf<Answer<'heartbeatAnswer'>>()
     expectTypeOf<Plain<canvased.CanvasAnswer>>().toEqualTypeOf<

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { attempts } from '../../shared/core/attempts.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../support/a-task.ts'
+import { aFlowTask, doneTimes } from '../support/flow-life.ts'
 
 const failures = (count: number) =>
   Array.from({ length: count }, (_, i) => anEndedRun({ fence: i + 1, state: 'failed' }))
@@ -16,8 +17,14 @@ test.each<[string, Task, { used: number; left: number }]>([
   [
     'once it succeeded',
     aTask({ state: 'succeeded', finishedAt: NOW, ended: [anEndedRun()] }),
-    { used: 1, left: 0 },
+    { used: 1, left: 3 },
   ],
+  [
+    'once it failed for good, with budget to spare',
+    aTask({ state: 'failed', finishedAt: NOW, ended: failures(2) }),
+    { used: 2, left: 2 },
+  ],
+  ['of the last step of a flow that has ended', doneTimes(aFlowTask(), 3), { used: 1, left: 1 }],
   ['for two workers', aTask({ options: { concurrency: 2, retry: { maxRetries: 1 } } }), { used: 0, left: 3 }],
   [
     'with a budget for each of three listed workers',

@@ -274,6 +274,7 @@ describe('a failure', () => {
       'fence',
       'startedAt',
       'state',
+      'word',
       'workerId',
     ])
   })
@@ -335,7 +336,7 @@ describe('a finish that was already written', () => {
   test('cannot be turned into another word', () => {
     const after = afterOf(finish(running(), fail, NOW, 0))
 
-    expect(finish(after, succeed(), NOW, 0)).toEqual({ ok: false, reason: 'lost' })
+    expect(finish(after, succeed(), NOW, 0)).toEqual({ ok: false, reason: 'ended' })
   })
 })
 

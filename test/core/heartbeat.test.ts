@@ -91,7 +91,12 @@ describe('a heartbeat is refused as', () => {
   test.each<[RunGone, string, Task | undefined]>([
     ['lost', 'the waker recorded its end', afterOf(lose(expired, NOW))],
     ['lost', 'another worker took over', afterOf(claim(expired, { workerId: 'w2' }, NOW))],
-    ['lost', 'no run ever had this fence', aTask()],
+    ['ended', 'the task keeps no run of this fence', aTask()],
+    [
+      'ended',
+      'its worker has reported its failure',
+      afterOf(finish(running(), { ...beat, outcome: 'fail', error: { name: 'E', message: '' } }, NOW, 0)),
+    ],
     ['cancelled', 'the task was cancelled', afterOf(cancel(running(), NOW))],
     [
       'cancelled',

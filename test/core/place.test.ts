@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimOrder, indexed, minuteOf, minuteStart } from '../../shared/core/place.ts'
 import type { Ordering, Task } from '../../shared/core/task.ts'
-import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../support/a-task.ts'
+import { anEndedRun, aRun, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../support/a-task.ts'
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const
@@ -166,7 +166,7 @@ describe('the order of work', () => {
       ],
     ],
   ])('by %s is as listed', (ordering, tasks) => {
-    const orders = tasks.map(task => claimOrder({ ordering, ...task }))
+    const orders = tasks.map(task => claimOrder({ born: BORN, ordering, ...task }))
 
     expect(orders.toSorted()).toEqual(orders)
     expect(new Set(orders).size).toBe(tasks.length)
@@ -182,7 +182,10 @@ describe('the order of work', () => {
     })
 
     const property = fc.property(waiting, waiting, (a, b) => {
-      const [first, second] = [claimOrder({ ordering, ...a }), claimOrder({ ordering, ...b })]
+      const [first, second] = [
+        claimOrder({ born: BORN, ordering, ...a }),
+        claimOrder({ born: BORN, ordering, ...b }),
+      ]
       const asText = first < second ? -1 : first > second ? 1 : 0
       expect(asText).toBe(Math.sign(INTENDED[ordering](a, b)))
     })
@@ -194,9 +197,21 @@ describe('the order of work', () => {
     ordering => {
       const priorities = [Number.MAX_SAFE_INTEGER, 1, 0, -1, Number.MIN_SAFE_INTEGER]
 
-      const orders = priorities.map(priority => claimOrder({ ordering, priority, dueAt: NOW }))
+      const orders = priorities.map(priority => claimOrder({ born: BORN, ordering, priority, dueAt: NOW }))
 
       expect(orders.toSorted()).toEqual(orders)
+    },
+  )
+
+  test.each(['arrival', 'priority', 'aged'] as const)(
+    'by %s falls back on the order of arrival, and what an earlier version has stored comes first',
+    ordering => {
+      const at = { ordering, priority: 5, dueAt: NOW }
+      const [first, second] = [BORN, LATER_BORN].map(born => claimOrder({ ...at, born })) as [string, string]
+      const stored = first.slice(0, -BORN.length - 1)
+      const next = claimOrder({ ...at, born: BORN, dueAt: NOW + 1 })
+
+      expect([next, second, first, stored].toSorted()).toEqual([stored, first, second, next])
     },
   )
 })

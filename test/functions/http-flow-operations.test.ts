@@ -34,6 +34,46 @@ describe('a person', () => {
     expect(statesOf(body.task)).toEqual(['succeeded', 'succeeded'])
   })
 
+  test('takes a flow up again whose earlier undo failed, in every way', async () => {
+    const states: Record<string, string[]> = {
+      'retry-do': ['succeeded', 'pending'],
+      continue: ['succeeded', 'succeeded'],
+      'retry-undo': ['succeeded', 'undone'],
+      'skip-undo': ['skipped', 'undone'],
+    }
+    await api.begun()
+    for (const [action, expected] of Object.entries(states)) {
+      await api.fail('declined')
+      await api.succeed()
+      await api.fail('bank closed')
+      expect(statesOf(await api.get())).toEqual(['undo-failed', 'undone'])
+
+      const { status, body } = await api.retry(action)
+
+      expect(status).toBe(200)
+      expect(statesOf(body.task)).toEqual(expected)
+      if (action === 'retry-do') continue
+      await api.call('POST', `${ORDER}/retry`)
+      await api.call('DELETE', ORDER)
+      await api.publish()
+      await api.succeed({ place: 7 })
+    }
+  })
+
+  test('is told which step is undone where a flow has no way forward', async () => {
+    await api.begun()
+    await api.fail('declined')
+    await api.succeed()
+    await api.succeed()
+
+    const { status, body } = await api.retry('continue')
+
+    expect(status).toBe(409)
+    expect(body.detail).toContain(
+      'the step "reserve" counts as undone, and came before the failed step "charge"',
+    )
+  })
+
   test('starts a flow over from its first step', async () => {
     await api.halted()
 

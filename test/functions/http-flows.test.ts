@@ -38,6 +38,51 @@ describe('a claim of a step', () => {
     expect((await api.get()).input).toEqual({ sku: 'x' })
   })
 
+  test('counts among the attempts of its step, and so does a claim of an undo', async () => {
+    const twice = { type: 'jobs', retry: { maxRetries: 1, delayMs: 0 } }
+    await api.put({ kind: 'flow', steps: [{ name: 'reserve', do: twice, undo: twice }] })
+    await api.publish()
+    const countsOf = async () => {
+      const [step] = (await api.get()).steps
+      return [step.attempts, step.undo?.attempts]
+    }
+    const counts = [await countsOf()]
+    for (let run = 0; run < 3; run++) {
+      const { run: claimed } = await api.claim()
+      counts.push(await countsOf())
+      const error = { name: 'E', message: 'no' }
+      await api.call('POST', `${ORDER}/runs/${claimed.id}/fail`, { fence: claimed.fence, error })
+    }
+
+    expect([...counts, await countsOf()]).toEqual([
+      [0, undefined],
+      [1, undefined],
+      [2, undefined],
+      [2, 1],
+      [2, 1],
+    ])
+  })
+
+  test('may say its result again, though the parameters have no room for another like it', async () => {
+    const step = (nth: number) => ({ name: `s${nth}`, do: { type: 'jobs', ...ONCE } })
+    await api.put({ kind: 'flow', steps: [1, 2, 3, 4, 5, 6].map(step) })
+    await api.publish()
+    const result = 'x'.repeat(350_000)
+    let said: { path: string; body: object } | undefined
+    for (let nth = 1; nth <= 5; nth++) {
+      const { run } = await api.claim()
+      said = { path: `${ORDER}/runs/${run.id}/succeed`, body: { fence: run.fence, result } }
+      expect((await api.call('POST', said.path, said.body)).status).toBe(200)
+    }
+
+    expect((await api.call('POST', said?.path ?? '', said?.body)).status).toBe(200)
+    const other = { ...said?.body, result: `${result}y` }
+    expect(await api.call('POST', said?.path ?? '', other)).toMatchObject({
+      status: 409,
+      body: { reason: 'ended', run: { state: 'succeeded' } },
+    })
+  })
+
   test('of an undo says so, with the options of the undo', async () => {
     await api.put(FLOW)
     await api.publish()
@@ -131,7 +176,7 @@ describe('a flow that is read', () => {
           result: { place: 7 },
           startedAt: new Date(NOW).toISOString(),
         },
-        { name: 'charge', state: 'running', attempts: 0, startedAt: new Date(NOW + SECOND).toISOString() },
+        { name: 'charge', state: 'running', attempts: 1, startedAt: new Date(NOW + SECOND).toISOString() },
       ],
     })
   })

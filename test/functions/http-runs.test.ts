@@ -55,7 +55,7 @@ describe('the word of a run', () => {
       status: 'succeeded',
       result,
       runs: [{ state: 'succeeded', result }],
-      attempts: { used: 1, left: 0 },
+      attempts: { used: 1, left: 3 },
       history: [{ outcome: 'succeeded', costMs: 60_000, traceId: expect.any(String) }],
       finishedAt: new Date(NOW + 60_000).toISOString(),
     })
@@ -141,7 +141,7 @@ describe('the word of a run', () => {
 
     expect(fence).toBe(2)
     expect(status).toBe(409)
-    expect(body).toMatchObject({ reason: 'lost', holder: 'new' })
+    expect(body).toMatchObject({ reason: 'ended', holder: 'new', run: { state: 'released' } })
     expect((await api.call('POST', `${zombie.path}/succeed`, { fence: 2 })).status).toBe(409)
   })
 

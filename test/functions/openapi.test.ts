@@ -90,7 +90,10 @@ describe('the OpenAPI description', () => {
 })
 
 describe('answers', () => {
-  const schemas = async () => import('../../functions/http/schemas/answers.ts')
+  const schemas = async () => ({
+    ...(await import('../../functions/http/schemas/answers.ts')),
+    ...(await import('../../functions/http/schemas/run-answers.ts')),
+  })
 
   test('are as described', async () => {
     const {

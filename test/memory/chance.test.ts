@@ -1,5 +1,6 @@
 import { decodeTime } from 'ulid'
 import { expect, it } from 'vitest'
+import { systemChance } from '../../shared/aws/machine.ts'
 import { createSeededChance } from '../../shared/memory/chance.ts'
 import { NOW } from '../support/a-task.ts'
 
@@ -27,4 +28,13 @@ it('chance gives ULIDs of their time, all different', () => {
 
   expect(new Set(ids).size).toBe(1_000)
   expect(ids.every(id => /^[0-9A-HJKMNP-TV-Z]{26}$/.test(id) && decodeTime(id) === NOW)).toBe(true)
+})
+
+it('chance gives ULIDs that sort in the order of their making, also within a millisecond', () => {
+  for (const chance of [createSeededChance(1), systemChance]) {
+    const ids = [NOW, NOW, NOW, NOW + 1, NOW + 1].map(now => chance.ulid(now))
+
+    expect(ids.toSorted()).toEqual(ids)
+    expect(decodeTime(chance.ulid(NOW))).toBe(NOW)
+  }
 })

@@ -218,7 +218,14 @@ describe('a success', () => {
     const fence = first.run.fence
     const seen = { ...first.task, live: { ...first.task.live, [fence]: { ...first.run, permits: [permit] } } }
     // Written, but nobody was told; then another success hides it.
-    await finishOverHttp(system, { taskId: task.id, born: task.born, fence }, { outcome: 'succeed' })
+    await finishOverHttp(
+      system,
+      { taskId: task.id, born: task.born, fence },
+      {
+        outcome: 'succeed',
+        result: 'done',
+      },
+    )
     await finished(system, second)
 
     const accepted = await finished(system, { ...first, task: seen })

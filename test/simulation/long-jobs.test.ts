@@ -17,6 +17,8 @@ const SHARDS = 64
 const PAGE_MS = 10 * SECOND
 const TIMEOUT_MS = 60 * SECOND
 const TAKEOVERS = 12
+/** So few that the resume of one type can hold them all. */
+const WAKERS = 2
 const LEASE_MS = 15 * SECOND
 
 const BULK: TaskType = {
@@ -32,7 +34,7 @@ type Routes = 'queues of their own' | 'one queue'
 
 /** How late the runs of dead workers are taken note of while a type of 64 shards is resumed. */
 async function latenessWith(routes: Routes): Promise<number[]> {
-  const driven = await createDrivenWorld()
+  const driven = await createDrivenWorld({ conditions: { wakers: WAKERS } })
   const { world, services, clock } = driven
   const systemFor = (process: ReturnType<DrivenWorld['process']>) =>
     withSlowPages(

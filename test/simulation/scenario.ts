@@ -47,6 +47,7 @@ export type TrialName =
   | 'stages'
   | 'signals'
   | 'nightly'
+  | 'words'
 
 /** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */
 export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
@@ -175,7 +176,12 @@ export type Act = {
   readonly delay?: OddNumber
   /** The next stage is given an input of this shop. */
   readonly shop?: string
+  /** What a worker over HTTP says of its run after it has been told that the run is over. */
+  readonly again?: readonly Again[]
 }
+
+/** A word of the same end and number as another says the same; that of the act itself has the number 0. */
+export type Again = { readonly end: Act['end']; readonly nth: number }
 
 /** Numbers that handlers come up with by mistake, by name, since JSON has no words for some of them. */
 export type OddNumber = 'NaN' | 'Infinity' | '-Infinity' | '-5' | '1e300' | '9007199254740991'

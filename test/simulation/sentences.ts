@@ -218,10 +218,12 @@ function textOfActs(acts: readonly Act[]): string {
   return counted.join(', then ')
 }
 
-function textOfAct({ ms, end, until, delay, shop }: Act): string {
+function textOfAct({ ms, end, until, delay, shop, again = [] }: Act): string {
   const later = until === undefined ? '' : `, but not before ${timeOf(until).trim()} s`
   const given = [delay && `a delay of ${delay}`, shop && `an input of shop ${shop}`].filter(Boolean)
-  return `${end}${given.length > 0 ? ` with ${given.join(' and ')}` : ''} after ${ms} ms${later}`
+  const words = again.map(word => `${word.end} ${word.nth}`).join(', ')
+  const afterwards = words === '' ? '' : `, and then says ${words}`
+  return `${end}${given.length > 0 ? ` with ${given.join(' and ')}` : ''} after ${ms} ms${later}${afterwards}`
 }
 
 /** Seconds, as in traces. */

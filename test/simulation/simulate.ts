@@ -1,4 +1,5 @@
 import type { Task } from '../../shared/core/task.ts'
+import { finishOverHttp } from '../../shared/runtime/http-runs.ts'
 import { deployTypes } from './actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from './actors/functions.ts'
 import { createScript } from './actors/handlers.ts'
@@ -138,7 +139,7 @@ function build(world: World, happened: (happening: Happening) => void, planted: 
     scenario.workers.map(setup => [
       setup.workerId,
       setup.kind === 'http'
-        ? hostHttpWorker(world, setup, { api, script })
+        ? hostHttpWorker(world, setup, { api, script, finish: planted?.finish ?? finishOverHttp })
         : hostStandalone(world, setup, { systemFor, inboxFor: services.inboxFor, script }),
     ]),
   )

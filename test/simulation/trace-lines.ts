@@ -47,8 +47,11 @@ function textOf(happening: Happening): string {
       const { task: _task, ...rest } = { task: undefined, ...happening.answer }
       return `IS ANSWERED ${happening.step.do} ${JSON.stringify(rest)}`
     }
-    case 'accepted':
-      return `IS TOLD that '${happening.word}' of ${happening.id} (fence ${happening.fence}) counts`
+    case 'told': {
+      const { said, refused, id, fence } = happening
+      const answer = refused === undefined ? 'counts' : `does not count: ${refused}`
+      return `IS TOLD that ${JSON.stringify(said)} of ${id} (fence ${fence}) ${answer}`
+    }
     case 'began': {
       const { id, fence, piece, workerId } = happening
       return `BEGINS ${id}${piece === undefined ? '' : ` at ${piece}`} (fence ${fence}) as ${workerId}`

@@ -52,8 +52,8 @@ export function failedFor(task: Task, message: string, now = NOW): Task {
   return ended(claimedBy(task, 'w1', now), failingFor(message), now)
 }
 
-export function statesOf({ flow }: Task): string[] {
-  return flow ? describeSteps(flow).map(({ state }) => state) : []
+export function statesOf(task: Task): string[] {
+  return describeSteps(task).map(({ state }) => state)
 }
 
 /** The pieces that were worked on until the task needed no more runs, each of which succeeded. */

@@ -198,6 +198,34 @@ describe('a program that speaks HTTP', () => {
     expect(released.body.results[0].status).toBe(200)
   })
 
+  it('takes a batch in its order, may repeat its words, and is refused other ones with how the run ended', async () => {
+    const type = 'repeats'
+    const keys = Array.from({ length: 30 }, (_, nth) => `k${(nth * 7) % 30}`)
+    await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
+    await system.call('POST', '/v1/tasks', { tasks: keys.map(key => ({ type, key })) })
+    const { claims } = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 100 })).body
+    const say = ({ task, run }: (typeof claims)[number], word: string, more: object) =>
+      system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/${word}`, { fence: run.fence, ...more })
+    const long = 'x'.repeat(2_000)
+    const [first, second] = claims
+
+    expect(claims.map(({ task }: { task: { key: string } }) => task.key)).toEqual(keys)
+    expect((await say(first, 'succeed', { result: { a: long, b: 1 } })).status).toBe(200)
+    expect((await say(first, 'succeed', { result: { b: 1, a: long } })).status).toBe(200)
+    expect(await say(first, 'succeed', { result: { a: long, b: 2 } })).toMatchObject({
+      status: 409,
+      body: { reason: 'ended', run: { state: 'succeeded' } },
+    })
+    const error = { name: 'E', message: long, stack: 'at x' }
+    expect((await say(second, 'fail', { error })).status).toBe(200)
+    expect((await say(second, 'fail', { error })).status).toBe(200)
+    expect(await say(second, 'fail', { error, fatal: true })).toMatchObject({
+      status: 409,
+      body: { reason: 'ended', run: { state: 'failed', error: { name: 'E', message: long } } },
+    })
+    expect(await say(second, 'heartbeat', {})).toMatchObject({ status: 409, body: { reason: 'ended' } })
+  })
+
   it('waits for a task that falls due while it waits', async () => {
     await system.call('PUT', '/v1/types/later', { kind: 'http' })
     const id = await system.publish({ type: 'later', key: 'soon', delayMs: 1_200 })

@@ -5,8 +5,8 @@ import { presentClaim } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { claimsAnswer } from '../schemas/answers.ts'
 import { claimsBody } from '../schemas/requests.ts'
+import { claimsAnswer } from '../schemas/run-answers.ts'
 
 const DEFAULT_LIMIT = 1
 

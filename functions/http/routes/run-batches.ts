@@ -11,8 +11,8 @@ import { presentBeat, presentTask } from '../present.ts'
 import { invalid, problemOfError } from '../problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { beatMember, finishMember } from '../run-words.ts'
-import { finishesAnswer, heartbeatsAnswer } from '../schemas/answers.ts'
 import { finishMembers, heartbeatMember, runsBody } from '../schemas/requests.ts'
+import { finishesAnswer, heartbeatsAnswer } from '../schemas/run-answers.ts'
 import { sayAlive, sayOver, type Word } from '../speak-for-run.ts'
 
 const MOST_AT_ONCE = 25

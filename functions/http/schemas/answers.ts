@@ -9,7 +9,17 @@ export const error = z
   .meta({ id: 'TaskError' })
 
 const endedState = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
-const gone = z.enum(['lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
+export const gone = z.enum(['ended', 'lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
+
+const runEnd = z
+  .object({
+    state: z.enum(endedState),
+    endedAt: shownTime,
+    result: optional(json),
+    error: optional(error),
+    stage: optional(z.string()),
+  })
+  .meta({ description: 'How a run ended, without stack and without a result that is kept apart' })
 
 export const problemAnswer = z
   .object({
@@ -20,6 +30,7 @@ export const problemAnswer = z
     errors: optional(z.array(z.object({ path: z.string(), message: z.string() }))),
     reason: optional(gone),
     holder: optional(z.string()),
+    run: optional(runEnd),
     retryAfterMs: optional(whole),
     requestId: optional(z.string()),
   })
@@ -36,7 +47,7 @@ const retry = {
   localRetries: whole,
 }
 
-const options = z
+export const options = z
   .object({
     concurrency: whole,
     workerIds: z.array(z.string()),
@@ -269,32 +280,3 @@ export const countsAnswer = z.object(
 )
 
 export const purgeAnswer = z.object({ type: z.string(), status: z.array(statusName), before: shownTime })
-
-export const claimsAnswer = z.object({
-  claims: z.array(
-    z.object({
-      task,
-      run: z.object({ id: z.string(), fence: whole, leaseUntil: shownTime, idempotencyKey: z.string() }),
-    }),
-  ),
-  retryAfterMs: optional(whole),
-})
-
-export const heartbeatAnswer = z.object({ leaseUntil: shownTime, options })
-
-const runResult = {
-  taskId: z.string(),
-  runId: z.string(),
-  status: z.int(),
-  reason: optional(gone),
-  holder: optional(z.string()),
-  problem: optional(problemAnswer),
-}
-
-export const heartbeatsAnswer = z.object({
-  results: z.array(z.object({ ...runResult, leaseUntil: optional(shownTime), options: optional(options) })),
-})
-
-export const finishesAnswer = z.object({
-  results: z.array(z.object({ ...runResult, task: optional(task) })),
-})

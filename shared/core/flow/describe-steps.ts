@@ -1,3 +1,4 @@
+import { attempts } from '../attempts.ts'
 import type { EndedRun, Task } from '../task.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
 
@@ -8,13 +9,27 @@ export type DescribedStep = ActionRecord & {
   readonly record?: StepRecord
 }
 
-export function describeSteps({ definition, steps }: FlowState): DescribedStep[] {
-  return definition.steps.map(({ name }, index) => {
-    const record = steps[index]
+export function describeSteps(task: Task): DescribedStep[] {
+  const { flow } = task
+  if (!flow) return []
+  return flow.definition.steps.map(({ name }, index) => {
+    const record = presentRecord(task, flow, index)
     return record
       ? { name, state: record.state, ...record.do, record }
       : { name, state: 'pending', attempts: 0 }
   })
+}
+
+/** The record of a step; of the one that is worked on with the runs that count so far. */
+function presentRecord(
+  task: Task,
+  { steps, at, direction }: FlowState,
+  index: number,
+): StepRecord | undefined {
+  const record = steps[index]
+  const action = record?.[direction]
+  if (!record || !action || task.state !== 'open' || index !== at) return record
+  return { ...record, [direction]: { ...action, attempts: attempts(task).used } }
 }
 
 /** The runs that have done steps: a head keeps them with the steps alone. Their results are shown there. */

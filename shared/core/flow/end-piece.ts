@@ -3,6 +3,7 @@ import { shortError } from '../body.ts'
 import { finished } from '../finished.ts'
 import { lastSuccess } from '../result.ts'
 import type { EndedRun, Task, TaskError } from '../task.ts'
+import { pastDigest } from '../word.ts'
 import type { ActionRecord, FlowState, StepRecord } from './flow.ts'
 import { openStep, withoutSuccesses } from './open-piece.ts'
 
@@ -72,6 +73,12 @@ function ranBy(success: EndedRun | undefined, begun: ActionRecord): Partial<Acti
   return { workerId, ...(startedAt !== begun.startedAt && { ranAt: startedAt }) }
 }
 
+/** No record shows what an undo has returned, but the same word said again is to be known. */
+function returnedBy(success: EndedRun | undefined): Partial<ActionRecord> {
+  const word = success && pastDigest(success)
+  return word === undefined ? {} : { word }
+}
+
 function stepDone(task: Task, flow: FlowState, now: number): Task {
   const success = lastSuccess(task)
   const record = flow.steps[flow.at] ?? NOT_BEGUN
@@ -95,7 +102,7 @@ function stepUndone(task: Task, flow: FlowState, now: number): Task {
   const undone = withStep(task, {
     ...record,
     state: 'undone',
-    undo: succeededAction(task, record.undo, now),
+    undo: { ...succeededAction(task, record.undo, now), ...returnedBy(lastSuccess(task)) },
   })
   return undoFrom(undone, flow.at - 1, now, failureOf(undone.flow))
 }

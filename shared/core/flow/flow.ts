@@ -50,6 +50,8 @@ export type ActionRecord = {
   /** Of `do` alone, lest heads of undone flows outgrow 1 KB: its worker, and when it began, if not as the first did. */
   readonly workerId?: string
   readonly ranAt?: number
+  /** Of `undo` alone, whose result is kept nowhere: a digest of it; see `word.ts`. */
+  readonly word?: string
 }
 
 export type StepRecord = {

@@ -1,6 +1,7 @@
 import { without } from '../change.ts'
 import { endRuns } from '../end-runs.ts'
 import { successes, type Task } from '../task.ts'
+import { pastDigest } from '../word.ts'
 import type { Direction, FlowDefinition, FlowState } from './flow.ts'
 
 /** The draft of a new task of a flow, at its first step. The options it was published with hold for the flow as a whole. */
@@ -83,10 +84,10 @@ export function withoutSuccesses(task: Task): Task['ended'] {
 
 /** What has succeeded so far stays on record, and counts no more. */
 export function withPastSuccesses(task: Task): Task['ended'] {
-  const past = successes(task).map(({ result: _result, ...run }) => [
-    run.fence,
-    { ...run, past: true as const },
-  ])
+  const past = successes(task).map(({ result, word: said, ...run }) => {
+    const word = pastDigest({ ...(result && { result }), ...(said !== undefined && { word: said }) })
+    return [run.fence, { ...run, past: true as const, ...(word !== undefined && { word }) }]
+  })
   return { ...task.ended, ...Object.fromEntries(past) }
 }
 

@@ -9,15 +9,16 @@ import { openStep } from './open-piece.ts'
 export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
 
 /**
- * `undone`: steps before the failed one were undone already; `no-failed-undo`: there is none to retry or skip; `owes`: the
- * callbacks of its end are still to be published, and would be lost.
+ * `undone`: a step before the failed one is undone, or counts as undone; `no-failed-undo`: there is none to retry or skip;
+ * `owes`: the callbacks of its end are still to be published, and would be lost.
  */
 export type ResumeRefusal = 'not-a-flow' | 'not-failed' | 'undone' | 'no-failed-undo' | 'owes'
 
 /**
  * Takes a failed flow up again, with a fresh budget, under the same birth: the retried `do` or `undo` is the same piece of
  * work. `retry-do` does the failed step again, `continue` counts it as done by a person; both only while what was done
- * before it still stands. `retry-undo` tries the failed undo again, `skip-undo` counts it as done by a person.
+ * before it still stands. A step whose undo has failed counts as done again by that: its undo came to nothing, and a person
+ * has seen to it. `retry-undo` tries the failed undo again, `skip-undo` counts it as done by a person.
  */
 export function resume(task: Task, action: ResumeAction, now: number): Decision<ResumeRefusal> {
   const { flow } = task
@@ -28,7 +29,7 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   switch (action) {
     case 'retry-do':
     case 'continue':
-      if (!stands(flow)) return refuse('undone')
+      if (undoneBefore(flow).length > 0) return refuse('undone')
       return revise(task, action === 'continue' ? continued(draft, flow, now) : redone(draft, flow, now), now)
     case 'retry-undo':
     case 'skip-undo': {
@@ -49,9 +50,13 @@ function failedUndo({ steps }: FlowState): number | undefined {
   return found && Number(found[0])
 }
 
-/** Whether every step before the one that failed is still done. */
-function stands({ steps, cursor }: FlowState): boolean {
-  return [...Array(cursor).keys()].every(at => steps[at]?.state === 'succeeded')
+/** The steps before the one that failed that are undone, or whose undo a person has skipped. */
+export function undoneBefore({ definition, steps, cursor }: FlowState): string[] {
+  return definition.steps.slice(0, cursor).flatMap(({ name }, at) => (isUndone(steps[at]) ? [name] : []))
+}
+
+function isUndone(record: StepRecord | undefined): boolean {
+  return record?.state === 'undone' || record?.state === 'skipped'
 }
 
 /** A flow that is taken up again is due at once, and its deadline begins anew. */
@@ -69,12 +74,8 @@ function reopened(task: Task, flow: FlowState, now: number): Task {
   }
 }
 
-/** What was undone is done anew: that is another piece of work. */
 function redone(draft: Task, { cursor, steps }: FlowState, now: number): Task {
-  const again = openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
-  const isUndone = steps[cursor]?.undo?.endedAt !== undefined && steps[cursor]?.state !== 'undo-failed'
-  if (!again.flow || !isUndone) return again
-  return { ...again, flow: { ...again.flow, round: (again.flow.round ?? 1) + 1 } }
+  return openStep(forward(draft, withoutStep(steps, cursor)), cursor, 'do', now)
 }
 
 function continued(draft: Task, { cursor, steps }: FlowState, now: number): Task {
@@ -104,12 +105,28 @@ function skipped(draft: Task, at: number, now: number): Task {
   return undoFrom(left, at - 1, now, failureOf(left.flow))
 }
 
-/** A cancelled flow that goes on is cancelled no more. */
+/**
+ * A cancelled flow that goes on is cancelled no more. Where the failed step was undone, whatever is done or undone from now
+ * on is another piece of work.
+ */
 function forward(task: Task, steps: FlowState['steps']): Task {
-  const draft = withRecords(task, steps)
+  const isAnew = isUndone(task.flow?.steps[task.flow.cursor])
+  const draft = withRecords(task, standing(steps))
   if (!draft.flow) return draft
-  const { cancelling: _cancelling, ...flow } = draft.flow
+  const { cancelling: _cancelling, round = 1, ...rest } = draft.flow
+  const flow = isAnew ? { ...rest, round: round + 1 } : { ...rest, ...(round > 1 && { round }) }
   return { ...draft, flow }
+}
+
+/** The steps with each whose undo has failed counted as done. */
+function standing(steps: FlowState['steps']): FlowState['steps'] {
+  return Object.fromEntries(
+    Object.entries(steps).map(([at, { undo, ...record }]) =>
+      record.state === 'undo-failed'
+        ? [at, { ...record, state: 'succeeded' as const }]
+        : [at, { ...record, ...(undo && { undo }) }],
+    ),
+  )
 }
 
 function withRecords(task: Task, steps: FlowState['steps']): Task {

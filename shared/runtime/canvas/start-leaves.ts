@@ -1,4 +1,5 @@
 import type { Task } from '../../core/task.ts'
+import { arrivals } from '../publication-of.ts'
 import { type PublishOutcome, publish } from '../publish.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
@@ -24,7 +25,9 @@ export async function startLeaves(
   const handed = handingOn(system, canvas)
   const most = head.canvas?.sendConcurrency ?? SEND_CONCURRENCY
   const typeOf = typesReadOnce(system)
-  const outcomes = await sideBySide(leaves, most, async leaf => {
+  const arrived = arrivals(system, leaves.length)
+  const outcomes = await sideBySide(leaves, most, async (leaf, index) => {
+    const arrival = arrived[index]
     const request = await leafRequest(system, canvas, leaf)
     const previous = request.immutable ? undefined : await handed(leaf)
     const publication = {
@@ -32,6 +35,7 @@ export async function startLeaves(
       ...request,
       key: memberKey(canvas.born, leaf),
       once: true as const,
+      ...(arrival && { arrival }),
       member: { canvasId: canvas.canvasId, born: canvas.born, leaf },
       ...(previous && { previous }),
     }

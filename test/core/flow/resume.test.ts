@@ -91,6 +91,43 @@ describe('retry-do', () => {
   })
 })
 
+describe('retry-do and continue of a flow whose earlier undo failed', () => {
+  test.each<[ResumeAction, string]>([
+    ['retry-do', 'c'],
+    ['continue', 'd'],
+  ])('%s goes on with %s, and counts the step as done', (action, piece) => {
+    const definition = aFlow({ steps: ['a', 'b', 'c', 'd'].map(name => ({ name, undo: {} })) })
+    const third = doneTimes(aFlowTask(definition), 2)
+    const halted = failedFor(done(failedFor(third, 'no courier')), 'bank closed')
+
+    const task = resumed(halted, action)
+
+    expect(pieceOf(task)).toBe(piece)
+    expect(statesOf(task).slice(0, 2)).toEqual(['succeeded', 'succeeded'])
+    expect(task.flow?.steps[1]).not.toHaveProperty('undo')
+    const { pieces } = undoneInTurn(failedFor(task, 'no', LATER), LATER)
+    expect(pieces).toEqual([...(piece === 'd' ? ['undo d'] : []), 'undo c', 'undo b', 'undo a'])
+  })
+
+  test('are another piece of work, since the failed step was undone', () => {
+    const retried = resumed(HALTED_EARLIER, 'retry-do')
+
+    expect(idempotencyKey(retried)).toBe(`order:k1/${BORN}/c/2`)
+    expect(idempotencyKey(failedFor(retried, 'no', LATER))).toBe(`order:k1/${BORN}/undo c/2`)
+    expect(resumed(HALTED_EARLIER, 'continue')).toMatchObject({ state: 'succeeded', flow: { round: 2 } })
+  })
+
+  test('are refused once a step before the failed one was undone', () => {
+    const undone = failedFor(done(done(failedFor(doneTimes(aFlowTask(), 2), 'no courier'))), 'bank closed')
+
+    expect(statesOf(undone)).toEqual(['undo-failed', 'undone', 'undone'])
+    for (const action of ['retry-do', 'continue'] as const) {
+      expect(resume(undone, action, LATER)).toEqual({ ok: false, reason: 'undone' })
+    }
+    expect(pieceOf(resumed(undone, 'retry-undo'))).toBe('undo a')
+  })
+})
+
 describe('continue', () => {
   test('counts the failed step as done by a person, and opens the next', () => {
     const failed = failedFor(failedFor(done(aFlowTask()), 'no'), 'no')

@@ -84,7 +84,7 @@ describe('a run that moves its task on', () => {
 
   test('may say so again after its answer was lost, and a zombie of the stage may say nothing', () => {
     const task = claimedBy(moved(staged()), 'w2')
-    const again = { born: BORN, fence: 1, ...DONE, next: { stage: 'store' } }
+    const again = { born: BORN, fence: 1, ...DONE, result: 'bytes', next: { stage: 'store' } }
 
     expect(finish(task, again, NOW, 0)).toEqual({ ok: true })
     expect(finish(task, { ...again, ...failingFor('no') }, NOW, 0).ok).toBe(false)

@@ -20,6 +20,7 @@ const ACTS = z.array(
     until: z.number().optional(),
     delay: z.string().optional(),
     shop: z.string().optional(),
+    again: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
   }),
 )
 

@@ -4,8 +4,13 @@ import type { Task } from '../../../shared/core/task.ts'
 import { pieceOf } from '../../../shared/core/work.ts'
 import type { HeldTask } from '../../../shared/runtime/held-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
-import { beatOverHttp, finishOverHttp } from '../../../shared/runtime/http-runs.ts'
-import type { Act, WorkerSetup } from '../scenario.ts'
+import {
+  type BeatOutcome,
+  beatOverHttp,
+  type EndOutcome,
+  type finishOverHttp,
+} from '../../../shared/runtime/http-runs.ts'
+import type { Again, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
@@ -19,6 +24,7 @@ type Client = {
   readonly world: World
   readonly setup: WorkerSetup
   readonly script: Script
+  readonly finish: typeof finishOverHttp
 }
 
 const WAIT_MS = 5_000
@@ -29,9 +35,9 @@ const MAX_TRIES = 4
 export function hostHttpWorker(
   world: World,
   setup: WorkerSetup,
-  { api, script }: { api: Api; script: Script },
+  tools: Pick<Client, 'api' | 'script' | 'finish'>,
 ): Host {
-  const supervisor = supervise(world, setup, process => void work({ process, api, world, setup, script }))
+  const supervisor = supervise(world, setup, process => void work({ process, world, setup, ...tools }))
   return {
     kill: afterMs => supervisor.end(supervisor.current(), 'killed from outside', afterMs),
     stop: (_drainMs, afterMs) => supervisor.end(supervisor.current(), 'gone', afterMs),
@@ -106,31 +112,39 @@ async function runHeld(client: Client, { task, run, ...content }: HeldTask): Pro
   )
   if (act.end === 'crash') return process.kill('its program crashed')
   tellOfEnd(world, process, { id: task.id, fence: run.fence }, act)
-  await sayUntilHeard(client, task, run.fence, outcomeOf(act, task, run.fence))
+  const words = [{ end: act.end, nth: 0 }, ...(act.again ?? [])]
+  for (const [index, word] of words.entries()) {
+    const isOnlyWord = words.slice(0, index).every(({ end, nth }) => end === word.end && nth === word.nth)
+    await sayUntilHeard(client, task, run.fence, { outcome: outcomeOf(word, task, run.fence), isOnlyWord })
+    if (act.again) await beatOnce(client, task, run.fence)
+  }
   over.abort()
 }
 
 /** Beats until the run is over; stops when it is told that the run is gone. */
-async function beat(
-  { process, api }: Client,
-  task: Task,
-  fence: number,
-  over: AbortController,
-): Promise<void> {
+async function beat(client: Client, task: Task, fence: number, over: AbortController): Promise<void> {
+  const { process } = client
   while (!over.signal.aborted) {
     await process.clock.sleep(Math.min(task.options.heartbeatMs, task.options.leaseMs / 2), over.signal)
     if (over.signal.aborted) return
-    const reference = { taskId: task.id, born: task.born, fence }
-    const answer = await api
-      .request(process, `beat ${task.id}`, system => beatOverHttp(system, reference))
-      .catch(() => undefined)
+    const answer = await beatOnce(client, task, fence)
     if (answer && !answer.ok) over.abort()
   }
 }
 
-function outcomeOf({ end }: Act, { id, stage }: Task, fence: number): Outcome {
-  const result = { by: fence, of: id }
-  const error = { name: 'Error', message: 'it did not work' }
+async function beatOnce(client: Client, task: Task, fence: number) {
+  const { process, api } = client
+  const reference = { taskId: task.id, born: task.born, fence }
+  const answer = await api
+    .request(process, `beat ${task.id}`, system => beatOverHttp(system, reference))
+    .catch(() => undefined)
+  if (answer) told(client, task, fence, { said: 'beat', isOnlyWord: false, answer })
+  return answer
+}
+
+function outcomeOf({ end, nth }: Again, { id, stage }: Task, fence: number): Outcome {
+  const result = { by: fence, of: id, ...(nth > 0 && { nth }) }
+  const error = { name: 'Error', message: `it did not work${nth > 0 ? `, ${nth}` : ''}` }
   switch (end) {
     case 'fail':
       return { outcome: 'fail', error }
@@ -139,7 +153,7 @@ function outcomeOf({ end }: Act, { id, stage }: Task, fence: number): Outcome {
     case 'fatal':
       return { outcome: 'fail', error, fatal: true }
     case 'release':
-      return { outcome: 'release' }
+      return { outcome: 'release', delayMs: nth * 300 }
     case 'next':
       return { outcome: 'succeed', result, next: { stage: stageAfter(stage) } }
     default:
@@ -147,33 +161,35 @@ function outcomeOf({ end }: Act, { id, stage }: Task, fence: number): Outcome {
   }
 }
 
+type Said = { readonly outcome: Outcome; readonly isOnlyWord: boolean }
+
 async function sayUntilHeard(
-  { process, api, world }: Client,
+  client: Client,
   task: Task,
   fence: number,
-  outcome: Outcome,
+  { outcome, isOnlyWord }: Said,
 ): Promise<void> {
+  const { process, api, finish } = client
   const reference = { taskId: task.id, born: task.born, fence }
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       const answer = await api.request(process, `${outcome.outcome} ${task.id}`, system =>
-        finishOverHttp(system, reference, outcome),
+        finish(system, reference, outcome),
       )
-      if (answer.ok) {
-        const at = world.timeline.now()
-        world.history.tell({
-          at,
-          by: process.name,
-          what: 'accepted',
-          id: task.id,
-          born: task.born,
-          fence,
-          word: outcome.outcome,
-        })
-      }
-      return
+      return told(client, task, fence, { said: outcome, isOnlyWord, answer })
     } catch {
       await process.clock.sleep(PAUSE_MS)
     }
   }
+}
+
+type Answered =
+  | { readonly said: Outcome; readonly answer: EndOutcome; readonly isOnlyWord: boolean }
+  | { readonly said: 'beat'; readonly answer: BeatOutcome; readonly isOnlyWord: false }
+
+function told({ world, process }: Client, { id, born }: Task, fence: number, heard: Answered): void {
+  const { said, answer, isOnlyWord } = heard
+  const at = world.timeline.now()
+  const refused = answer.ok ? {} : { refused: answer.reason }
+  world.history.tell({ at, by: process.name, what: 'told', id, born, fence, said, isOnlyWord, ...refused })
 }

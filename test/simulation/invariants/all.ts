@@ -19,6 +19,7 @@ import { OF_SENDS } from './sends.ts'
 import { OF_SERVERS } from './servers.ts'
 import { OF_THE_END } from './settling.ts'
 import { OF_TENANTS } from './tenants.ts'
+import { OF_WORDS } from './words.ts'
 import { OF_WRITES } from './writes.ts'
 
 /** Every promise that simulated runs are held to. */
@@ -26,6 +27,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_WRITES,
   ...OF_BIRTHS,
   ...OF_RUNS,
+  ...OF_WORDS,
   ...OF_BEGINNINGS,
   ...OF_REPORTS,
   ...OF_WHAT_IS_KEPT,

@@ -111,10 +111,10 @@ function createRounds() {
   }
 }
 
-/** Whether a person has a step done again that was undone. */
+/** Whether a person has the flow go on although its failed step was undone. */
 function isRedone({ before, after }: Write): boolean {
   const isAgain = after.operation === 'resume' && after.flow?.direction === 'do' && after.state === 'open'
-  const state = before?.flow?.steps[after.flow?.at ?? -1]?.state
+  const state = before?.flow?.steps[before.flow.cursor]?.state
   return isAgain && (state === 'undone' || state === 'skipped')
 }
 

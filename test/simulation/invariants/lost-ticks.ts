@@ -1,3 +1,4 @@
+import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
@@ -25,6 +26,20 @@ export const OF_LOST_TICKS: readonly Invariant[] = [
     },
   },
   {
+    name: 'one look at a schedule runs its latest due tick, or as many of the latest as it catches up on',
+    watch: () => {
+      const looks = createLooks()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          looks.see(happening)
+          const task = tickedBy(happening)
+          return task && looks.faultOf(task, happening.by)
+        },
+      }
+    },
+  },
+  {
     name: 'a schedule that fell behind runs its latest ticks alone',
     watch: scenario => {
       const schedules = new Map<string, Task>()
@@ -41,6 +56,36 @@ export const OF_LOST_TICKS: readonly Invariant[] = [
     },
   },
 ]
+
+/**
+ * Counts the tasks that each look at a schedule has published. A process publishes those of one look together, and their
+ * births are of one time; a schedule that was changed meanwhile may run as many as any of its definitions says.
+ */
+function createLooks() {
+  const most = new Map<string, number>()
+  const counts = new Map<string, number>()
+  return {
+    see: ({ after }: Write) => {
+      if (after.schedule) most.set(after.id, Math.max(most.get(after.id) ?? 0, ticksAtOnce(after.schedule)))
+    },
+    faultOf: ({ parentId = '', born }: Task, by: string): string | undefined => {
+      const look = `${parentId} ${by} ${born.slice(0, TIME_CHARACTERS)}`
+      const count = (counts.get(look) ?? 0) + 1
+      counts.set(look, count)
+      const allowed = most.get(parentId) ?? 0
+      return count > allowed
+        ? `one look at ${parentId} has run ${count} ticks of at most ${allowed}`
+        : undefined
+    },
+  }
+}
+
+/** Of a ULID. */
+const TIME_CHARACTERS = 10
+
+function ticksAtOnce({ missed }: ScheduleState): number {
+  return missed === 'skip' ? 1 : missed.catchUp
+}
 
 /** Compares the ticks of each schedule, from its creation to its removal, with those that were published. */
 function createCount({ calmAt }: Scene) {
@@ -72,7 +117,7 @@ function faultOfLate({ id, dueAt }: Task, head: Task, at: number): string | unde
   // Another timing may have come while the tick of the former was on its way.
   if (!schedule || schedule.timing.kind === 'at' || operation === 'update') return undefined
   const later = ticksBetween({ ...head, dueAt: dueAt + 1 }, at - LOOK_MS).length
-  const isOneOfTheLatest = later < (schedule.missed === 'skip' ? 1 : schedule.missed.catchUp)
+  const isOneOfTheLatest = later < ticksAtOnce(schedule)
   return isOneOfTheLatest ? undefined : `${id} is published, though ${later} later ticks have long been due`
 }
 

@@ -80,23 +80,6 @@ export const OF_RUNS: readonly Invariant[] = [
     }),
   },
   {
-    name: 'a word that was accepted over HTTP stands on record',
-    watch: () => {
-      const ends = new Map<string, string>()
-      return {
-        on: happening => {
-          if (happening.what === 'write') for (const [run, state] of endsWith(happening)) ends.set(run, state)
-          if (happening.what !== 'accepted') return undefined
-          const recorded = ends.get(`${happening.born} ${happening.fence}`)
-          const expected = { succeed: 'succeeded', fail: 'failed', release: 'released' }[happening.word]
-          return recorded === expected
-            ? undefined
-            : `'${happening.word}' of ${happening.id} was accepted, but the run is ${recorded}`
-        },
-      }
-    },
-  },
-  {
     name: 'a task has succeeded exactly when as many different workers have as it asks for, by the next write and at rest',
     watch: () => ({
       atEnd: heads => {
@@ -107,13 +90,6 @@ export const OF_RUNS: readonly Invariant[] = [
     }),
   },
 ]
-
-/** How runs have ended with this write. */
-function endsWith({ before, after }: Write): [string, string][] {
-  return Object.entries(endsOf(after)).flatMap(([fence, state]) =>
-    before?.live[fence] ? [[`${after.born} ${fence}`, state]] : [],
-  )
-}
 
 /** Runs that were live before a write and have ended with it. */
 function endedNow(before: Task | undefined, after: Task) {

@@ -5,6 +5,7 @@ import { IN_MESSAGES } from './messages.ts'
 import type { Planted } from './planted.ts'
 import { IN_SCHEDULES } from './schedules.ts'
 import { IN_TRIALS } from './trials.ts'
+import { IN_WORDS } from './words.ts'
 import { IN_WRITES } from './writes.ts'
 
 /** Every fault that the simulation is tried with. */
@@ -16,4 +17,5 @@ export const PLANTED: readonly Planted[] = [
   ...IN_SCHEDULES,
   ...IN_CONTROL,
   ...IN_TRIALS,
+  ...IN_WORDS,
 ]

@@ -1,3 +1,4 @@
+import type { finishOverHttp } from '../../../shared/runtime/http-runs.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
 import type { Rarity } from '../generate.ts'
 import type { Table } from '../world/table.ts'
@@ -13,4 +14,6 @@ export type Planted = {
   readonly needs?: Rarity
   /** The ports with the fault in them; all processes have it. */
   spoil(system: PlanningSystem, table: Table): PlanningSystem
+  /** How the API with the fault takes the word of a worker on the end of its run. */
+  readonly finish?: typeof finishOverHttp
 }

@@ -1,3 +1,4 @@
+import type { Outcome } from '../../../shared/core/finish.ts'
 import type { Task } from '../../../shared/core/task.ts'
 import type { TaskType } from '../../../shared/core/task-type.ts'
 import type { Act, Step } from '../scenario.ts'
@@ -15,13 +16,17 @@ export type Happening = {
     }
   /** Somebody outside was answered. */
   | { readonly what: 'answer'; readonly step: Step; readonly answer: Answer }
-  /** A worker over HTTP was told that its word on a run counts. */
+  /** A worker over HTTP was told whether its word on a run counts, and if not, why. */
   | {
-      readonly what: 'accepted'
+      readonly what: 'told'
       readonly id: string
       readonly born: string
       readonly fence: number
-      readonly word: string
+      /** A heartbeat says nothing of an end. */
+      readonly said: Outcome | 'beat'
+      readonly refused?: string
+      /** Whatever the worker has said of the run's end so far, answered or not, is this very word. */
+      readonly isOnlyWord: boolean
     }
   /** A handler began, and what it was given. */
   | {

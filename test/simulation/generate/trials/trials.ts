@@ -13,6 +13,7 @@ import { outage, schedulerOutage } from './outages.ts'
 import { signals } from './signals.ts'
 import { tenants } from './tenants.ts'
 import type { Trial } from './trial.ts'
+import { words } from './words.ts'
 
 /** Each trial, and the share of all seeds that are drawn as it; those that cost much time are rare. */
 const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw: Trial }>> = {
@@ -28,6 +29,7 @@ const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw
   stages: { share: 0.01, draw: stages },
   signals: { share: 0.01, draw: signals },
   nightly: { share: 0.02, draw: nightly },
+  words: { share: 0.01, draw: words },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

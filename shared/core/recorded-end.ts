@@ -1,0 +1,32 @@
+import type { EndedRun, Task } from './task.ts'
+
+/** What a task keeps of a run that has ended. Of a run that ended a flow's step, the record of the step keeps less. */
+export type RecordedEnd = Pick<EndedRun, 'state' | 'endedAt'> &
+  Partial<Pick<EndedRun, 'workerId' | 'startedAt' | 'result' | 'error' | 'cause' | 'piece' | 'past' | 'word'>>
+
+/**
+ * How a run of the task's birth ended; undefined where it is live, or where the task does not keep it any more: it keeps
+ * all successes of the present piece, the run that ended each step, and the last few others.
+ */
+export function recordedEnd({ ended, flow }: Task, fence: number): RecordedEnd | undefined {
+  const run = ended[fence]
+  if (run) return run
+  for (const { do: done, undo, result } of Object.values(flow?.steps ?? {})) {
+    if (done.fence === fence) return { ...endOfStep(done), ...(result && { result }) }
+    // What an undo returns is kept nowhere.
+    if (undo?.fence === fence) return { ...endOfStep(undo), past: true }
+  }
+  return undefined
+}
+
+type Action = NonNullable<Task['flow']>['steps'][string]['do']
+
+function endOfStep({ workerId, startedAt, ranAt = startedAt, endedAt = 0, word }: Action): RecordedEnd {
+  return {
+    state: 'succeeded',
+    endedAt,
+    ...(workerId !== undefined && { workerId }),
+    ...(ranAt !== undefined && { startedAt: ranAt }),
+    ...(word !== undefined && { word }),
+  }
+}

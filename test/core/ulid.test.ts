@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { inOrderOfMaking } from '../../shared/core/ulid.ts'
+
+const TIME = '01KDWPVNG0'
+
+test.each([
+  ['0000000000000000', '0000000000000001'],
+  ['000000000000000Z', '0000000000000010'],
+  ['000000000000ZZZZ', '0000000000010000'],
+  ['1234567890ABCDEZ', '1234567890ABCDF0'],
+])('after %s of one time comes %s', (random, following) => {
+  const ulid = inOrderOfMaking(() => TIME + random)
+
+  expect([ulid(0), ulid(0)]).toEqual([TIME + random, TIME + following])
+})
+
+test('after the last of one time comes a fresh one', () => {
+  const made = ['ZZZZZZZZZZZZZZZZ', '1234567890ABCDEZ'].map(random => TIME + random)
+  const ulid = inOrderOfMaking(() => made.shift() ?? '')
+
+  expect([ulid(0), ulid(0)]).toEqual([`${TIME}ZZZZZZZZZZZZZZZZ`, `${TIME}1234567890ABCDEZ`])
+})

@@ -1,0 +1,46 @@
+import { type Act, type Again, CALM, type Step, type TypeSetup } from '../../scenario.ts'
+import type { Dice } from '../dice.ts'
+import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+
+const SPAN_MS = 10_000
+const ENDS = ['succeed', 'fail', 'fatal', 'later', 'release', 'next'] as const
+
+/** Workers over HTTP say again how their runs ended, in the same words and in others; answers get lost on the way. */
+export const words: Trial = (dice, seed) => {
+  const type = aType('http')
+  return aScenario(seed, {
+    trial: 'words',
+    weather: { ...CALM, answerLost: dice.pick([0, 0.05, 0.2]) },
+    calmAt: SPAN_MS,
+    types: [type],
+    workers: workersOf(type, 2, 3),
+    steps: publishes(dice, type),
+  })
+}
+
+function publishes(dice: Dice, { type }: TypeSetup): Step[] {
+  return dice
+    .many(2, 5, nonce => ({
+      do: 'publish' as const,
+      at: dice.between(100, SPAN_MS),
+      nonce,
+      request: {
+        type,
+        key: `k${nonce}`,
+        options: { leaseMs: 3_000, heartbeatMs: 1_000, retry: { maxRetries: 2, delayMs: 100 } },
+      },
+      acts: dice.many(1, 2, () => anAct(dice)),
+      padding: 0,
+    }))
+    .sort((a, b) => a.at - b.at)
+}
+
+function anAct(dice: Dice): Act {
+  const end = dice.pick(ENDS)
+  return { ms: dice.between(1, 300), end, again: dice.many(1, 3, () => aWord(dice, end)) }
+}
+
+/** The same word, the same kind of end with other particulars, or another end. */
+function aWord(dice: Dice, end: Act['end']): Again {
+  return { end: dice.odds(0.6) ? end : dice.pick(ENDS), nth: dice.odds(0.5) ? 0 : 1 }
+}

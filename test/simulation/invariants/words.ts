@@ -1,0 +1,156 @@
+import type { Outcome } from '../../../shared/core/finish.ts'
+import type { Body, EndedRun, Task } from '../../../shared/core/task.ts'
+import type { Happening } from '../world/history.ts'
+import type { Invariant, Write } from './invariant.ts'
+import { endsOf } from './pieces.ts'
+
+type Told = Extract<Happening, { readonly what: 'told' }>
+
+/** A run that has ended: the head before that write and after it. */
+type End = { readonly before: Task; readonly after: Task; readonly fence: number }
+
+/** What a worker is told of its run, against what is stored. */
+export const OF_WORDS: readonly Invariant[] = [
+  {
+    name: 'what a run’s worker is told is what is stored',
+    watch: ({ trial }) => {
+      const record = createRecord()
+      return {
+        on: happening => {
+          if (happening.what === 'write') record.see(happening)
+          if (happening.what !== 'told') return undefined
+          const fault =
+            happening.refused === undefined
+              ? faultOfAccepted(happening, record.endOf(happening))
+              : faultOfRefused(happening, record, trial === 'words')
+          return (
+            fault &&
+            `${JSON.stringify(happening.said)} of ${happening.id} (fence ${happening.fence}) ${fault}`
+          )
+        },
+      }
+    },
+  },
+]
+
+type RunName = Pick<Told, 'id' | 'born' | 'fence'>
+
+function createRecord() {
+  const heads = new Map<string, Task>()
+  const ends = new Map<string, End>()
+  const nameOf = ({ id, born, fence }: RunName) => `${id} ${born} ${fence}`
+  return {
+    see: ({ before, after }: Write) => {
+      heads.set(after.id, after)
+      if (before?.born !== after.born || after.state === 'removed') return
+      for (const { fence } of Object.values(before.live)) {
+        if (!after.live[fence]) ends.set(nameOf({ ...after, fence }), { before, after, fence })
+      }
+    },
+    endOf: (run: RunName) => ends.get(nameOf(run)),
+    /** Whether the birth of the run is over. */
+    isGone: ({ id, born }: RunName) => heads.get(id)?.born !== born || heads.get(id)?.state === 'removed',
+    /** Whether the head still shows how the run ended. */
+    isShown: ({ id, fence }: RunName) => {
+      const head = heads.get(id)
+      return head !== undefined && endsOf(head)[fence] !== undefined
+    },
+  }
+}
+
+function faultOfAccepted({ said }: Told, end: End | undefined): string | undefined {
+  if (said === 'beat') return undefined
+  if (!end) return 'was accepted, but the run has not ended'
+  const difference = differenceOf(said, end)
+  return difference && `was accepted, but ${difference}`
+}
+
+function faultOfRefused(
+  told: Told,
+  record: ReturnType<typeof createRecord>,
+  areRunsKept: boolean,
+): string | undefined {
+  const { refused = '', said, isOnlyWord } = told
+  if (refused.startsWith('unknown')) return undefined
+  if (refused === 'removed')
+    return record.isGone(told) ? undefined : 'was refused as removed, but the task is there'
+  const end = record.endOf(told)
+  if (!end) return `was refused as ${refused}, but the run has not ended`
+  const isForgotten = refused === 'ended' && !record.isShown(told)
+  if (!isForgotten && refused !== reasonOf(end))
+    return `was refused as ${refused}, but the run is ${reasonOf(end)}`
+  const isRepeat = said !== 'beat' && isOnlyWord && areRunsKept && differenceOf(said, end) === undefined
+  return isRepeat && refused === 'ended' ? 'was refused, though the worker has said nothing else' : undefined
+}
+
+/** Why the run that ended so takes no further word. */
+function reasonOf({ after, fence }: End): string {
+  const { state, cause } = recordOf(after, fence)
+  return cause ?? (state === 'lost' || state === 'cancelled' ? state : 'ended')
+}
+
+type Recorded = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'result' | 'error'>>
+
+/** The run in the head that ended it; a flow keeps the successes of its steps with the steps. */
+function recordOf({ ended, flow }: Task, fence: number): Recorded {
+  const result = Object.values(flow?.steps ?? {}).find(step => step.do.fence === fence)?.result
+  return ended[fence] ?? { state: 'succeeded', ...(result && { result }) }
+}
+
+/** How what is stored is not what the worker has said, as far as the head shows it. */
+function differenceOf(said: Outcome, { before, after, fence }: End): string | undefined {
+  const record = recordOf(after, fence)
+  const state = { succeed: 'succeeded', fail: 'failed', release: 'released' }[said.outcome]
+  if (record.state !== state) return `the run has ${record.state}`
+  // With several runs the last of them decides how the task goes on; a passed deadline ends it in any case.
+  const isAlone = before.options.concurrency === 1 && !after.flow && after.deadlineAt === undefined
+  const change = isAlone ? { before, after } : undefined
+  switch (said.outcome) {
+    case 'succeed':
+      return differenceOfSuccess(said, record.result, change)
+    case 'fail':
+      return differenceOfError(said, record.error) ?? (change && differenceOfRetry(said, change))
+    case 'release':
+      return change && differenceOfDelay(said.delayMs ?? 0, change)
+  }
+}
+
+function differenceOfError(
+  { error: { message } }: Extract<Outcome, { outcome: 'fail' }>,
+  stored: EndedRun['error'],
+): string | undefined {
+  return stored?.message === message ? undefined : `its error is '${stored?.message}'`
+}
+
+type Change = Pick<End, 'before' | 'after'>
+
+function differenceOfSuccess(
+  { result, next }: Extract<Outcome, { outcome: 'succeed' }>,
+  stored: Body | undefined,
+  change: Change | undefined,
+): string | undefined {
+  const isShown = stored !== undefined && 'inline' in stored
+  if (isShown && JSON.stringify(stored.inline) !== JSON.stringify(result))
+    return `its result is ${JSON.stringify(stored.inline)}`
+  if (!change) return undefined
+  const { before, after } = change
+  const stage = after.state === 'open' && after.stage !== before.stage ? after.stage : undefined
+  return stage === next?.stage ? undefined : `the task went on to ${stage ?? 'no stage'}`
+}
+
+function differenceOfRetry(
+  { fatal = false, retryInMs }: Extract<Outcome, { outcome: 'fail' }>,
+  { before, after }: Change,
+): string | undefined {
+  const hasBudget = before.options.retry.scope === 'task' && before.failures < before.options.retry.maxRetries
+  if (after.state === 'open' && fatal) return 'it is retried'
+  if (after.state !== 'open' && !fatal && hasBudget) return 'it is not retried'
+  const delayMs = after.dueAt - after.updatedAt
+  const isOther = after.state === 'open' && retryInMs !== undefined && delayMs !== retryInMs
+  return isOther ? `it is retried after ${delayMs} ms` : undefined
+}
+
+function differenceOfDelay(delayMs: number, { before, after }: Change): string | undefined {
+  const dueAt = delayMs > 0 ? after.updatedAt + delayMs : before.dueAt
+  return after.dueAt === dueAt ? undefined : `the task is due ${after.dueAt - dueAt} ms later than that`
+}
