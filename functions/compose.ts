@@ -5,6 +5,7 @@ import { type AwsWorld, createAwsHeadReader, createAwsSystem, createAwsWorld } f
 import { EVERY_TYPE } from '../shared/core/limits.ts'
 import type { HeadReader } from '../shared/dynamo/head-reader.ts'
 import type { Log, MetricName, Metrics } from '../shared/ports/machine.ts'
+import { withPlainErrors } from '../shared/runtime/run-log.ts'
 import type { System } from '../shared/runtime/system.ts'
 
 /** The composition root: the only place where functions meet the environment and Powertools. */
@@ -25,10 +26,10 @@ export function composeHeadReader(): HeadReader {
 const logger = new Logger()
 
 export const log: Log = {
-  debug: (message, fields = {}) => logger.debug(message, fields),
-  info: (message, fields = {}) => logger.info(message, fields),
-  warn: (message, fields = {}) => logger.warn(message, fields),
-  error: (message, fields = {}) => logger.error(message, fields),
+  debug: (message, fields = {}) => logger.debug(message, withPlainErrors(fields)),
+  info: (message, fields = {}) => logger.info(message, withPlainErrors(fields)),
+  warn: (message, fields = {}) => logger.warn(message, withPlainErrors(fields)),
+  error: (message, fields = {}) => logger.error(message, withPlainErrors(fields)),
 }
 
 const UNITS = {
@@ -41,9 +42,14 @@ const UNITS = {
   SweeperRepaired: 'Count',
   Stuck: 'Count',
   NeedsAttention: 'Count',
+  Published: 'Count',
+  Succeeded: 'Count',
+  Failed: 'Count',
+  Retried: 'Count',
+  TaskFault: 'Count',
 } as const satisfies Record<MetricName, string>
 
-/** Metrics that are kept for single types: `Lateness:resize`, or `*` for all of every type. */
+/** Metrics that are kept for single types: `Lateness:resize`, `Failed:*` for every type, or `*` for all of every type. */
 const keptByType = new Set((process.env.BATON_TYPE_METRICS ?? '').split(','))
 
 /** One store per task type, since a dimension holds for all that is written out together. */
@@ -52,7 +58,7 @@ const stored = new Map<string, PowertoolsMetrics>()
 export const metrics: Metrics = {
   add: (name, value, type) => {
     store(name, value, EVERY_TYPE)
-    const isKept = keptByType.has(EVERY_TYPE) || keptByType.has(`${name}:${type}`)
+    const isKept = [EVERY_TYPE, `${name}:${EVERY_TYPE}`, `${name}:${type}`].some(kept => keptByType.has(kept))
     if (isKept && type !== EVERY_TYPE) store(name, value, type)
   },
 }

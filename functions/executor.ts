@@ -7,6 +7,7 @@ import { serveDispatches } from '../shared/runtime/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/spans.ts'
 import { cachedTypes } from '../shared/runtime/type-cache.ts'
 import { composeWorld, flushMetrics } from './compose.ts'
+import { lockIntrinsics } from './lock-intrinsics.ts'
 
 /** When so little time is left of the invocation, runs are told to stop and end as timed out. */
 const STOP_MARGIN_MS = 3_000
@@ -15,6 +16,7 @@ type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
 
 /** The Lambda handler that serves a task type from its queue. */
 export function executorOf(definition: TaskDefinition): Handler {
+  lockIntrinsics()
   const world = composeWorld()
   const { system } = world
   const typeOf = cachedTypes(system)

@@ -3,6 +3,7 @@ import { BatonError } from '../shared/core/errors.ts'
 import { limitChangeIn } from '../shared/dynamo/limit-changes.ts'
 import { workerChangeIn } from '../shared/dynamo/worker-changes.ts'
 import { planLimits } from '../shared/runtime/control/plan-limits.ts'
+import { countOutcomes } from '../shared/runtime/count-outcomes.ts'
 import { planChanges } from '../shared/runtime/plan-changes.ts'
 import { createTeller, type ToldChange } from '../shared/runtime/tell-changes.ts'
 import { composeHeadReader, flushMetrics } from './compose.ts'
@@ -20,6 +21,7 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
   const limits = event.Records.flatMap(({ dynamodb }) => limitChangeIn(dynamodb?.NewImage ?? {}) ?? [])
   const planned = await Promise.all([planChanges(system, tasks), tell(changes), planLimits(system, limits)])
   const failed = planned.flatMap(positions => positions ?? [])
+  countOutcomes(system, tasks, { positions: event.Records.map(positionOf), failed })
   flushMetrics()
   return { batchItemFailures: failed.map(itemIdentifier => ({ itemIdentifier })) }
 }
@@ -29,15 +31,20 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
  * store does not answer, the whole batch comes again.
  */
 async function readChange(record: DynamoDBRecord): Promise<ToldChange[]> {
-  const { NewImage = {}, SequenceNumber = '', Keys } = record.dynamodb ?? {}
+  const { NewImage = {}, Keys } = record.dynamodb ?? {}
+  const position = positionOf(record)
   try {
     const worker = workerChangeIn(record)
-    if (worker) return [{ worker, position: SequenceNumber }]
+    if (worker) return [{ worker, position }]
     const task = await heads.taskInImage(NewImage)
-    return task ? [{ task, position: SequenceNumber }] : []
+    return task ? [{ task, position }] : []
   } catch (error) {
     if (error instanceof BatonError && error.code === 'unavailable') throw error
     system.log.error('skipped a record that cannot be read', { error, keys: Keys })
     return []
   }
+}
+
+function positionOf({ dynamodb }: DynamoDBRecord): string {
+  return dynamodb?.SequenceNumber ?? ''
 }

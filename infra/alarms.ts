@@ -12,9 +12,11 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { EVERY_TYPE } from '../shared/core/limits.ts'
+import { BatonError } from '../shared/core/errors.ts'
+import { EVERY_TYPE, TYPE_NAME_PATTERN } from '../shared/core/limits.ts'
 import { ALARM_PERIOD_MINUTES, MAX_ITERATOR_AGE_MS } from './limits.ts'
 import { taskMetric } from './metrics.ts'
 import type { Settings } from './settings.ts'
@@ -154,6 +156,55 @@ function throttledEvents(table: TableV2, index: string | undefined): IMetric {
     usingMetrics: { reads: events('ReadThrottleEvents'), writes: events('WriteThrottleEvents') },
     period: PERIOD,
   })
+}
+
+/** When an alarm is raised because tasks fail. */
+export type FailureAlarmProps = {
+  /** Tasks of this type only; its failures are then counted apart, at $0.30 a month. @default tasks of all types together */
+  readonly type?: string
+  /** So many failed tasks, or more, raise it. */
+  readonly failures: number
+  /** Within so many minutes, 1–1,440. */
+  readonly perMinutes: number
+  /** Is notified. */
+  readonly topic: ITopic
+}
+
+/** An alarm for tasks that have failed for good; retries do not count. It does not depend on the system's `alarms`. */
+export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
+  const { type = EVERY_TYPE, failures, perMinutes, topic } = props
+  refuseUnlessWhole('failures', failures, MAX_FAILURES)
+  refuseUnlessWhole('perMinutes', perMinutes, MINUTES_PER_DAY)
+  refuseOtherType(type)
+  settings.typeMetrics.ask('Failed', type)
+  const name = type === EVERY_TYPE ? 'All' : type
+  const alarm = new Alarm(scope, `FailureAlarm-${name}-${failures}-${perMinutes}`, {
+    metric: taskMetric(settings.system, 'Failed', type).with({ period: Duration.minutes(perMinutes) }),
+    alarmDescription: `${failures} tasks ${type === EVERY_TYPE ? '' : `of ${type} `}failed within ${perMinutes} minutes`,
+    threshold: failures,
+    evaluationPeriods: 1,
+    comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    treatMissingData: TreatMissingData.NOT_BREACHING,
+  })
+  alarm.addAlarmAction(new SnsAction(topic))
+  return alarm
+}
+
+/** Of one period of an alarm. Source: CloudWatch, PutMetricAlarm. */
+const MINUTES_PER_DAY = 1_440
+const MAX_FAILURES = 1_000_000_000
+
+function refuseUnlessWhole(name: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return
+  throw new BatonError(
+    'invalid',
+    `${name} is ${value}; give a whole number of 1–${most.toLocaleString('en')}`,
+  )
+}
+
+function refuseOtherType(type: string): void {
+  if (type === EVERY_TYPE || new RegExp(TYPE_NAME_PATTERN).test(type)) return
+  throw new BatonError('invalid', `'${type}' is no task type: give 1–100 of A–Z a–z 0–9 . _ -`)
 }
 
 type Condition = {

@@ -1,4 +1,4 @@
-import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 
 /** What runs code: a Lambda function, or a container together with its task's role. */
 export type Runner = {
@@ -33,4 +33,19 @@ export function allow(runner: Runner, permission: Permission): void {
     )
   }
   for (const [name, value] of Object.entries(environment)) runner.addEnvironment(name, value)
+}
+
+/** What runs under a role and is given its environment by the user. */
+export function runnerUnder(role: IRole): {
+  readonly runner: Runner
+  readonly environment: Readonly<Record<string, string>>
+} {
+  const environment: Record<string, string> = {}
+  const runner: Runner = {
+    addToRolePolicy: statement => role.addToPrincipalPolicy(statement),
+    addEnvironment: (name, value) => {
+      environment[name] = value
+    },
+  }
+  return { runner, environment }
 }

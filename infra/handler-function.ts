@@ -20,6 +20,7 @@ import {
 } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
+import { type LogLevel, levelOf } from './settings.ts'
 import { createFunction, reserving } from './system-function.ts'
 import { openTableToWorker } from './table-access.ts'
 import { typesWithin } from './type-reach.ts'
@@ -40,6 +41,8 @@ export type HandlerProps = Partial<Feeding> & {
    */
   readonly timeout?: Duration
   readonly reservedConcurrency?: number
+  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
   /**
    * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
@@ -76,6 +79,7 @@ export class HandlerFunction extends Construct {
       bundling: BUNDLING,
       description: `Baton: runs ${this.type}`,
       timeout,
+      logLevel: levelOf(props.logLevel) ?? settings.handlerLogLevel,
       ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
       ...(props.environment && { environment: props.environment }),
       ...reserving(props.reservedConcurrency),

@@ -3,6 +3,7 @@ import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import { EVERY_TYPE } from '../shared/core/limits.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { ALARM_PERIOD_MINUTES } from './limits.ts'
+import type { MetricsScope } from './settings.ts'
 
 const STATISTICS: Record<MetricName, string> = {
   Lateness: 'p99',
@@ -14,7 +15,15 @@ const STATISTICS: Record<MetricName, string> = {
   SweeperRepaired: 'Sum',
   Stuck: 'Maximum',
   NeedsAttention: 'Sum',
+  Published: 'Sum',
+  Succeeded: 'Sum',
+  Failed: 'Sum',
+  Retried: 'Sum',
+  TaskFault: 'Sum',
 }
+
+/** Of these `metrics: 'perType'` keeps one for each type. */
+const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Retried']
 
 /** Of `BATON_TYPE_METRICS`, in an environment that Lambda ends at 4 KB. */
 const MAX_NAMES_LENGTH = 1_500
@@ -24,7 +33,11 @@ const MAX_NAMES_LENGTH = 1_500
  * types together, and single types only where the app asked for that metric.
  */
 export class TypeMetrics {
-  private readonly asked = new Set<string>()
+  private readonly asked: Set<string>
+
+  constructor(scope: MetricsScope) {
+    this.asked = new Set(scope === 'perType' ? OUTCOMES.map(name => `${name}:${EVERY_TYPE}`) : [])
+  }
 
   ask(name: MetricName, type: string): void {
     if (type !== EVERY_TYPE) this.asked.add(`${name}:${type}`)

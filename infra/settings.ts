@@ -14,11 +14,17 @@ export type TracingMode = 'off' | 'sampled'
 /** Which alarms are made; CloudWatch takes $0.10 a month for each metric that an alarm watches. */
 export type AlarmLevel = 'all' | 'essential' | 'none'
 
+/** Whether the outcomes of tasks are counted for the system as a whole, or also for each type. */
+export type MetricsScope = 'system' | 'perType'
+
 /** What all parts of one system share. */
 export type Settings = {
   /** Prefix of the physical names of the types' queues; unique in account and region. */
   readonly system: string
+  /** Of the system's own functions. */
   readonly logLevel: LogLevel
+  /** Of handlers and worker services that say nothing else. */
+  readonly handlerLogLevel: LogLevel
   readonly logRetention: RetentionDays
   /** What becomes of the table and the logs when the stack goes. */
   readonly removalPolicy: RemovalPolicy
@@ -36,7 +42,10 @@ export type SettingsProps = {
    * @default the stack's name
    */
   readonly systemName?: string
-  /** Least level of log lines. @default 'WARN' */
+  /**
+   * Least level of log lines, of the system's own functions and of handlers and workers that name no level of their own.
+   * @default 'WARN' for the system's own functions, 'INFO' for handlers and workers: a line for each run, and what handlers log
+   */
   readonly logLevel?: LogLevel
   /** @default 30 days */
   readonly logRetention?: RetentionDays
@@ -57,20 +66,34 @@ export type SettingsProps = {
   readonly alarms?: AlarmLevel
   /** Whether X-Ray traces invocations, at about $1.50 per million tasks when all are sampled. @default 'off' */
   readonly tracing?: TracingMode
+  /**
+   * For what the metrics `Published`, `Succeeded`, `Failed` and `Retried` are kept. `perType`: for each type, too, at $0.30 a month
+   * for each metric and type in which something happens; else for all types together, and for types that `alarmOnFailures` names.
+   * @default 'system'
+   */
+  readonly metrics?: MetricsScope
 }
 
 /** @throws BatonError `invalid` when there is no usable system name. */
 export function settingsOf(scope: Construct, props: SettingsProps): Settings {
   return {
     system: systemNameOf(scope, props.systemName),
-    logLevel: props.logLevel ?? 'WARN',
+    logLevel: levelOf(props.logLevel) ?? 'WARN',
+    handlerLogLevel: levelOf(props.logLevel) ?? 'INFO',
     logRetention: props.logRetention ?? (LOG_RETENTION_DAYS as RetentionDays),
     removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
     ...(props.alarmTopic && { alarmTopic: props.alarmTopic }),
     alarms: oneOf('alarms', props.alarms ?? 'essential', ['all', 'essential', 'none']),
     tracing: oneOf('tracing', props.tracing ?? 'off', ['off', 'sampled']),
-    typeMetrics: new TypeMetrics(),
+    typeMetrics: new TypeMetrics(oneOf('metrics', props.metrics ?? 'system', ['system', 'perType'])),
   }
+}
+
+/** @throws BatonError `invalid` for what is no level. */
+export function levelOf(level: LogLevel | undefined): LogLevel | undefined {
+  return level === undefined
+    ? undefined
+    : oneOf<LogLevel>('logLevel', level, ['DEBUG', 'INFO', 'WARN', 'ERROR'])
 }
 
 /** @throws BatonError `invalid` for a value that the compiler would have refused. */

@@ -25,6 +25,8 @@ export type FunctionSpec = {
   /** Megabytes. @default 512 */
   readonly memorySize?: number
   readonly reservedConcurrency?: number
+  /** @default that of the system's own functions */
+  readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
   /** @default that of the system's own code */
   readonly bundling?: BundlingOptions
@@ -36,6 +38,7 @@ export type FunctionSpec = {
 
 /** A function of the system; its role may write its logs and traces, everything else is granted by what it uses. */
 export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): NodejsFunction {
+  const logLevel = spec.logLevel ?? settings.logLevel
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: settings.logRetention,
     removalPolicy: settings.removalPolicy,
@@ -52,11 +55,11 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
     timeout: spec.timeout,
     role,
     logGroup,
-    ...logFilters(settings.logLevel),
+    ...logFilters(logLevel),
     tracing: settings.tracing === 'sampled' ? Tracing.ACTIVE : Tracing.DISABLED,
     recursiveLoop: spec.allowRecursion ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
     ...(spec.reservedConcurrency !== undefined && { reservedConcurrentExecutions: spec.reservedConcurrency }),
-    environment: { ...environmentOf(settings), ...spec.environment },
+    environment: { ...environmentOf(settings, logLevel), ...spec.environment },
     awsSdkConnectionReuse: false,
     bundling: spec.bundling ?? SYSTEM_BUNDLING,
   })
@@ -65,7 +68,7 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
 }
 
 /** What all code of the system is told. `BATON_TABLE` and the addresses of queues are set where the permission to use them is given. */
-export function environmentOf({ system, logLevel, typeMetrics }: Settings): Record<string, string> {
+export function environmentOf({ system, typeMetrics }: Settings, logLevel: LogLevel): Record<string, string> {
   return {
     BATON_SYSTEM: system,
     POWERTOOLS_SERVICE_NAME: system,
@@ -79,14 +82,15 @@ export function environmentOf({ system, logLevel, typeMetrics }: Settings): Reco
 
 /**
  * The library filters by level itself. Lambda's own filter for application lines stays at INFO at least, because it
- * takes metrics, which are lines without a level, for INFO; its start and report lines are dropped where few logs are wanted.
+ * takes metrics, which are lines without a level, for INFO. Its own start and report lines, three an invocation and longer than a
+ * run's line, are kept for DEBUG only.
  */
 function logFilters(level: LogLevel) {
-  const detailed = level === 'DEBUG' || level === 'INFO'
+  const isDetailed = level === 'DEBUG'
   return {
     loggingFormat: LoggingFormat.JSON,
-    applicationLogLevelV2: level === 'DEBUG' ? ApplicationLogLevel.DEBUG : ApplicationLogLevel.INFO,
-    systemLogLevelV2: detailed ? SystemLogLevel.INFO : SystemLogLevel.WARN,
+    applicationLogLevelV2: isDetailed ? ApplicationLogLevel.DEBUG : ApplicationLogLevel.INFO,
+    systemLogLevelV2: isDetailed ? SystemLogLevel.INFO : SystemLogLevel.WARN,
   }
 }
 

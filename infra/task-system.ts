@@ -1,16 +1,18 @@
 import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
-import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
+import { type FailureAlarmProps, watchFailures } from './alarms.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './api-access.ts'
+import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
 import { FarTimers } from './far-timers.ts'
 import { type FlowProps, FlowRegistration } from './flow-registration.ts'
 import { functionFile } from './function-file.ts'
-import { allow, type Runner } from './grants.ts'
+import { allow, type Runner, runnerUnder } from './grants.ts'
 import { HandlerFunction, type HandlerProps } from './handler-function.ts'
 import { Jobs } from './jobs.ts'
 import { Messages } from './messages.ts'
@@ -24,7 +26,7 @@ import { Sweeper } from './sweeper.ts'
 import { openTableToPublisher, openTableToWorker } from './table-access.ts'
 import { type ApiAuth, type ApiProps, TaskApi } from './task-api.ts'
 import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
-import { namedTypes, TypeReach } from './type-reach.ts'
+import { type GrantProps, namedTypes, TypeReach } from './type-reach.ts'
 import { TypeRegistrar } from './type-registrar.ts'
 import { Waker } from './waker.ts'
 import { WorkerQueue, type WorkerQueueProps } from './worker-queue.ts'
@@ -56,11 +58,6 @@ export type TaskSystemProps = SettingsProps & {
   readonly warmThroughput?: WarmThroughput
   /** Whether the shipped type `webhook` is deployed, which serves all types of kind `webhook`. @default true */
   readonly webhook?: boolean
-}
-
-export type GrantProps = {
-  /** The types that it is for. @default all */
-  readonly types?: readonly string[]
 }
 
 /** A task system: table, planner, waker, jobs, sweeper and HTTP API, to which handlers are added. */
@@ -202,13 +199,7 @@ export class TaskSystem extends Construct {
    */
   grantServe(role: IRole, { types }: Required<GrantProps>): Readonly<Record<string, string>> {
     const named = namedTypes(types)
-    const environment: Record<string, string> = {}
-    const runner: Runner = {
-      addToRolePolicy: statement => role.addToPrincipalPolicy(statement),
-      addEnvironment: (name, value) => {
-        environment[name] = value
-      },
-    }
+    const { runner, environment } = runnerUnder(role)
     openTableToWorker(runner, this.parts, { types: named, others: [], isRegistered: true })
     this.parts.messages.openQueuesTo(runner, types)
     this.addressTo(runner)
@@ -228,6 +219,24 @@ export class TaskSystem extends Construct {
   /** Runs of `type` that were taken over because their lease ended. */
   metricLeaseLost(type: string): Metric {
     return this.metric('LeaseLost', type)
+  }
+
+  /**
+   * Raises an alarm when so many tasks fail for good within so many minutes, and notifies `topic`. The alarm costs $0.10 a month, and
+   * with a `type` the metric of that type $0.30.
+   *
+   * @throws BatonError `invalid` for numbers or a type that cannot be.
+   */
+  alarmOnFailures(props: FailureAlarmProps): Alarm {
+    return watchFailures(this, this.parts.settings, props)
+  }
+
+  /**
+   * A CloudWatch dashboard of the whole system, with all its handlers, also those that are added later. CloudWatch takes $3 a month
+   * for each dashboard beyond the first three of an account.
+   */
+  addDashboard(id = 'Dashboard'): Dashboard {
+    return createDashboard(this, id, this.parts, this.systemName)
   }
 
   /** A metric of one type is kept, at $0.30 a month, once it is asked for; `*` stands for all types together. */

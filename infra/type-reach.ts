@@ -9,6 +9,11 @@ type Flow = { readonly type: string; readonly does: readonly string[] }
 
 const TYPE_NAME = new RegExp(`^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`)
 
+export type GrantProps = {
+  /** The types that it is for. @default all */
+  readonly types?: readonly string[]
+}
+
 /** Types that are named, or all of them. */
 export type NamedTypes = readonly string[] | 'any'
 

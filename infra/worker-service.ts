@@ -32,6 +32,7 @@ import {
 } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { refuseReserved } from './reserved-names.ts'
+import { type LogLevel, levelOf } from './settings.ts'
 import { environmentOf } from './system-function.ts'
 import { openTableToWorker, type Serving } from './table-access.ts'
 import { typesWithin } from './type-reach.ts'
@@ -61,6 +62,8 @@ export type WorkerServiceProps = Placement & {
   readonly backlogPerTask?: number
   /** Seconds that runs get to finish when their container must stop, 0–110; then they are given back. @default 110 */
   readonly drainSeconds?: number
+  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
   /**
    * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
@@ -137,7 +140,7 @@ export class WorkerService extends Construct {
       // Node as the first process would not reap what a handler's child processes leave behind.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
-        ...workerEnvironment(parts.settings),
+        ...workerEnvironment(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
@@ -195,8 +198,8 @@ function withDefaults(given: WorkerServiceProps) {
 }
 
 /** Workers emit no metrics, so that they need not know which are kept. */
-function workerEnvironment(settings: Parts['settings']): Record<string, string> {
-  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings)
+function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
+  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings, logLevel)
   return environment
 }
 

@@ -3,10 +3,11 @@ import { parseArgs } from 'node:util'
 import { type LocalCloud, startLocalCloud } from '../local/cloud.ts'
 import { openDataFolder } from '../local/data-folder.ts'
 import { runDemonstration } from './demonstration/run.ts'
+import { terminalLine } from './terminal-lines.ts'
 
 /**
  * `npm start`: synthesises the template, boots the system from it, publishes a demonstration workload and serves until
- * Ctrl-C. `--once` ends when the workload is done: exit code 0 only if every task ended as expected.
+ * Ctrl-C. Each run that fails is one line; `--verbose` shows all that handlers log. `--once` ends when the workload is done: exit code 0 only if every task ended as expected.
  */
 const { values } = parseArgs({
   options: {
@@ -33,6 +34,7 @@ console.log(
   `Baton is up at ${cloud.apiUrl} after ${process.uptime().toFixed(1)} s (OpenAPI at ${cloud.apiUrl}/v1/openapi.json)`,
 )
 
+if (!values.empty) console.log('Some runs of the demonstration fail on purpose; each failure is one line.')
 const passed = values.empty || (await runDemonstration(cloud))
 if (values.once) {
   await cloud.stop()
@@ -74,7 +76,8 @@ async function boot(): Promise<LocalCloud> {
       allowedHosts: allowedHosts(),
       ...(values.data && { dataDir: values.data }),
       log: line => {
-        if (values.verbose || isTrouble(line)) console.error(line)
+        const shown = terminalLine(line, values.verbose)
+        if (shown !== undefined) console.error(process.stdout.isTTY ? `\r\x1b[K${shown}` : shown)
       },
     })
   } catch (error) {
@@ -84,12 +87,6 @@ async function boot(): Promise<LocalCloud> {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-function isTrouble(line: string): boolean {
-  return (
-    line.includes('"level":"ERROR"') || line.includes('NOT SUPPORTED') || line.startsWith('DynamoDB Local')
-  )
 }
 
 /** The first signal ends everything in order; a second one ends the process at once. */

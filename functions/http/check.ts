@@ -8,7 +8,7 @@ export type Checked<Value> =
 
 /**
  * Holds a value against a schema. Paths of problems are dotted and begin with `at`. What JSON text can say but no store
- * can keep exactly (numbers beyond 2^53) is found first.
+ * can keep exactly is found first.
  */
 export function check<Schema extends z.ZodType>(
   schema: Schema,

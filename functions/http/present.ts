@@ -81,7 +81,7 @@ function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }
 }
 
 function presentRun({ born }: Task, run: DescribedRun): ApiRun {
-  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress, piece } = run
+  const { workerId, state, fence, startedAt, leaseUntil, endedAt, result, error, progress, log, piece } = run
   return {
     id: runId(born, fence),
     workerId,
@@ -93,6 +93,7 @@ function presentRun({ born }: Task, run: DescribedRun): ApiRun {
     ...(result !== undefined && { result }),
     ...(error && { error }),
     ...(progress !== undefined && { progress }),
+    ...(log !== undefined && { log }),
     ...(piece !== undefined && { stage: piece }),
   }
 }

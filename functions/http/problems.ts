@@ -14,6 +14,7 @@ const KINDS = {
   'too-many-waiting': [429, 'Too many claims wait at the moment'],
   internal: [500, 'Something went wrong'],
   'not-here': [501, 'Not available here'],
+  unreadable: [500, 'What is stored cannot be read'],
   'newer-schema': [500, 'The data was written by a newer version'],
   unavailable: [503, 'The storage does not answer at the moment'],
 } as const satisfies Record<string, readonly [number, string]>
@@ -56,6 +57,8 @@ const KIND_OF_CODE = {
   'unknown-type': 'unknown-type',
   'too-large': 'too-large',
   refused: 'conflict',
+  unstorable: 'invalid',
+  unreadable: 'unreadable',
   'newer-schema': 'newer-schema',
   contended: 'unavailable',
   unavailable: 'unavailable',

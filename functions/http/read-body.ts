@@ -1,5 +1,6 @@
 import type { Problem } from '../../shared/client/api-types.ts'
 import { MAX_REQUEST_BYTES } from '../../shared/core/limits.ts'
+import { parseExactly } from './parse-exactly.ts'
 import { invalid, problem } from './problems.ts'
 
 type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: Problem }
@@ -57,7 +58,7 @@ function parse(bytes: Uint8Array): Body {
     return refuse(invalid([{ path: '', message: 'is not UTF-8' }]))
   }
   try {
-    return { ok: true, value: JSON.parse(text) }
+    return { ok: true, value: parseExactly(text) }
   } catch (error) {
     return refuse(invalid([{ path: '', message: `is not JSON: ${(error as Error).message}` }]))
   }

@@ -16,12 +16,13 @@ export function succeeding({ result, next }: Omit<z.infer<typeof succeedBody>, '
   return { outcome: 'succeed', ...(result !== undefined && { result }), ...(next && { next }) }
 }
 
-export function failing({ error, fatal, retryInMs }: Omit<z.infer<typeof failBody>, 'fence'>): Outcome {
+export function failing({ error, fatal, retryInMs, log }: Omit<z.infer<typeof failBody>, 'fence'>): Outcome {
   return {
     outcome: 'fail',
     error,
     ...(fatal !== undefined && { fatal }),
     ...(retryInMs !== undefined && { retryInMs }),
+    ...(log !== undefined && { log: log.toWellFormed() }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Problem } from '../../shared/client/api-types.ts'
 import type { Outcome } from '../../shared/core/finish.ts'
-import { type Json, jsonBytes } from '../../shared/core/json.ts'
-import { MAX_PROGRESS_BYTES } from '../../shared/core/limits.ts'
+import { type Json, jsonBytes, textBytes } from '../../shared/core/json.ts'
+import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../shared/core/limits.ts'
 import type { Task } from '../../shared/core/task.ts'
 import {
   beatOverHttp,
@@ -52,6 +52,8 @@ export async function sayOver(
   const tooLarge =
     sizeProblem(result, dotted(at, ['result'])) ?? sizeProblem(next?.input, dotted(at, ['next', 'input']))
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
+  const longLog = logProblem(word)
+  if (longLog) return { ok: false, problem: longLog }
   return speak<{ readonly ok: true; readonly task: Task }>(word, run =>
     finishOverHttp(system, run, word.said, until),
   )
@@ -68,6 +70,13 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
 function strangeFence({ taskId, runId, fence }: Word<unknown>, run: RunReference): Problem {
   const message = `run ${runId} of ${taskId} has the fence ${run.fence}, not ${fence}; say the one that the claim has told`
   return problem('conflict', message, { reason: 'lost' })
+}
+
+function logProblem({ said, at = '' }: Word<Outcome>): Problem | undefined {
+  const bytes = said.outcome === 'fail' && said.log !== undefined ? textBytes(said.log) : 0
+  if (bytes <= RUN_LOG_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest`
+  return invalid([{ path: dotted(at, ['log']), message }], 'too-large')
 }
 
 async function speak<Accepted extends { readonly ok: true }>(

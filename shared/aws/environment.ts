@@ -8,6 +8,16 @@ export function required(name: string): string {
   return value
 }
 
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+/** The least level of log lines of a worker of one's own: `BATON_LOG_LEVEL`. @throws BatonError `misconfigured` for what is none. */
+export function logLevelOfEnvironment(): (typeof LEVELS)[number] {
+  const given = process.env.BATON_LOG_LEVEL?.toLowerCase() || 'info'
+  const level = LEVELS.find(one => one === given)
+  if (level) return level
+  throw new BatonError('misconfigured', `BATON_LOG_LEVEL is ${given}; give ${LEVELS.join(', ')}`)
+}
+
 /** Which system this process belongs to. @throws BatonError `misconfigured` when the environment does not say. */
 export function systemOfEnvironment(): SystemAddress {
   const jobsQueueUrl = process.env.BATON_JOBS_QUEUE_URL

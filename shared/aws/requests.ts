@@ -1,4 +1,10 @@
-import type { FinalizeRequestMiddleware, RelativeMiddlewareOptions } from '@smithy/types'
+import type {
+  AbsoluteLocation,
+  FinalizeRequestMiddleware,
+  InitializeHandlerOptions,
+  InitializeMiddleware,
+  RelativeMiddlewareOptions,
+} from '@smithy/types'
 import pLimit from 'p-limit'
 
 /** What the SDK opens unless told otherwise. Source: AWS SDK for JavaScript v3, `maxSockets`. */
@@ -17,8 +23,14 @@ type RequestSettings = {
 // biome-ignore lint/suspicious/noExplicitAny: every client has types of its own for what it sends
 type Layer = FinalizeRequestMiddleware<any, any>
 
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type FirstLayer = InitializeMiddleware<any, any>
+
 type Layered = {
-  readonly middlewareStack: { addRelativeTo(layer: Layer, options: RelativeMiddlewareOptions): void }
+  readonly middlewareStack: {
+    add(layer: FirstLayer, options: InitializeHandlerOptions & AbsoluteLocation): void
+    addRelativeTo(layer: Layer, options: RelativeMiddlewareOptions): void
+  }
 }
 
 /** The `requestHandler` of an AWS client. */
@@ -40,7 +52,22 @@ export function patient<Client extends Layered>(
     relation: 'after',
     toMiddleware: 'retryMiddleware',
   })
+  const ownOnly: FirstLayer = next => args => {
+    hideInherited()
+    return next(args)
+  }
+  client.middlewareStack.add(ownOnly, { name: 'ownPropertiesOnly', step: 'initialize' })
   return client
+}
+
+/**
+ * The SDK writes inherited properties, too, wherever a loop shows them. What a handler has added to `Object.prototype` would
+ * stand in every map of every item that its process stores, and nobody could read them afterwards. So loops show none.
+ */
+function hideInherited(): void {
+  for (const name of Object.keys(Object.prototype)) {
+    Object.defineProperty(Object.prototype, name, { enumerable: false })
+  }
 }
 
 function requestHandler(connections: number, limits: Partial<typeof LIMITS>) {

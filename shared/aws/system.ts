@@ -73,7 +73,7 @@ function systemOn(
   return {
     clock,
     chance,
-    tasks: createTaskStore(documents, { table, token: newToken, clock, chance }),
+    tasks: createTaskStore(documents, { table, token: newToken, clock, chance, log }),
     types: createTypeStore(documents, { table }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, token: newToken }),

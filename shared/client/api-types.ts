@@ -145,6 +145,8 @@ export type ApiRun = {
   readonly result?: Json
   readonly error?: TaskError
   readonly progress?: Json
+  /** Of a failed run: the last that its handler logged, at most 4 KB. Only `GET` of the task shows it. */
+  readonly log?: string
   /** The stage it worked on; of a flow the step, as `reserve` or `undo reserve`. */
   readonly stage?: string
 }

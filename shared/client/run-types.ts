@@ -34,6 +34,8 @@ export type FailBody = {
   readonly error: TaskError
   readonly fatal?: boolean
   readonly retryInMs?: number
+  /** The last that the run logged, at most 4,096 bytes in UTF-8. It is shown with the failed run. */
+  readonly log?: string
 }
 export type ReleaseBody = { readonly fence: number; readonly delayMs?: number }
 

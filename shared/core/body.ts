@@ -96,12 +96,12 @@ function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T
   return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, change(member)]))
 }
 
-/** An ended run as heads keep it: the error without its stack, cut. */
-export function shortened(run: EndedRun): EndedRun {
+/** An ended run as heads keep it: the error in short, and no log. */
+export function shortened({ log: _log, ...run }: EndedRun): EndedRun {
   return run.error ? { ...run, error: shortError(run.error) } : run
 }
 
-/** An error without its stack, its message cut to what a head has room for. */
+/** An error without its stack and its causes, its message cut to what a head has room for. */
 export function shortError(error: TaskError): TaskError {
   return {
     name: cut(error.name, SHORT_ERROR_CHARACTERS),
@@ -112,16 +112,6 @@ export function shortError(error: TaskError): TaskError {
 /** Whether there may be more of the error than the head has kept. */
 export function isCut({ name, message }: TaskError): boolean {
   return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS)
-}
-
-/** An error with each of its parts cut to `limit` characters. */
-export function cutError(error: TaskError, limit: number): TaskError {
-  const { name, message, stack } = error
-  return {
-    name: cut(name, SHORT_ERROR_CHARACTERS),
-    message: cut(message, limit),
-    ...(stack !== undefined && { stack: cut(stack, limit) }),
-  }
 }
 
 /** The text, at most so long. Never half a surrogate pair: that is no UTF-8 and would not be stored. */

@@ -4,7 +4,7 @@ import { without } from './change.ts'
 import type { EndedRun, LiveRun, Task } from './task.ts'
 import { pieceOf } from './work.ts'
 
-type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'word'>>
+type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'word'>>
 
 /** The runs of a task after some of its live ones ended in the same way. Unknown fences are passed over. */
 export function endRuns(
@@ -37,7 +37,7 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
 
 /**
  * The full record of a run that ends without success, kept as an item of its own: the head forgets all but the last
- * few, and keeps no stack.
+ * few, and keeps neither stacks nor causes nor logs.
  */
 export function runRecord(task: Task, fence: number, ending: Ending, now: number): BodyWrite[] {
   const run = task.live[fence]

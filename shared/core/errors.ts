@@ -3,6 +3,8 @@ export type ErrorCode =
   | 'invalid'
   | 'unknown-type'
   | 'too-large'
+  | 'unstorable'
+  | 'unreadable'
   | 'newer-schema'
   | 'contended'
   | 'unavailable'
@@ -27,6 +29,18 @@ export class BatonError extends Error {
     this.code = code
     this.problems = more.problems ?? []
   }
+}
+
+const OF_ONE: readonly ErrorCode[] = ['invalid', 'too-large', 'unstorable', 'unreadable', 'newer-schema']
+const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
+
+/**
+ * Whether an error is about the one item that was worked on: what was to be stored or what is stored is at fault, or the code
+ * is at odds with it. The others of a batch can be worked on, and trying this one again at once is of no use.
+ */
+export function isFaultOfOne(error: unknown): boolean {
+  if (error instanceof BatonError) return OF_ONE.includes(error.code)
+  return MISTAKES.some(mistake => error instanceof mistake)
 }
 
 /** Whether an error passes by itself: the store does not answer, or other writers were faster for the whole time allowed. */

@@ -1,4 +1,5 @@
 import type { Status } from './status.ts'
+import type { ErrorCause } from './task.ts'
 
 /** All that is told of. */
 export const EVENT_TYPES = [
@@ -30,8 +31,12 @@ export type BatonEvent = {
   readonly at: number
   /** Of a canvas and a schedule the id of its own head. */
   readonly taskId?: string
+  /** The type of the task. */
+  readonly taskType?: string
   /** As the change left it. */
   readonly status?: Status
   readonly runId?: string
+  /** Why the task failed, or the run was lost; its texts are cut to 120 characters. `GET` of the task shows all of it. */
+  readonly error?: ErrorCause
   readonly workerId?: string
 }

@@ -19,6 +19,7 @@ import {
   type Operation,
   runId,
   type Task,
+  type TaskError,
   type TaskKind,
   type TypeKind,
 } from './task.ts'
@@ -60,7 +61,13 @@ const BIRTHS: readonly Operation[] = ['publish', 'restart']
 function otherEvent(head: Task, type: EventType | undefined): BatonEvent[] {
   if (!type) return []
   const status = head.canvas && statusOfCanvas(head)
-  return [{ ...named(head, type, head.revision), ...(status && { status }) }]
+  return [
+    {
+      ...named(head, type, head.revision),
+      ...(status && { status }),
+      ...(head.operation === 'fail' && why(head.error)),
+    },
+  ]
 }
 
 /** A canvas that has not ended is running, whatever its members are at. */
@@ -88,8 +95,9 @@ function ending(task: Task): BatonEvent[] {
   if (task.state === 'open' || task.state === 'removed' || task.operation === 'settle') return []
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
-  const ended = { ...taskEvent(task, CALLED[task.state]), ...run }
-  return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...run }] : [ended]
+  const more = { ...run, ...(task.state === 'failed' && why(task.error)) }
+  const ended = { ...taskEvent(task, CALLED[task.state]), ...more }
+  return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
 
 /** The run with which the task ended, if it was one alone. A flow keeps one that succeeded with its step. */
@@ -119,13 +127,28 @@ function isOpenedBy(patched: Task): boolean {
 }
 
 function taskEvent(task: Task, type: EventType): BatonEvent {
-  return { ...named(task, type, task.revision), status: statusOf(task, task.updatedAt) }
+  return { ...named(task, type, task.revision), taskType: task.type, status: statusOf(task, task.updatedAt) }
 }
 
 /** A run begins once and is lost once, so its fence names that better than the revision does. */
-function runEvent(task: Task, type: EventType, { fence }: { readonly fence: number }): BatonEvent {
+function runEvent(
+  task: Task,
+  type: EventType,
+  { fence, error }: { readonly fence: number; readonly error?: TaskError },
+): BatonEvent {
   const status = statusOf(task, task.updatedAt)
-  return { ...named(task, type, fence), status, runId: runId(task.born, fence) }
+  return {
+    ...named(task, type, fence),
+    taskType: task.type,
+    status,
+    runId: runId(task.born, fence),
+    ...why(error),
+  }
+}
+
+/** Heads keep errors in short, so that events stay small. */
+function why(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
+  return error ? { error: { name: error.name, message: error.message } } : {}
 }
 
 /** Births are unique among all tasks. */

@@ -1,12 +1,13 @@
-import { bodyExpiry, bodyOf, bodyRef, cutError } from './body.ts'
+import { bodyExpiry, bodyOf, bodyRef } from './body.ts'
 import { type BodyWrite, type Change, refuse, revise } from './change.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { endRuns, runRecord } from './end-runs.ts'
+import { fitError } from './fit-error.ts'
 import { pieceFailed, pieceSucceeded } from './flow/end-piece.ts'
 import { openStage } from './flow/open-piece.ts'
 import { withInput } from './input.ts'
 import type { Json } from './json.ts'
-import { MAX_ERROR_CHARACTERS } from './limits.ts'
+import { STAGE_CHANGES_MAX } from './limits.ts'
 import { recordedEnd } from './recorded-end.ts'
 import { type RunGone, whyGone } from './run-gone.ts'
 import { failureCounted, retryDelayMs } from './settle.ts'
@@ -26,6 +27,8 @@ export type Outcome =
       readonly error: TaskError
       readonly fatal?: boolean
       readonly retryInMs?: number
+      /** The last that its handler logged, at most `RUN_LOG_BYTES_MAX`. */
+      readonly log?: string
     }
   | { readonly outcome: 'release'; readonly delayMs?: number }
 
@@ -72,6 +75,9 @@ function ending(
 ): Change {
   switch (word.outcome) {
     case 'succeed':
+      if (word.next && movesTooOften(task, now)) {
+        return fail(task, run, { outcome: 'fail', error: stageLoop(task), fatal: true }, now, chance)
+      }
       return succeed(task, run, word, now, mayCount)
     case 'fail':
       return fail(task, run, word, now, chance)
@@ -123,8 +129,20 @@ function succeed(
 function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodies: readonly BodyWrite[] } {
   const { stage, input, priority, delayMs = 0 } = next
   const dueAt = now + delayMs
-  const draft = openStage(task, { stage, dueAt, ...(priority !== undefined && { priority }) }, now)
+  const opened = openStage(task, { stage, dueAt, ...(priority !== undefined && { priority }) }, now)
+  const draft = { ...opened, stageChanges: (task.stageChanges ?? 0) + 1 }
   return input === undefined ? { draft, bodies: [] } : withInput(draft, input, now)
+}
+
+/** What waits between its stages may go on for years: only moves that come faster than one a second add up. */
+function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number): boolean {
+  const seconds = Math.max(0, now - (startedAt ?? now)) / 1_000
+  return !flow && stageChanges >= STAGE_CHANGES_MAX + seconds
+}
+
+function stageLoop({ stageChanges = 0 }: Task): TaskError {
+  const message = `moved on to another stage ${stageChanges.toLocaleString('en')} times, more than ${STAGE_CHANGES_MAX.toLocaleString('en')} and one a second: a handler that always returns next never ends. Wait between stages with delayMs, or restart the task to go on`
+  return { name: 'StageLoop', message }
 }
 
 function fail(
@@ -134,10 +152,12 @@ function fail(
   now: number,
   chance: number,
 ): Change {
-  const error = cutError(word.error, MAX_ERROR_CHARACTERS)
+  const { log } = word
+  const error = fitError(word.error)
   const ending = { error, ...wordOf(word) }
   const draft = failed(task, run, ending, now)
-  const bodies = runRecord(task, run.fence, { state: 'failed', ...ending }, now)
+  const record = { state: 'failed' as const, ...ending, ...(log !== undefined && { log }) }
+  const bodies = runRecord(task, run.fence, record, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
   if (word.fatal) return revise(task, pieceFailed(draft, now, error), now, { bodies }).change
   const delayMs = word.retryInMs ?? retryDelayMs(draft, run.workerId, chance)

@@ -6,15 +6,18 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** Deeper values are refused, so that no walk over one can overflow the stack. */
 const MAX_DEPTH = 200
 
+/** Stands in a parsed value for a whole number whose digits a double does not hold. */
+export const INEXACT: unique symbol = Symbol('inexact number')
+
 /**
- * The first place where `value` is not JSON that survives storage exactly: integers beyond 2^53, NaN, functions,
+ * The first place where `value` is not JSON that survives storage exactly: NaN, numbers that have lost digits, functions,
  * undefined members, class instances, or nesting beyond 200 levels. Undefined when all is well.
  */
 export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem | undefined {
   if (depth > MAX_DEPTH) return { path, message: `nests deeper than ${MAX_DEPTH} levels` }
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (typeof value === 'number') return numberProblem(value, path)
-  if (typeof value !== 'object') return { path, message: `is ${typeof value}, which JSON cannot hold` }
+  if (typeof value !== 'object') return { path, message: whyNoJson(value) }
   if (!Array.isArray(value) && !isPlain(value))
     return { path, message: 'is a class instance; give plain JSON' }
   for (const [name, member] of Object.entries(value)) {
@@ -24,12 +27,14 @@ export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem 
   return undefined
 }
 
+/** Any finite number comes back from its JSON text as it was. */
 function numberProblem(value: number, path: string): FieldProblem | undefined {
-  if (!Number.isFinite(value)) return { path, message: `is ${value}; JSON has finite numbers only` }
-  const tooLarge = Math.abs(value) > Number.MAX_SAFE_INTEGER
-  return tooLarge
-    ? { path, message: 'is beyond ±(2^53 − 1) and would lose digits; send it as a string' }
-    : undefined
+  return Number.isFinite(value) ? undefined : { path, message: `is ${value}; JSON has finite numbers only` }
+}
+
+function whyNoJson(value: unknown): string {
+  if (value === INEXACT) return 'would lose digits as a JSON number; send it as a string'
+  return `is ${typeof value}, which JSON cannot hold`
 }
 
 function isPlain(value: object): boolean {

@@ -30,7 +30,9 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['running'], to: [...OPEN, 'succeeded'] },
     { from: ['compensating'], to: ['compensating', 'failed', 'cancelled'] },
   ],
+  // From `ready`: a claim that could not be stored is an attempt that failed.
   fail: [
+    { from: ['ready'], to: [...WAITING, 'compensating', 'failed'] },
     { from: ['running'], to: [...OPEN, 'compensating', 'failed'] },
     { from: ['compensating'], to: ['compensating', 'failed'] },
   ],
@@ -78,7 +80,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
 export const RUN_MOVES: Readonly<Record<Exclude<RunState, 'running'>, readonly Operation[]>> = {
   succeeded: ['succeed'],
   failed: ['fail', 'expire'],
-  lost: ['lose', 'claim'],
+  lost: ['lose', 'claim', 'fail'],
   released: ['release', 'expire'],
   cancelled: ['cancel', 'patch', 'succeed', 'fail', 'lose'],
 }

@@ -22,8 +22,15 @@ export const MAX_REQUEST_BYTES = 4 * KB * KB
  */
 export const MAX_ANSWER_BYTES = 6_291_556 - 16 * KB
 export const MAX_BATCH_TASKS = 100
-export const MAX_ERROR_CHARACTERS = 4 * KB
+/** Of an error, all its parts together, as JSON text in UTF-8. */
+export const ERROR_BYTES_MAX = 4 * KB
+/** Causes of an error that are kept, the nearest ones. */
+export const ERROR_CAUSES_MAX = 5
+/** Of what a failed run has logged, the newest lines, in UTF-8. */
+export const RUN_LOG_BYTES_MAX = 4 * KB
 export const MAX_TYPE_LENGTH = 100
+/** What names a task type. */
+export const TYPE_NAME_PATTERN = `^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`
 export const MAX_KEY_LENGTH = 200
 /** Keys that are made up from a name of up to `MAX_KEY_LENGTH`, as those of a schedule's tasks, have so many characters. */
 export const MAX_DERIVED_KEY_LENGTH = MAX_KEY_LENGTH + 40
@@ -45,6 +52,11 @@ export const MAX_DEFINITION_BYTES = 180 * KB
  * answer, as `params` alone.
  */
 export const MAX_PARAMS_BYTES = 2 * KB * KB
+/**
+ * A task may move on to another stage so often, and once more for each second since it first ran. A handler that always returns
+ * `next` moves some 10 to 30 times a second, so that it ends after some minutes, at a cost of cents.
+ */
+export const STAGE_CHANGES_MAX = 10_000
 /** Callbacks of each kind; they are published one by one at the task's end. */
 export const MAX_CALLBACKS = 100
 /** Tasks of a canvas. */

@@ -46,7 +46,15 @@ export type Body =
   | { readonly inline: Json }
   | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
 
-export type TaskError = { readonly name: string; readonly message: string; readonly stack?: string }
+/** Why something failed. `causes`: what the error was caused by, the nearest first. */
+export type TaskError = {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  readonly causes?: readonly ErrorCause[]
+}
+
+export type ErrorCause = { readonly name: string; readonly message: string }
 
 export type LiveRun = {
   readonly fence: number
@@ -81,6 +89,8 @@ export type EndedRun = {
   readonly error?: TaskError
   readonly cause?: EndCause
   readonly progress?: Json
+  /** Of a failed run: the last that its handler logged. It stands in the run's record only, never in a head. */
+  readonly log?: string
   /** Which piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
   readonly piece?: string
   /** A success of a piece that is over; it counts no more. */
@@ -159,6 +169,8 @@ export type Task = {
   readonly immutable?: true
   /** The stage it is in; undefined for tasks without stages. */
   readonly stage?: string
+  /** How often it has moved on to another stage, or to the same one again; undefined for never. */
+  readonly stageChanges?: number
   readonly flow?: FlowState
   readonly callbacks?: Callbacks
   /** It has ended, and what follows from that has not been published yet. */

@@ -1,7 +1,7 @@
-import { contentDigest, cutError, shortError } from './body.ts'
+import { contentDigest, shortError } from './body.ts'
 import type { Outcome } from './finish.ts'
+import { fitError } from './fit-error.ts'
 import { type Json, jsonBytes, sortedJson } from './json.ts'
-import { MAX_ERROR_CHARACTERS } from './limits.ts'
 import type { RecordedEnd } from './recorded-end.ts'
 import type { Body, EndedRun } from './task.ts'
 
@@ -30,9 +30,10 @@ function beyondTheResult(word: Outcome): { readonly [name: string]: Json } {
       return plain({ next: word.next && { ...word.next, delayMs: word.next.delayMs || undefined } })
     case 'fail':
       return plain({
-        error: cutError(word.error, MAX_ERROR_CHARACTERS),
+        error: fitError(word.error),
         fatal: word.fatal || undefined,
         retryInMs: word.retryInMs,
+        log: word.log,
       } satisfies Parts<'fail'>)
     case 'release':
       return plain({ delayMs: word.delayMs || undefined } satisfies Parts<'release'>)
@@ -95,6 +96,6 @@ function isSameResult(stored: Body | undefined, said: Json | undefined): boolean
 
 /** Of a failure that was recorded without a digest. */
 function isSameShortError(end: RecordedEnd, { error }: Extract<Outcome, { outcome: 'fail' }>): boolean {
-  const said = shortError(cutError(error, MAX_ERROR_CHARACTERS))
+  const said = shortError(fitError(error))
   return end.error?.name === said.name && end.error.message === said.message
 }

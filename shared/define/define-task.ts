@@ -15,6 +15,8 @@ export type TaskDefinition<Input = unknown, Output = unknown, Parsed = unknown> 
   readonly type: string
   readonly config: TypeConfiguration
   readonly input?: StandardSchemaV1<Input, Parsed>
+  /** Fields that are hidden from logs and errors, by their paths. */
+  readonly redact?: readonly string[]
   /** Of a task with stages: their names, the first one first. */
   readonly stages?: readonly string[]
   run(input: Parsed, context: TaskContext): Returned<Output>
@@ -33,6 +35,12 @@ type Definition<Schema extends StandardSchemaV1> = PartialOptions & {
   readonly shards?: number
   /** Whether what happens to its tasks is told as events. @default false */
   readonly events?: boolean
+  /**
+   * Fields that are hidden from what its runs log and from their errors, by their paths, as `card.number`: in the process's log, in
+   * `runs[].log` and in `error`. The values that the input has there (texts and numbers of four characters or more) are hidden in
+   * messages, too. What the handler writes to the console itself is not touched.
+   */
+  readonly redact?: readonly string[]
   /** Any Standard Schema (zod, valibot, arktype …). Input that does not fit fails the task without a retry. */
   readonly input?: Schema
 }
@@ -67,7 +75,7 @@ type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
  * the client and the infrastructure read too.
  *
  * @throws BatonError `invalid` when the type's name is not 1–100 of letters, digits, dot, underscore, hyphen; when there
- * is not exactly one of `run` and `stages`; when `stages` is empty.
+ * is not exactly one of `run` and `stages`; when `stages` is empty; when `redact` has an empty path.
  */
 export function defineTask<Schema extends StandardSchemaV1, Output>(
   type: string,
@@ -79,7 +87,7 @@ export function defineTask<Schema extends StandardSchemaV1, Names extends string
 ): Defined<Schema, StagedOutput<Stages>>
 export function defineTask(type: string, definition: AnyForm): TaskDefinition {
   refuseTypeName(type)
-  const { input, run, stages, ordering, limits, shards, events, ...defaults } = definition
+  const { input, run, stages, ordering, limits, shards, events, redact, ...defaults } = definition
   return {
     kind: 'baton-task',
     type,
@@ -92,10 +100,17 @@ export function defineTask(type: string, definition: AnyForm): TaskDefinition {
       ...(events !== undefined && { events }),
     },
     ...(input && { input }),
+    ...(redact && { redact: checkedPaths(type, redact) }),
     ...(stages && { stages: Object.keys(stages) }),
     run: handlerOf(type, run, stages) as TaskDefinition['run'],
     with: (given?: unknown, options?: SignatureOptions) => signatureOf(type, given, options),
   }
+}
+
+function checkedPaths(type: string, paths: readonly string[]): readonly string[] {
+  const wrong = paths.find(path => path.split('.').includes(''))
+  if (wrong === undefined) return paths
+  throw new BatonError('invalid', `${type}: 'redact' has '${wrong}'; give paths of fields, as 'card.number'`)
 }
 
 function handlerOf(type: string, run: AnyForm['run'], stages: AnyForm['stages']): Handler {

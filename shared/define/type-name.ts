@@ -1,8 +1,8 @@
 import { BatonError } from '../core/errors.ts'
-import { MAX_TYPE_LENGTH } from '../core/limits.ts'
+import { MAX_TYPE_LENGTH, TYPE_NAME_PATTERN } from '../core/limits.ts'
 import { reservedFor } from '../core/reserved-types.ts'
 
-const PATTERN = new RegExp(`^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`)
+const PATTERN = new RegExp(TYPE_NAME_PATTERN)
 
 /** @throws BatonError `invalid` when `type` is not 1–100 of letters, digits, dot, underscore, hyphen, or is reserved. */
 export function refuseTypeName(type: string): void {

@@ -1,13 +1,14 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { BatonError } from '../core/errors.ts'
+import { BatonError, isFaultOfOne } from '../core/errors.ts'
 import type { FlowDefinition } from '../core/flow/flow.ts'
 import type { Task } from '../core/task.ts'
 import { type AttributeValue, plainItem } from './attribute-values.ts'
 import { getDefinition, putDefinition } from './definition-requests.ts'
 import { definitionNameIn, isHeadImage, taskFromItem } from './items.ts'
+import { problemOfHead, unreadable } from './readable-head.ts'
 import { answerOf, conditional } from './sending.ts'
 import { bodyFromItem } from './side-items.ts'
-import type { Item } from './stored-form.ts'
+import { assertKnownSchema, type Item } from './stored-form.ts'
 
 /** A process that meets more flows than this forgets them all and reads on. */
 const MOST_KNOWN = 1_000
@@ -21,7 +22,10 @@ export type HeadReader = {
   keep(definition: FlowDefinition): Promise<void>
 }
 
-/** Every method throws BatonError `newer-schema` for an item that newer code has written. */
+/**
+ * Every method throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no code
+ * can have written so.
+ */
 export function createHeadReader(documents: DynamoDBDocumentClient, table: string): HeadReader {
   const known = new Map<string, Promise<FlowDefinition>>()
   const remember = (name: string, definition: Promise<FlowDefinition>) => {
@@ -32,8 +36,15 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
   }
   const definitionOf = (name: string) => known.get(name) ?? remember(name, read(documents, table, name))
   const task = async (item: Item) => {
+    assertKnownSchema(item)
+    const problem = problemOfHead(item)
+    if (problem !== undefined) throw unreadable(item, problem)
     const name = definitionNameIn(item)
-    return taskFromItem(item, name === undefined ? undefined : await definitionOf(name))
+    try {
+      return taskFromItem(item, name === undefined ? undefined : await definitionOf(name))
+    } catch (error) {
+      throw isFaultOfOne(error) ? unreadable(item, whyOf(error), error) : error
+    }
   }
   return {
     task,
@@ -43,6 +54,10 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
       await (known.get(name) ?? remember(name, write(documents, table, definition)))
     },
   }
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof BatonError ? error.message : 'a part of it is not as this code writes it'
 }
 
 async function read(documents: DynamoDBDocumentClient, table: string, name: string): Promise<FlowDefinition> {

@@ -11,6 +11,7 @@ export type OriginValues = {
   readonly prev?: PreviousValue
   readonly fixed?: true
   readonly stage?: string
+  readonly moves?: number
   readonly calls?: CallbacksValue
   readonly owes?: true
   readonly parent?: string
@@ -26,6 +27,7 @@ export function originOf(task: Task) {
     prev: previous && previousValue(previous),
     fixed: task.immutable,
     stage: task.stage,
+    moves: task.stageChanges,
     calls: callbacks && callbacksValue(callbacks),
     owes: task.owes,
     parent: task.parentId,
@@ -41,6 +43,7 @@ export function originFrom(head: OriginValues) {
     previous: head.prev && previousFrom(head.prev),
     immutable: head.fixed,
     stage: head.stage,
+    stageChanges: head.moves,
     callbacks: head.calls && callbacksFrom(head.calls),
     owes: head.owes,
     parentId: head.parent,

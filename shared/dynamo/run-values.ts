@@ -20,14 +20,23 @@ export function bodyFrom(value: BodyValue): Body {
   return { ref: value.ref, bytes: value.bytes, expiresAt: value.expires }
 }
 
-/** Name, message and stack as JSON text. */
-export function errorValue({ name, message, stack }: TaskError): string {
+/** Name, message, stack and causes as JSON text; what is missing at the end is left out, and a missing stack before causes is null. */
+export function errorValue({ name, message, stack, causes }: TaskError): string {
+  if (causes)
+    return JSON.stringify([name, message, stack ?? null, causes.map(cause => [cause.name, cause.message])])
   return JSON.stringify(stack === undefined ? [name, message] : [name, message, stack])
 }
 
+type StoredError = readonly [string, string, (string | null)?, (readonly (readonly [string, string])[])?]
+
 export function errorFrom(value: string): TaskError {
-  const [name, message, stack] = JSON.parse(value) as [string, string, string?]
-  return { name, message, ...(stack !== undefined && { stack }) }
+  const [name, message, stack = null, causes] = JSON.parse(value) as StoredError
+  return {
+    name,
+    message,
+    ...(stack !== null && { stack }),
+    ...(causes && { causes: causes.map(([causeName, text]) => ({ name: causeName, message: text })) }),
+  }
 }
 
 /** A live run; its fence is its key in the map. */
@@ -76,6 +85,7 @@ export type EndedValue = {
   readonly error?: string
   readonly cause?: EndCause
   readonly progress?: string
+  readonly log?: string
   readonly piece?: string
   readonly past?: true
   readonly word?: string
@@ -91,6 +101,7 @@ export function endedValue(run: EndedRun): EndedValue {
     error: run.error && errorValue(run.error),
     cause: run.cause,
     progress: jsonText(run.progress),
+    log: run.log,
     piece: run.piece,
     past: run.past,
     word: run.word,
@@ -108,6 +119,7 @@ export function endedFrom(fence: number, value: EndedValue): EndedRun {
     error: value.error === undefined ? undefined : errorFrom(value.error),
     cause: value.cause,
     progress: parsedJson(value.progress),
+    log: value.log,
     piece: value.piece,
     past: value.past,
     word: value.word,

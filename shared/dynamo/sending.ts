@@ -12,13 +12,15 @@ export type Conditional<T> = { readonly answer: T } | { readonly refusedBy: Item
 /**
  * The answer of a request.
  *
- * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries.
+ * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries; `unstorable` when
+ * it refuses the request for what stands in it.
  */
 export async function answerOf<T>(request: Promise<T>): Promise<T> {
   try {
     return await request
   } catch (error) {
-    throw isOutage(error) ? unavailable(error) : error
+    if (isOutage(error)) throw unavailable(error)
+    throw isRefusedForItself(error) ? unstorable(error) : error
   }
 }
 
@@ -35,6 +37,24 @@ export async function conditional<T>(request: Promise<T>): Promise<Conditional<T
 export function unavailable(cause: unknown): BatonError {
   const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
   return new BatonError('unavailable', `the table does not answer: ${reason}`, { cause })
+}
+
+function unstorable(cause: Error): BatonError {
+  return new BatonError('unstorable', `the table refuses what it is sent: ${cause.message}`, { cause })
+}
+
+/** A key or a number that DynamoDB does not know, an item above 400 KB. Source: DynamoDB API reference, common errors. */
+const REFUSED = [
+  'ValidationException',
+  'SerializationException',
+  'ItemCollectionSizeLimitExceededException',
+  'RequestEntityTooLargeException',
+]
+
+/** What the SDK cannot turn into attributes, it refuses by a plain error before anything is sent. */
+function isRefusedForItself(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof BatonError) return false
+  return REFUSED.includes(error.name) || (error.constructor === Error && !('$metadata' in error))
 }
 
 const THROTTLED = [

@@ -3,7 +3,7 @@ import type { Json } from '../core/json.ts'
 import type { TaskCodec } from '../ports/messages.ts'
 import type { HeadReader } from './head-reader.ts'
 import { headItem } from './items.ts'
-import { HEAD_SORT_KEY } from './keys.ts'
+import { problemOfHead } from './readable-head.ts'
 import type { Item } from './stored-form.ts'
 
 /**
@@ -17,16 +17,10 @@ export function createTaskCodec(heads: Pick<HeadReader, 'task'>): TaskCodec {
   }
 }
 
-const TEXTS = ['pk', 'born', 'op'] as const
-const NUMBERS = ['v', 'rev', 'due', 'created', 'updated'] as const
-
 /** What every head has, in every version. */
 function checked(form: unknown): Item {
   const item = (typeof form === 'object' && form !== null ? form : {}) as Item
-  const isHead =
-    item.sk === HEAD_SORT_KEY &&
-    TEXTS.every(name => typeof item[name] === 'string') &&
-    NUMBERS.every(name => Number.isFinite(item[name]))
-  if (!isHead) throw new BatonError('invalid', 'what the message carries is no head of a task')
-  return item
+  const problem = problemOfHead(item)
+  if (problem === undefined) return item
+  throw new BatonError('invalid', `what the message carries is no head of a task: ${problem}`)
 }

@@ -7,8 +7,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import type { BodyWrite, Change } from '../core/change.ts'
-import { BatonError } from '../core/errors.ts'
+import { BatonError, isOutage } from '../core/errors.ts'
 import type { EndedRun, Task } from '../core/task.ts'
+import type { Clock, Log } from '../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../ports/stores.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-requests.ts'
@@ -18,9 +19,14 @@ import { countIndex, entryFrom, queryIndex, withinBounds } from './index-request
 import { answerOf, type Conditional, conditional } from './sending.ts'
 import { bodyFromItem, runFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
+import { buryHead, unreadableTeller } from './unreadable-heads.ts'
 
 export type TaskTable = BatchReader & {
   readonly heads: HeadReader
+  readonly clock: Pick<Clock, 'now'>
+  /** Told of heads that are left out. @default nobody */
+  readonly log?: Pick<Log, 'error'>
+  readonly tellUnreadable: ReturnType<typeof unreadableTeller>
   /** A new name for one write: random, some 8 characters. */
   readonly token: () => string
 }
@@ -28,15 +34,17 @@ export type TaskTable = BatchReader & {
 /** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
 export function createTaskStore(
   documents: DynamoDBDocumentClient,
-  settings: Omit<TaskTable, 'documents' | 'heads'>,
+  settings: Omit<TaskTable, 'documents' | 'heads' | 'tellUnreadable'>,
 ): TaskStore {
-  const { table } = settings
-  const on: TaskTable = { documents, ...settings, heads: createHeadReader(documents, table) }
+  const { table, clock, log = { error: () => undefined } } = settings
+  const tellUnreadable = unreadableTeller(log, clock)
+  const on: TaskTable = { documents, ...settings, tellUnreadable, heads: createHeadReader(documents, table) }
   return {
     head: async id => {
       const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
       return Item && on.heads.task(Item)
     },
+    bury: (id, now) => bury(on, id, now),
     heads: async ids => {
       const items = await readBatches(on, [...new Set(ids)], batchGetHeads)
       return (await Promise.all(items.map(item => readableTask(on, item)))).flat()
@@ -121,13 +129,33 @@ function isBirthOf({ before, after }: Change, current: Task): boolean {
   return current.born === after.born && current.born !== before?.born
 }
 
-/** One head of newer code must not keep a whole batch from being read; whoever needs that very head reads it alone. */
-async function readableTask({ heads }: TaskTable, item: Item): Promise<Task[]> {
+/** One head that cannot be read must not keep a whole batch from being read. */
+async function readableTask({ heads, tellUnreadable }: TaskTable, item: Item): Promise<Task[]> {
   try {
     return [await heads.task(item)]
   } catch (error) {
-    if (error instanceof BatonError && error.code === 'unavailable') throw error
+    if (isOutage(error)) throw error
+    tellUnreadable(String(item.pk), error)
     return []
+  }
+}
+
+async function bury({ documents, table, heads }: TaskTable, id: string, now: number): Promise<boolean> {
+  const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
+  if (!Item || (await isReadable(heads, Item))) return false
+  const request = documents.send(new PutCommand(buryHead(table, Item, now)))
+  return !('refusedBy' in (await conditional(request)))
+}
+
+/** What newer code has written is readable for that code. */
+async function isReadable(heads: HeadReader, item: Item): Promise<boolean> {
+  try {
+    await heads.task(item)
+    return true
+  } catch (error) {
+    if (error instanceof BatonError && error.code === 'unreadable') return false
+    if (error instanceof BatonError && error.code === 'newer-schema') return true
+    throw error
   }
 }
 

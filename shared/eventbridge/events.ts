@@ -13,7 +13,7 @@ import type { Events, SendFailure } from '../ports/messages.ts'
 export type EventBusAddress = { readonly bus: string; readonly system: string }
 
 /**
- * A request takes 10 entries, and 256 KB, which ten events of at most 2.5 KB never reach. Source: EventBridge quotas.
+ * A request takes 10 entries, and 256 KB, which ten events of at most 4.5 KB never reach. Source: EventBridge quotas.
  */
 const MAX_ENTRIES = 10
 /** What does not fit into one request goes in so many lanes side by side. */

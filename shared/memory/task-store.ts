@@ -10,6 +10,8 @@ export function createMemoryTaskStore(): TaskStore {
   return {
     ...bodies,
     head: async id => heads.get(id),
+    // Whatever is kept here can be read.
+    bury: async () => false,
     heads: async ids => [...new Set(ids)].flatMap(id => heads.get(id) ?? []),
     apply: async change => {
       const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)

@@ -37,7 +37,13 @@ export type MetricName =
   | 'SweeperRepaired'
   | 'Stuck'
   | 'NeedsAttention'
+  /** A task's own fault kept it from being worked on: what is to be stored of it is refused, or cannot be read. */
+  | 'TaskFault'
   | 'RunTime'
+  | 'Published'
+  | 'Succeeded'
+  | 'Failed'
+  | 'Retried'
 
 export type Metrics = {
   /** `Lateness` and `RunTime` in milliseconds, the rest counts. */

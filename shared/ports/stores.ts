@@ -20,9 +20,18 @@ export type Applied =
 
 /** Tasks: heads, the bodies beside them, and their indexes. */
 export type TaskStore = {
-  /** The head under `id`, tombstones and expired ones included. Strongly consistent. */
+  /**
+   * The head under `id`, tombstones and expired ones included. Strongly consistent.
+   *
+   * @throws BatonError `unreadable`, `newer-schema` for a head that this code cannot read.
+   */
   head(id: string): Promise<Task | undefined>
-  /** Heads under many ids, missing ones and those of newer code left out, in no order. Eventually consistent: at half the price. */
+  /**
+   * Puts the tombstone of a removed task in the place of a head that cannot be read. False when it can be read, is that of
+   * newer code, or is not there.
+   */
+  bury(id: string, now: number): Promise<boolean>
+  /** Heads under many ids, in no order; left out, and logged, are those that are missing, cannot be read, or are of newer code. Eventually consistent: at half the price. */
   heads(ids: readonly string[]): Promise<Task[]>
   /**
    * Writes a transition: its inputs and results, then the head in one conditional write of exactly the paths that

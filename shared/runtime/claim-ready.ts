@@ -5,6 +5,7 @@ import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '..
 import { byClaimOrder, orderOf, readyPlaceOf } from '../core/place.ts'
 import { isTargeted, type Task } from '../core/task.ts'
 import type { TaskType } from '../core/task-type.ts'
+import { isKnownFault } from './apart.ts'
 import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
 import { type HeldBack, heldBackBy } from './control/held-back.ts'
 import { atOnce, type Starting } from './control/starting.ts'
@@ -198,11 +199,12 @@ function passOver(round: Round, task: Task): void {
   if (isWaiting && round.isInOrder) round.passedOver ??= task
 }
 
-function isCandidate({ clock }: System, round: Round, task: Task): boolean {
+function isCandidate(system: System, round: Round, task: Task): boolean {
   const isHeldBack = round.heldBack.isKnown(task)
   round.examined += isHeldBack ? HELD_BACK_SHARE : 1
-  const isWorthTrying = !isHeldBack && isWorthAWrite(task, round.claimer, clock.now())
-  if (!isWorthTrying) passOver(round, task)
+  const isAtFault = isKnownFault(system, task)
+  const isWorthTrying = !isHeldBack && !isAtFault && isWorthAWrite(task, round.claimer, system.clock.now())
+  if (!isWorthTrying && !isAtFault) passOver(round, task)
   return isWorthTrying
 }
 

@@ -1,7 +1,10 @@
 import { type Claimer, type ClaimRefusal, claim } from '../core/claim.ts'
+import { BatonError, isFaultOfOne } from '../core/errors.ts'
 import { finish } from '../core/finish.ts'
+import { claimRefused } from '../core/refused-claim.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../core/task.ts'
 import { isSamePiece, openSince } from '../core/work.ts'
+import { isKnownFault, rememberFault, tellFault } from './apart.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from './control/admit.ts'
 import { type Terms, termsOf } from './control/limits-of.ts'
 import { giveBack, stillHolds } from './control/permits.ts'
@@ -25,7 +28,15 @@ export type NotClaimed = {
    * else may begin a run of it, and has not yet; the last three: its types do not let it run now, and what waits for a limit
    * has been noted to do so.
    */
-  readonly refused: ClaimRefusal | 'gone' | 'being-claimed' | 'paused' | 'rate-limit' | 'concurrency-limit'
+  readonly refused:
+    | ClaimRefusal
+    | 'gone'
+    | 'being-claimed'
+    /** What the claim would write, or what is stored of the task, is refused for itself. */
+    | 'at-fault'
+    | 'paused'
+    | 'rate-limit'
+    | 'concurrency-limit'
   /** The limit that did not, by name, where it is known which of several it was. */
   readonly limit?: string | undefined
   /** When that limit may allow a start, where the task has not been noted to wait for one. */
@@ -50,6 +61,41 @@ export async function claimTask(
   claimer: Claimer,
   starting: Starting = inOwnSlot(),
   patience?: Patience,
+): Promise<Claimed | NotClaimed> {
+  if (isKnownFault(system, seen)) return refused('at-fault')
+  try {
+    return await claimIfAllowed(system, seen, claimer, starting, patience)
+  } catch (error) {
+    if (!isFaultOfOne(error)) throw error
+    tellFault(system, seen, error)
+    await recordFault(system, seen, claimer, error)
+    return refused('at-fault')
+  }
+}
+
+/** What cannot be put on record either is remembered by this process, and left alone for a while. */
+async function recordFault(system: System, seen: Task, claimer: Claimer, fault: unknown): Promise<void> {
+  const isRefusedWrite = fault instanceof BatonError && fault.code === 'unstorable'
+  try {
+    if (!isRefusedWrite) return rememberFault(system, seen)
+    const message = `the claim could not be stored: ${fault.message}`
+    await transact(system, seen, current =>
+      current && isSamePiece(seen, current)
+        ? claimRefused(current, claimer, message, system.clock.now(), system.chance.fraction())
+        : GONE,
+    )
+  } catch (error) {
+    if (!isFaultOfOne(error)) throw error
+    rememberFault(system, seen)
+  }
+}
+
+async function claimIfAllowed(
+  system: System,
+  seen: Task,
+  claimer: Claimer,
+  starting: Starting,
+  patience: Patience | undefined,
 ): Promise<Claimed | NotClaimed> {
   const terms = await termsOf(system, seen)
   if (terms.isPaused) return refused('paused')

@@ -4,6 +4,7 @@ import type { Task } from '../core/task.ts'
 import type { Hold } from './hold-run.ts'
 import { logFields } from './log-fields.ts'
 import type { System } from './system.ts'
+import { tellEndFound, tellRunStopped } from './tell-run-ends.ts'
 import { writeFinish } from './write-finish.ts'
 
 const STORAGE_PAUSE_MS = 500
@@ -30,9 +31,12 @@ export async function finishRun(
 }
 
 async function finished(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
-  const { decision } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
-  if (decision.ok) return true
-  system.log.warn('the run was no longer ours', { ...logFields(seen), fence, reason: decision.reason })
+  const { decision, task } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
+  if (decision.ok) {
+    if (!decision.change && task) tellEndFound(system, seen, task, fence)
+    return true
+  }
+  tellRunStopped(system, seen, fence, decision.reason)
   if (decision.reason === 'lost') system.metrics.add('LeaseLost', 1, seen.type)
   return false
 }

@@ -1,13 +1,16 @@
 import { BatonError } from '../core/errors.ts'
+import { redactionOf } from '../core/redact.ts'
 import type { Task } from '../core/task.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { Fatal, Release } from '../signals.ts'
 import { BodyGone, type Content, contentOf } from './content-of.ts'
 import { parsedInput } from './parsed-input.ts'
+import type { RunLog } from './run-log.ts'
 import type { System } from './system.ts'
 
 /**
- * What a handler is given: the content of the task, its input parsed by the definition's schema.
+ * What a handler is given: the content of the task, its input parsed by the definition's schema. From then on the run's log hides
+ * what the definition marks.
  *
  * @throws Fatal when it does not fit the schema, or has expired: no retry would help. Release when the store does not
  * answer, which is not the task's failure.
@@ -16,8 +19,10 @@ export async function givenTo(
   system: System,
   task: Task,
   definition: TaskDefinition,
+  log: Pick<RunLog, 'hide'>,
 ): Promise<Omit<Content, 'input'> & { readonly input: unknown }> {
   const content = await contentOf(system, task).catch(asSignal)
+  log.hide(redactionOf(definition.redact ?? [], [content.input, content.params, content.previous]))
   return { ...content, input: await parsedInput(content.input, definition) }
 }
 

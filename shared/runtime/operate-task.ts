@@ -35,17 +35,28 @@ export async function cancelTask(system: System, id: string): Promise<Operated<'
   return { ok: false, reason: decision.reason, task }
 }
 
-/** Removes the task: it never runs again and is gone for readers at once. */
+/** Removes the task, also one that cannot be read: it never runs again and is gone for readers at once. */
 export async function removeTask(
   system: System,
   id: string,
 ): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
-  const { decision } = await transact(system, await system.tasks.head(id), current =>
+  const seen = await readable(system.tasks.head(id))
+  if (seen === 'unreadable') return (await system.tasks.bury(id, system.clock.now())) ? { ok: true } : UNKNOWN
+  const { decision } = await transact(system, seen, current =>
     isHere(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
   )
   if (!decision.ok) return UNKNOWN
   if (decision.change.before) await dropLastingBodies(system, decision.change.before)
   return { ok: true }
+}
+
+async function readable(reading: Promise<Task | undefined>): Promise<Task | 'unreadable' | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof BatonError && error.code === 'unreadable') return 'unreadable'
+    throw error
+  }
 }
 
 /** Takes a failed flow up again, as a person decides. */

@@ -4,6 +4,7 @@ import { type Json, jsonBytes, jsonProblem } from '../core/json.ts'
 import { MAX_BODY_BYTES } from '../core/limits.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../core/signal-bounds.ts'
 import type { Task, TaskError } from '../core/task.ts'
+import { errorOfThrown } from '../core/thrown-error.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../signals.ts'
 import type { StopReason } from './hold-run.ts'
 
@@ -98,7 +99,7 @@ export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined,
 export function outcomeOfThrown(thrown: unknown): Outcome {
   const signal = signalIn(thrown)
   if (signal instanceof Release) return released(signal)
-  const error = errorOf(thrown)
+  const error = errorOfThrown(thrown)
   if (signal instanceof Fatal) return { outcome: 'fail', error, fatal: true }
   if (signal instanceof RetryLater) return retriedLater(signal, error)
   return { outcome: 'fail', error }
@@ -114,24 +115,4 @@ function retriedLater({ delayMs }: RetryLater, error: TaskError): Outcome {
 
 function timedOut(message: string): Outcome {
   return { outcome: 'fail', error: { name: 'TimedOut', message } }
-}
-
-/** Anything thrown, as name, message and stack. Each is made a text: code may have put anything else there. */
-function errorOf(thrown: unknown): TaskError {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: describe(thrown) }
-  const { name, message, stack } = thrown
-  return {
-    name: describe(name),
-    message: describe(message),
-    ...(stack !== undefined && { stack: describe(stack) }),
-  }
-}
-
-function describe(thrown: unknown): string {
-  if (typeof thrown === 'string') return thrown
-  try {
-    return JSON.stringify(thrown) ?? String(thrown)
-  } catch {
-    return Object.prototype.toString.call(thrown)
-  }
 }

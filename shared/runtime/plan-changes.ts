@@ -1,11 +1,10 @@
-import { isOutage } from '../core/errors.ts'
 import { needsAttention } from '../core/flow/describe-steps.ts'
 import type { Task } from '../core/task.ts'
 import type { Messages } from '../ports/messages.ts'
 import { countEnds } from './canvas/count-ends.ts'
 import { logFields } from './log-fields.ts'
-import { type PlanFailure, planTasks } from './plan-tasks.ts'
-import { sideBySide } from './side-by-side.ts'
+import { apartIfNeeded } from './plan-apart.ts'
+import { planTasks } from './plan-tasks.ts'
 import type { PlanningSystem } from './system.ts'
 
 /** A task as one change of the stream left it, and where in the stream that change stands. */
@@ -55,36 +54,11 @@ function nameOf({ task: { id, born, revision }, position }: TaskChange): string 
   return `${id} ${born} ${revision} ${position}`
 }
 
-type Work = (system: PlanningSystem, tasks: readonly Task[]) => Promise<PlanFailure[]>
-
-const APART_AT_ONCE = 10
-
-/**
- * Does the work for all tasks together. Where that throws, one of them may be at odds with what the code expects of a head:
- * each is then worked on by itself, so that only that one is let go. An outage concerns all, and the batch comes again.
- */
-async function apartIfNeeded(
-  work: Work,
-  system: PlanningSystem,
-  tasks: readonly Task[],
-): Promise<PlanFailure[]> {
-  try {
-    return await work(system, tasks)
-  } catch (error) {
-    if (isOutage(error)) throw error
-    const [only, ...others] = tasks
-    if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
-    const each = await sideBySide(tasks, APART_AT_ONCE, task => apartIfNeeded(work, system, [task]))
-    return each.flat()
-  }
-}
-
 /** An undo that fails for good halts its flow until a person decides. The change that ended it is told once. */
-function tellOfTrouble({ metrics, log }: PlanningSystem, task: Task): void {
+function tellOfTrouble({ log }: PlanningSystem, task: Task): void {
   if (!needsAttention(task) || task.operation === 'settle') return
   log.warn('an undo has failed for good: the flow needs attention', {
     ...logFields(task),
     error: task.error,
   })
-  metrics.add('NeedsAttention', 1, task.type)
 }

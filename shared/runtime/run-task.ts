@@ -1,11 +1,9 @@
 import type { Claimer } from '../core/claim.ts'
 import type { Outcome } from '../core/finish.ts'
 import { roomForResult } from '../core/flow/params.ts'
-import { idempotencyKey } from '../core/idempotency-key.ts'
 import { runId, type Task, type TaskError } from '../core/task.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { TaskContext } from '../define/task-context.ts'
-import { Fatal, Next } from '../signals.ts'
 import { type Claimed, claimTask, type NotClaimed } from './claim-task.ts'
 import type { Starting } from './control/starting.ts'
 import { finishRun } from './finish-run.ts'
@@ -13,10 +11,11 @@ import { type Hold, holdRun, type StopReason } from './hold-run.ts'
 import { givenTo } from './input-of.ts'
 import { logFields } from './log-fields.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
-import { refuseUnstorable } from './progress.ts'
-import { publishChild } from './publish-child.ts'
+import { contextOf } from './run-context.ts'
+import { createRunLog, type RunLog } from './run-log.ts'
 import { inRunSpan } from './spans.ts'
 import type { System } from './system.ts'
+import { tellRunStopped } from './tell-run-ends.ts'
 
 /** What became of one dispatch. */
 export type RunReport = NotRun | Ran
@@ -66,10 +65,16 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
   const hold = holdRun(system, claimed)
   const unwatch = [stopOn(hold, tools.stopping, 'stopping'), stopOn(hold, tools.outOfTime, 'out-of-time')]
   try {
-    const outcome = await outcomeOf(system, claimed, hold, tools)
+    const told = createRunLog(system, {
+      ...logFields(claimed.task),
+      runId: runId(claimed.task.born, claimed.run.fence),
+    })
+    const outcome = told.ending(await outcomeOf(system, claimed, hold, told, tools))
     const { fence, startedAt } = claimed.run
     system.metrics.add('RunTime', system.clock.now() - startedAt, claimed.task.type)
-    const accepted = !hasLostItsRun(hold) && (await finishRun(system, hold, fence, outcome))
+    const isGone = hasLostItsRun(hold)
+    if (isGone) tellRunStopped(system, hold.task(), fence, hold.reason())
+    const accepted = !isGone && (await finishRun(system, hold, fence, outcome))
     const error = outcome.outcome === 'fail' && { error: outcome.error }
     return { ran: true, outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }
   } finally {
@@ -95,8 +100,14 @@ function hasLostItsRun(hold: Hold): boolean {
 }
 
 /** The handler's word, or the hold's when it was told to stop and the handler does not answer. */
-async function outcomeOf(system: System, claimed: Claimed, hold: Hold, tools: RunTools): Promise<Outcome> {
-  const handler = handle(system, claimed, hold, tools)
+async function outcomeOf(
+  system: System,
+  claimed: Claimed,
+  hold: Hold,
+  told: RunLog,
+  tools: RunTools,
+): Promise<Outcome> {
+  const handler = handle(system, claimed, hold, told, tools)
   handler.catch(() => undefined)
   try {
     const result = await Promise.race([handler, aborted(hold.signal)])
@@ -110,21 +121,26 @@ async function handle(
   system: System,
   claimed: Claimed,
   hold: Hold,
+  told: RunLog,
   { definition, context, onClaimed }: RunTools,
 ): Promise<unknown> {
   await onClaimed?.(claimed)
-  const { input, ...content } = await givenTo(system, claimed.task, definition)
+  const { input, ...content } = await givenTo(system, claimed.task, definition, told)
   const { localRetries } = claimed.task.options.retry
   for (let repetition = 0; ; repetition++) {
     // Told to stop before the handler began: the run may be somebody else's already.
     if (hold.signal.aborted) throw hold.signal.reason
     try {
-      return await definition.run(input, { ...contextOf(system, claimed, hold), ...content, ...context })
+      return await definition.run(input, {
+        ...contextOf(system, claimed, hold, told),
+        ...content,
+        ...context,
+      })
     } catch (error) {
       const outcome = outcomeOfError(error, hold.reason(), claimed.task)
       const repeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
       if (!repeatable || repetition >= localRetries || hold.signal.aborted) throw error
-      system.log.info('failed, repeating in the same run', { ...logFields(claimed.task), repetition, error })
+      told.info('failed, repeating in the same run', { repetition, error: outcome.error })
     }
   }
 }
@@ -134,52 +150,4 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
-}
-
-/** Where in its stages or steps the task is. */
-function placeOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
-  const step = flow?.definition.steps[flow.at]
-  return {
-    ...(stage !== undefined && { stage }),
-    ...(flow && step && { step: step.name, direction: flow.direction }),
-  }
-}
-
-function contextOf(system: System, { task, run, traceparent }: Claimed, hold: Hold): TaskContext {
-  const fields = { ...logFields(task), runId: runId(task.born, run.fence) }
-  const { log } = system
-  return {
-    taskId: task.id,
-    runId: fields.runId,
-    type: task.type,
-    key: task.key,
-    attempt: task.failures + 1,
-    fence: run.fence,
-    idempotencyKey: idempotencyKey(task),
-    ...placeOf(task),
-    ...(traceparent !== undefined && { traceparent }),
-    signal: hold.signal,
-    progress: value => {
-      refuseUnstorable(value)
-      hold.report(value)
-    },
-    next: (stage, options) => {
-      if (task.flow) throw new Fatal(`${task.id} is a flow: its steps have no stages to go on with`)
-      return new Next(stage, options)
-    },
-    publish: async publication => {
-      hold.refresh()
-      return publishChild(
-        system,
-        { id: task.id, userId: task.userId, traceparent, over: hold.over },
-        publication,
-      )
-    },
-    log: {
-      debug: (message, more) => log.debug(message, { ...fields, ...more }),
-      info: (message, more) => log.info(message, { ...fields, ...more }),
-      warn: (message, more) => log.warn(message, { ...fields, ...more }),
-      error: (message, more) => log.error(message, { ...fields, ...more }),
-    },
-  }
 }

@@ -5,6 +5,7 @@ import { isTargeted, liveRuns, type Task } from '../core/task.ts'
 import { servingType, type TaskType } from '../core/task-type.ts'
 import { workOf } from '../core/work.ts'
 import type { Worker } from '../core/worker.ts'
+import { eachApart } from './apart.ts'
 import { cachedAllowance } from './control/allows-start.ts'
 import { type Surroundings, servedBy } from './describe-task.ts'
 import type { StateReader } from './serving-states.ts'
@@ -28,12 +29,14 @@ export type RoundSeen = {
  */
 export async function tellOfStuck(system: System, round: RoundSeen): Promise<void> {
   const now = system.clock.now()
-  const quiet = round.tasks.filter(task => isQuiet(task, now))
+  const quiet = (
+    await eachApart(system, round.tasks, 1, async task => (isQuiet(task, now) ? task : []))
+  ).flat()
   if (quiet.length === 0) return
   try {
     const waitOf = waitReader(system, round)
-    const judged = await Promise.all(
-      quiet.map(async task => (isStuck(task, await waitOf(task), now) ? [task] : [])),
+    const judged = await eachApart(system, quiet, quiet.length, async task =>
+      isStuck(task, await waitOf(task), now) ? [task] : [],
     )
     for (const [type, tasks] of Map.groupBy(judged.flat(), task => task.type)) tell(system, type, tasks)
   } catch (error) {

@@ -7,11 +7,13 @@ import { shardNumbers, type TaskType } from '../core/task-type.ts'
 import { plan } from '../core/wake.ts'
 import { workOf } from '../core/work.ts'
 import type { IndexRange } from '../ports/stores.ts'
+import { eachApart } from './apart.ts'
 import { sweepCanvases } from './canvas/sweep-canvases.ts'
 import { sweepTypeChanges } from './control/apply-type-change.ts'
 import { sweepLimits } from './control/sweep-limits.ts'
 import { sweepPurges } from './jobs/sweep-purges.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
+import { apartIfNeeded } from './plan-apart.ts'
 import { planTasks } from './plan-tasks.ts'
 import { sweepSchedules } from './schedules/sweep-schedules.ts'
 import { type StateReader, servingStates } from './serving-states.ts'
@@ -44,6 +46,7 @@ const LEAST_SHARE = 0.1
 /** A type that no round has got through for so long has missed some. */
 const MISSED_MS = 150_000
 const TYPES_AT_ONCE = 4
+const TASKS_AT_ONCE = 25
 /** Tasks read per type, shard and round: where the queue is empty, and where a healthy backlog waits. */
 const BUDGET = { emptyQueue: 500, backlog: 50 }
 const PAGE = 100
@@ -132,7 +135,7 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...suspected.values()], round, sweptSince)
   await keepBodies(system, seen, now)
-  const failures = await planTasks(system, lost)
+  const failures = await apartIfNeeded(planTasks, system, lost)
   await sweepLimits(system, seen)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
@@ -168,16 +171,13 @@ function unbrokenSince(rounds: Rounds, type: string, now: number): number {
 async function keepBodies(system: PlanningSystem, tasks: readonly Task[], now: number): Promise<void> {
   const isAgeing = (task: Task) =>
     task.state === 'open' && bodiesExpiringBefore(task, now + BODY_ALERT_MS).length > 0
-  const renewals = tasks
-    .filter(isAgeing)
-    .map(seen =>
-      transact(system, seen, current =>
-        current?.born === seen.born
-          ? patch(current, {}, now)
-          : { ok: false as const, reason: 'finished' as const },
-      ),
-    )
-  await Promise.all(renewals)
+  await eachApart(system, tasks.filter(isAgeing), TASKS_AT_ONCE, seen =>
+    transact(system, seen, current =>
+      current?.born === seen.born
+        ? patch(current, {}, now)
+        : { ok: false as const, reason: 'finished' as const },
+    ),
+  )
 }
 
 /** The open tasks of one partition that this round looks at. */
@@ -222,8 +222,11 @@ async function lostOnes(
 ): Promise<Task[]> {
   const now = system.clock.now()
   const quiet = suspects.filter(({ task }) => task.updatedAt <= now - GRACE_MS)
-  const found = await Promise.all(
-    quiet.map(async ({ task, unreadSince, readOnceSince }) => {
+  const judged = await eachApart(
+    system,
+    quiet,
+    quiet.length,
+    async ({ task, unreadSince, readOnceSince }) => {
       const { type, kind } = workOf(task)
       const { backlog, handlerSince } = await stateOf(type, kind)
       // A pause drops dispatches; its end sends them again.
@@ -234,11 +237,11 @@ async function lostOnes(
         unreadMs: now - unreadSince,
         readOnceMs: now - readOnceSince,
       }
-      return isWorthSending(task, state, now, system.chance.fraction()) ? [task] : []
-    }),
+      return { task, isUnsent: isWorthSending(task, state, now, system.chance.fraction()) }
+    },
   )
-  const unsent = found.flat()
-  const due = quiet.flatMap(({ task }) => (task.dueAt <= now - GRACE_MS ? task : []))
+  const unsent = judged.filter(({ isUnsent }) => isUnsent).map(({ task }) => task)
+  const due = judged.map(({ task }) => task).filter(({ dueAt }) => dueAt <= now - GRACE_MS)
   return [...new Set([...unsent, ...(await unmarked(system, due))])]
 }
 

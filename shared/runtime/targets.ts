@@ -1,4 +1,5 @@
 import type { Claimer } from '../core/claim.ts'
+import { isFaultOfOne } from '../core/errors.ts'
 import { byClaimOrder } from '../core/place.ts'
 import { awaitedWorkers } from '../core/targeted.ts'
 import { splitTaskId, type Task } from '../core/task.ts'
@@ -42,7 +43,7 @@ export async function markTargets(
         await system.targets.mark(marker)
         return []
       } catch (error) {
-        return [{ id: marker.taskId, reason: String(error), transient: true }]
+        return [{ id: marker.taskId, reason: String(error), transient: !isFaultOfOne(error) }]
       }
     },
   )
@@ -88,11 +89,22 @@ export async function findTargets(
   const now = system.clock.now()
   const found: Target[] = []
   await sideBySide(markers, MOST_AT_ONCE, async marker => {
-    const task = await system.tasks.head(marker.taskId)
+    const task = await readable(system, marker.taskId)
     if (task && isWorthAWrite(task, claimer, now)) found.push({ task, marker })
     else if (isSpent(marker, task)) await clear(system, marker)
   })
   return found.sort((a, b) => byClaimOrder(a.task, b.task))
+}
+
+/** A task that cannot be read is as good as gone for its workers: its marker is cleared. */
+async function readable({ tasks, log }: System, taskId: string): Promise<Task | undefined> {
+  try {
+    return await tasks.head(taskId)
+  } catch (error) {
+    if (!isFaultOfOne(error)) throw error
+    log.error('a task that a marker names cannot be read', { taskId, error })
+    return undefined
+  }
 }
 
 /** All of a worker's markers, of many some for each type: each time those that follow. One request while they are few. */

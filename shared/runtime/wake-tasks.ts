@@ -1,3 +1,4 @@
+import { isFaultOfOne } from '../core/errors.ts'
 import { lookRecord } from '../core/look-chain.ts'
 import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../core/place.ts'
 import type { Task } from '../core/task.ts'
@@ -34,7 +35,7 @@ export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): 
     try {
       return await wakeTask(system, one, await freshEnough(system, one, found.get(one.id)))
     } catch (error) {
-      return [{ id: one.id, reason: String(error), transient: true }]
+      return [{ id: one.id, reason: String(error), transient: !isFaultOfOne(error) }]
     }
   })
   return (await Promise.all(results)).flat()

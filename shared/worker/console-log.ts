@@ -1,3 +1,4 @@
+import { errorOfThrown } from '../core/thrown-error.ts'
 import type { Log, LogFields } from '../ports/machine.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -16,10 +17,8 @@ export function createConsoleLog(least: LogLevel = 'info'): Log {
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** Errors have no members that JSON sees; big numbers are none of its own. */
+/** Errors have no members that JSON sees, and their causes may go in circles; big numbers are none of JSON's own. */
 function readable(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
-  if (!(value instanceof Error)) return value
-  const { name, message, stack, cause } = value
-  return { name, message, stack, ...(cause !== undefined && { cause }) }
+  return value instanceof Error ? errorOfThrown(value) : value
 }

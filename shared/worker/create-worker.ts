@@ -1,5 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { systemOfEnvironment } from '../aws/environment.ts'
+import { logLevelOfEnvironment, systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
 import { CONNECTIONS, patient } from '../aws/requests.ts'
 import { createAwsWorld, type SystemAddress } from '../aws/system.ts'
@@ -19,7 +19,7 @@ export type WorkerOptions = WorkerSettings & {
   readonly system?: SystemAddress
   /** Runs each task in a process of its own. */
   readonly isolate?: IsolationSettings
-  /** @default JSON lines on standard output, from level `info` on */
+  /** @default JSON lines on standard output, from the level `BATON_LOG_LEVEL` on, which is `info` unless set */
   readonly log?: Log
   /** @default none */
   readonly metrics?: Metrics
@@ -40,10 +40,10 @@ const noMetrics: Metrics = { add: () => undefined }
  * ```
  *
  * @throws BatonError `invalid` for two definitions of one type or a concurrency below 1, `misconfigured` when neither `system`
- * nor the environment says which system to serve.
+ * nor the environment says which system to serve, or for an unknown `BATON_LOG_LEVEL`.
  */
 export function createWorker(options: WorkerOptions): Worker {
-  const { log = createConsoleLog(), metrics = noMetrics, isolate } = options
+  const { log = createConsoleLog(logLevelOfEnvironment()), metrics = noMetrics, isolate } = options
   const { table, system, wakeQueueUrl } = options.system ?? systemOfEnvironment()
   const { system: world, codec, readDispatch } = createAwsWorld({ table, system, wakeQueueUrl, log, metrics })
   const definitions = distinctTasks(options.tasks)

@@ -140,6 +140,29 @@ export function bodiesContract(makeStores: MakeStores): void {
     expect(await tasks.runRecords(task.id, BORN, 10)).toEqual([])
   })
 
+  it('keeps causes and log of a failed run with its record, and neither in the head; a dropped record is gone', async () => {
+    const { tasks } = await makeStores()
+    const task = await claimed(tasks, await publish(tasks))
+    const error = { name: 'E', message: 'no', causes: [{ name: 'C', message: 'why' }] }
+    const log = 'first \u{1F600}\nlast "line"'
+
+    const after = await written(
+      tasks,
+      changeOf(finish(task, { born: BORN, fence: 1, outcome: 'fail', error, log }, NOW, 0)),
+    )
+
+    expect(await tasks.runRecords(task.id, BORN, 10)).toMatchObject([
+      { fence: 1, state: 'failed', error, log },
+    ])
+    expect(after.ended[1]).toEqual(expect.not.objectContaining({ log }))
+    expect([after.ended[1]?.error, after.error]).toEqual([
+      { name: 'E', message: 'no' },
+      { name: 'E', message: 'no' },
+    ])
+    await tasks.dropBodies(task.id, [{ ref: bodyRef.run(BORN, 1) }])
+    expect(await tasks.runRecords(task.id, BORN, 10)).toEqual([])
+  })
+
   it('lists the ended runs of one birth, newest first, up to a limit', async () => {
     const { tasks } = await makeStores()
     let task = await publish(tasks, { options: { retry: { maxRetries: 20, delayMs: 0 } } })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bodiesExpiringBefore, bodyOf, bodyRef, cutError, shortError } from '../../shared/core/body.ts'
+import { bodiesExpiringBefore, bodyOf, bodyRef, shortError } from '../../shared/core/body.ts'
 import { MAX_INLINE_BYTES } from '../../shared/core/limits.ts'
 import { anEndedRun, aTask, BORN, NOW } from '../support/a-task.ts'
 
@@ -50,21 +50,15 @@ describe('a body', () => {
 })
 
 describe('an error', () => {
-  test('is cut part by part to the stated length', () => {
-    const error = { name: 'n'.repeat(5_000), message: 'm'.repeat(5_000), stack: 's'.repeat(5_000) }
-
-    const cut = cutError(error, 4_096)
-
-    expect([cut.name.length, cut.message.length, cut.stack?.length]).toEqual([120, 4_096, 4_096])
-    expect(cut.message.endsWith('…')).toBe(true)
-  })
-
-  test('that is short enough stays as it is', () => {
-    expect(cutError({ name: 'Error', message: 'no' }, 4_096)).toEqual({ name: 'Error', message: 'no' })
-  })
-
-  test('keeps no stack in a head', () => {
-    expect(shortError({ name: 'Error', message: 'no', stack: 'at …' })).toEqual({
+  test('keeps neither stack nor causes in a head', () => {
+    expect(
+      shortError({
+        name: 'Error',
+        message: 'no',
+        stack: 'at …',
+        causes: [{ name: 'Error', message: 'why' }],
+      }),
+    ).toEqual({
       name: 'Error',
       message: 'no',
     })

@@ -235,6 +235,40 @@ describe('a canvas', () => {
   })
 })
 
+describe('a failure', () => {
+  const no = {
+    name: 'TypeError',
+    message: 'm'.repeat(500),
+    stack: 'at …',
+    causes: [{ name: 'E', message: 'why' }],
+  }
+  const short = { name: 'TypeError', message: `${'m'.repeat(119)}…` }
+
+  test('is told with the type of its task, and its error in short', () => {
+    const failed = ended(claimedBy(aTask()), { outcome: 'fail', error: no, fatal: true })
+
+    expect(eventsOf(failed)).toMatchObject([{ type: 'task.failed', taskType: 'resize', error: short }])
+    expect(eventsOf(failed)[0]?.error).toEqual(short)
+  })
+
+  test('that is only a lost run is told with who was silent', () => {
+    const lost = afterOf(lose(claimedBy(aTask()), NOW + HOUR))
+
+    expect(eventsOf(lost)[0]).toMatchObject({
+      type: 'task.lost',
+      taskType: 'resize',
+      error: { name: 'LeaseLost' },
+    })
+  })
+
+  test('that is past leaves no error in what is told of a success', () => {
+    const retried = ended(claimedBy(aTask()), { outcome: 'fail', error: no, retryInMs: 0 })
+    const events = eventsOf(ended(claimedBy(retried), DONE))
+
+    expect(events.map(event => [event.type, event.error])).toEqual([['task.succeeded', undefined]])
+  })
+})
+
 test('a worker that came or went is told under the place of that change in the stream', () => {
   const change = { workerId: 'wörker 1', at: NOW, position: '0042' }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { claim } from '../../shared/core/claim.ts'
 import { type Finish, finish, type Outcome } from '../../shared/core/finish.ts'
+import { fitError } from '../../shared/core/fit-error.ts'
 import { lose } from '../../shared/core/lose.ts'
 import { cancel, remove } from '../../shared/core/operate.ts'
 import { patch } from '../../shared/core/patch.ts'
@@ -187,19 +188,16 @@ describe('a failure', () => {
     expect(afterOf(finish(task, of({ outcome: 'fail', error, retryInMs: 1 }), NOW, 0)).state).toBe('failed')
   })
 
-  test('keeps name, message and stack in its record, and a short text in the head', () => {
+  test('keeps all of its error that fits in its record, with its log, and a short text in the head', () => {
     const long = { name: 'TypeError', message: 'm'.repeat(9_000), stack: 's'.repeat(9_000) }
 
-    const { after, bodies } = changeOf(finish(running(), of({ outcome: 'fail', error: long }), NOW, 0))
+    const { after, bodies } = changeOf(
+      finish(running(), of({ outcome: 'fail', error: long, log: 'said' }), NOW, 0),
+    )
 
     expect(after.ended[1]?.error).toEqual({ name: 'TypeError', message: `${'m'.repeat(119)}…` })
-    expect(bodies).toMatchObject([
-      {
-        run: {
-          error: { name: 'TypeError', message: `${'m'.repeat(4_095)}…`, stack: `${'s'.repeat(4_095)}…` },
-        },
-      },
-    ])
+    expect(after.ended[1]).not.toHaveProperty('log')
+    expect(bodies).toMatchObject([{ run: { error: fitError(long), log: 'said' } }])
   })
 
   test('under budgets per worker costs only its own worker, and follows its own backoff', () => {

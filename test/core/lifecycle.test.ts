@@ -209,11 +209,12 @@ describe('every transition', () => {
   })
 
   test('grows the fence by one with a claim, and else only where a birth counts on from its time', () => {
-    forEveryTransition(({ before, after, now }) => {
+    forEveryTransition(({ before, after, now, step }) => {
       const former = before?.fence ?? 0
       const isBirth = before?.born !== after.born
       const expected = isBirth ? Math.max(former, firstFence(now)) : former
-      expect(after.fence).toBe(after.operation === 'claim' ? former + 1 : expected)
+      const isClaim = after.operation === 'claim' || step.do === 'refuse'
+      expect(after.fence).toBe(isClaim ? former + 1 : expected)
       for (const run of [...liveRuns(after), ...endedRuns(after)])
         expect(run.fence).toBeLessThanOrEqual(after.fence)
     })

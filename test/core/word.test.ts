@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claim } from '../../shared/core/claim.ts'
 import { type Finish, finish, type Outcome } from '../../shared/core/finish.ts'
+import { fitError } from '../../shared/core/fit-error.ts'
 import type { Json } from '../../shared/core/json.ts'
-import { MAX_ERROR_CHARACTERS } from '../../shared/core/limits.ts'
 import { restart } from '../../shared/core/restart.ts'
 import type { EndedRun, Task } from '../../shared/core/task.ts'
 import { headItem, taskFromItem } from '../../shared/dynamo/items.ts'
@@ -86,7 +86,7 @@ describe('the same word again is accepted, and another is refused as ended, abou
     [
       'an error and what storing leaves of it',
       failWith({ message: long(9_000) }),
-      failWith({ message: `${long(MAX_ERROR_CHARACTERS - 1)}…` }),
+      failWith(fitError({ ...failure, message: long(9_000) })),
     ],
     ['what is not fatal', fail({ fatal: false }), fail()],
     ['no delay', release(0), release()],

@@ -39,6 +39,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
     expiresAt: NOW + DAY,
     shard: 1,
     stage: 'store',
+    stageChanges: 1,
     flow: { definition: aFlow(), cursor: 1, at: 0, direction: 'undo', steps: {} },
     previous: { kind: 'body', handOn: 'append', body: { inline: 1 } },
     immutable: true,

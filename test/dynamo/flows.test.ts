@@ -196,7 +196,7 @@ describe('the steps of a flow', () => {
     await stores.documents.send(new DeleteCommand({ TableName: table, Key: definition }))
     const other = secondProcess()
 
-    await expect(other.head(published().after.id)).rejects.toMatchObject({ code: 'invalid' })
+    await expect(other.head(published().after.id)).rejects.toMatchObject({ code: 'unreadable' })
     expect(await other.heads([published().after.id, plain.after.id])).toEqual([plain.after])
   })
 })

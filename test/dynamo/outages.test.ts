@@ -1,5 +1,6 @@
 import { DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isFaultOfOne } from '../../shared/core/errors.ts'
 import { create } from '../../shared/core/publish.ts'
 import { aPublication, NOW } from '../support/a-task.ts'
 import { dynamoStores } from '../support/dynamo-stores.ts'
@@ -63,14 +64,34 @@ describe('a service that does not answer', () => {
     await expect(tasks.head('a:b')).rejects.toThrow(UNAVAILABLE)
   })
 
-  it.each([
-    ['ValidationException', 400],
-    ['AccessDeniedException', 400],
-  ])('but %s is an answer, and passes as it is', async (name, status) => {
-    const failure = answered(name, status)
+  it.each(['ValidationException', 'SerializationException'])(
+    'but %s is about the one item that was sent',
+    async name => {
+      const { tasks } = dynamoStores(failingClient(answered(name, 400)), 'tasks')
+
+      const failure = await tasks.head('a:b').catch((error: unknown) => error)
+
+      expect(failure).toMatchObject({ code: 'unstorable', cause: { name } })
+      expect(isFaultOfOne(failure)).toBe(true)
+    },
+  )
+
+  it('and so is what the SDK has no form for', async () => {
+    const { tasks } = dynamoStores(dynamo.client(), 'tasks')
+
+    const failure = await tasks
+      .apply(create(aPublication({ dueAt: Number.NaN }), undefined, NOW))
+      .catch(String)
+
+    expect(failure).toContain('the table refuses what it is sent')
+  })
+
+  it('but AccessDeniedException is an answer, and passes as it is', async () => {
+    const failure = answered('AccessDeniedException', 400)
     const { tasks } = dynamoStores(failingClient(failure), 'tasks')
 
     await expect(tasks.head('a:b')).rejects.toBe(failure)
+    expect(isFaultOfOne(failure)).toBe(false)
   })
 
   it('and so is a missing table', async () => {

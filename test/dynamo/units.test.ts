@@ -130,6 +130,23 @@ describe('a plain task', () => {
     expect(await cost(endOf(claimed.after, { outcome: 'fail', error }))).toEqual({ table: 2, view: 2 })
   })
 
+  it('that fails with a full log and five causes pays at most six units more, all of them for the record of its run', async () => {
+    const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
+    const causes = Array.from({ length: 5 }, () => ({ name: 'Error', message: 'c'.repeat(100) }))
+    const costs = []
+    for (const [nth, more] of [{}, { log: 'x'.repeat(4_096), error: { ...error, causes } }].entries()) {
+      const claimed = claimOf(publication({ key: `k${nth}` }).after)
+      await cost(publication({ key: `k${nth}` }))
+      await cost(claimed)
+      costs.push(await cost(endOf(claimed.after, { outcome: 'fail', error, ...more })))
+    }
+
+    expect(costs).toEqual([
+      { table: 2, view: 2 },
+      { table: 7, view: 2 },
+    ])
+  })
+
   it('is cancelled for 3 units, removed for 2, patched for 1', async () => {
     const published = publication()
     await cost(published)

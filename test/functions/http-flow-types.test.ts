@@ -53,7 +53,6 @@ describe('a flow type', () => {
       withStep({ do: { type: 'jobs', retry: { maxRetries: -1 } } }),
       'steps.0.do.retry.maxRetries',
     ],
-    ['an input that is no JSON', withStep({ do: { type: 'jobs', input: 1e300 } }), 'steps.0.do.input'],
     ['an unknown field', withStep({ do: { type: 'jobs', priority: 1 } }), 'steps.0.do.priority'],
     ['options beside do', withStep({ timeoutMs: 5 }), 'steps.0.timeoutMs'],
     ['an order of its own', { ...FLOW, ordering: 'priority' }, 'ordering'],

@@ -270,8 +270,4 @@ describe('a batch', () => {
 
     expect(reads).toBe(1)
   })
-
-  test('of nothing has no results', async () => {
-    expect((await api.call('POST', '/v1/tasks', { tasks: [] })).body).toEqual({ results: [] })
-  })
 })

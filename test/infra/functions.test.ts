@@ -71,14 +71,14 @@ describe('Every function', () => {
     },
   )
 
-  test.each(functions)('%s knows its system, its table and the way to the queues', (_id, { Properties }) => {
+  test.each(functions)('%s knows its system, its table and the way to the queues', (id, { Properties }) => {
     const { Variables } = Properties.Environment
 
     expect(Variables).toMatchObject({
       BATON_SYSTEM: 'Baton',
       POWERTOOLS_SERVICE_NAME: 'Baton',
       POWERTOOLS_METRICS_NAMESPACE: 'Baton',
-      POWERTOOLS_LOG_LEVEL: 'WARN',
+      POWERTOOLS_LOG_LEVEL: /^TasksHandlers/.test(id) ? 'INFO' : 'WARN',
       NODE_OPTIONS: '--enable-source-maps',
     })
     expect(json.Resources[targetOf(Variables.BATON_TABLE)!]!.Type).toBe('AWS::DynamoDB::GlobalTable')

@@ -89,7 +89,8 @@ describe('a handler that ends by itself', () => {
     ],
     ['returns Release', () => new Release(), { state: 'open', run: 'released', dueIn: 0 }],
     ['returns what JSON cannot hold', () => ({ at: 2n ** 70n }), { state: 'failed', run: 'failed' }],
-    ['returns a number beyond 2^53', () => 2 ** 60, { state: 'failed', run: 'failed' }],
+    ['returns no number', () => Number.NaN, { state: 'failed', run: 'failed' }],
+    ['returns a number beyond 2^53', () => 6.02e23, { state: 'succeeded', run: 'succeeded' }],
     ['returns too much', () => 'x'.repeat(360_000), { state: 'failed', run: 'failed' }],
   ]
 

@@ -47,6 +47,7 @@ export type TrialName =
   | 'stages'
   | 'signals'
   | 'nightly'
+  | 'faults'
   | 'words'
 
 /** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */

@@ -55,8 +55,6 @@ export const BAD_WORK: readonly Bad[] = [
   ['delayMs', -1],
   ['delayMs', 1e12],
   ['delayMs', 0.5],
-  ['input', 2 ** 53],
-  ['input', { a: [{ b: 1e300 }] }, 'input.a.0.b'],
   ['tags', ['a']],
   ['tags', { a: 1 }, 'tags.a'],
   ['tags', { a: 'x'.repeat(257) }, 'tags.a'],

@@ -12,6 +12,7 @@ import { cancel, remove, settle } from '../../shared/core/operate.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options.ts'
 import { type Patch, patch } from '../../shared/core/patch.ts'
 import { type CallbackBodies, create, isGone, type Publication, update } from '../../shared/core/publish.ts'
+import { claimRefused } from '../../shared/core/refused-claim.ts'
 import { type Clean, restart } from '../../shared/core/restart.ts'
 import type { ScheduleState } from '../../shared/core/schedule/schedule.ts'
 import { noteTicked } from '../../shared/core/schedule/transitions.ts'
@@ -30,7 +31,7 @@ export type Step =
       readonly keepInput: boolean
       readonly evenWaiting: boolean
     }
-  | { readonly do: 'claim'; readonly workerId: string }
+  | { readonly do: 'claim' | 'refuse'; readonly workerId: string }
   /** `run` picks one of all the runs that ever were, so that zombies speak, too. */
   | { readonly do: 'beat'; readonly run: number; readonly progress?: Json }
   | { readonly do: 'finish'; readonly run: number; readonly outcome: Outcome }
@@ -88,6 +89,8 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
       return changeIn(restart(task, { ...step, publication: published(world, step.body) }, now))
     case 'claim':
       return changeIn(claim(task, { workerId: step.workerId }, now))
+    case 'refuse':
+      return changeIn(claimRefused(task, { workerId: step.workerId }, 'no', now, 0.5))
     case 'patch': {
       const { dueInMs, ...changes } = step.changes
       return changeIn(
@@ -259,6 +262,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 12, arbitrary: fc.record({ do: fc.constant('claim' as const), workerId }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('refuse' as const), workerId }) },
   {
     weight: 4,
     arbitrary: fc.record(

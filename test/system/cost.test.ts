@@ -75,3 +75,24 @@ it('claim, heartbeat and finish of a task with 50 KB of input cost what they cos
   expect(costs[1]).toEqual(costs[0])
   expect(costs[0]?.[1]).toBe(1)
 })
+
+it('what became of tasks is counted once for each, by the planner, for all types together', async () => {
+  const names = ['Published', 'Succeeded', 'Failed', 'Retried'] as const
+  const counted = () => {
+    const logged = system.cloud.functions.find('Planner').logs.filter(line => line.startsWith('{"_aws"'))
+    const lines = logged.map(line => JSON.parse(line)).filter(({ type }) => type === '*')
+    return names.map(name => lines.flatMap(line => line[name] ?? []).reduce((sum, one) => sum + one, 0))
+  }
+  const before = counted()
+
+  const ids = await Promise.all([
+    system.publish({ type: 'word-count', key: 'counted', input: { text: 'to be' } }),
+    system.publish({ type: 'word-count', key: 'refused', input: { other: 1 } }),
+    system.publish({ type: 'probe', key: 'retried', input: { failures: 2 } }),
+  ])
+  for (const id of ids) await system.taskWhen(id, ({ status }) => ['succeeded', 'failed'].includes(status))
+
+  await expect
+    .poll(() => counted().map((count, at) => count - (before[at] ?? 0)), { timeout: 10_000 })
+    .toEqual([3, 2, 1, 2])
+})

@@ -78,7 +78,16 @@ it('the life of a task is told once, in its order, with status and run', async (
   ])
   expect(told.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
   expect(told[3]?.at).toBe(task.finishedAt)
-  expect(Object.keys(told[3] ?? {}).sort()).toEqual(['at', 'id', 'runId', 'status', 'taskId', 'type'])
+  expect(Object.keys(told[3] ?? {}).sort()).toEqual([
+    'at',
+    'id',
+    'runId',
+    'status',
+    'taskId',
+    'taskType',
+    'type',
+  ])
+  expect(told[3]?.taskType).toBe('word-count')
 })
 
 it('so are a failure, a cancelled task, and a canvas', async () => {
@@ -98,6 +107,7 @@ it('so are a failure, a cancelled task, and a canvas', async () => {
   const cancelled = await toldOf(waiting, 'task.cancelled')
 
   expect(wordsOf(failed).slice(-2)).toEqual(['task.running running', 'task.failed failed'])
+  expect(failed.at(-1)).toMatchObject({ taskType: 'fail', error: { name: 'Fatal', message: 'no' } })
   expect(wordsOf(cancelled)).toEqual(['task.published delayed', 'task.cancelled cancelled'])
   expect(wordsOf(ofCanvas)).toEqual(['canvas.published running', 'canvas.succeeded succeeded'])
   for (const id of canvas.taskIds) expect(wordsOf(about(id)).at(-1)).toBe('task.succeeded succeeded')

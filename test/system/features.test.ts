@@ -13,6 +13,12 @@ afterAll(() => system?.stop())
 const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
 const states = (task: { runs: Array<{ state: string }> }) => task.runs.map(({ state }) => state)
 
+/** What a function has logged about a task. */
+function linesAbout(functionName: string, taskId: string) {
+  const logs = system.cloud.functions.find(functionName).logs.filter(line => line.startsWith('{'))
+  return logs.map(line => JSON.parse(line)).filter(line => line.taskId === taskId)
+}
+
 describe('a handler', () => {
   it.each([
     [
@@ -41,6 +47,36 @@ describe('a handler', () => {
     expect(task.history[0]).toMatchObject({
       traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
       costMs: expect.any(Number),
+    })
+  })
+
+  it('that fails is seen: GET shows causes and log, its function logs one line for the run, lists stay short', async () => {
+    const id = await system.publish({ type: 'probe', key: 'seen', input: { failures: 1, how: 'fetch' } })
+
+    const task = await system.taskWhen(id, ended)
+
+    // What a function writes takes a moment to its log.
+    await expect.poll(() => linesAbout('Probe', id), { timeout: 10_000 }).toHaveLength(3)
+    const lines = linesAbout('Probe', id)
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    const cause = { name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:65533' }
+    expect(task.runs[0]).toMatchObject({
+      state: 'failed',
+      error: { name: 'TypeError', message: 'fetch failed', causes: [cause] },
+      log: expect.stringMatching(/^2.*Z INFO about to fail {"how":"fetch"}$/),
+    })
+    expect(task.runs[1]).not.toHaveProperty('log')
+    expect(JSON.stringify(list.body.items)).not.toContain('about to fail')
+    expect(lines.map(({ level, message }) => [level, message])).toEqual([
+      ['INFO', 'about to fail'],
+      ['WARN', 'run failed'],
+      ['INFO', 'run succeeded'],
+    ])
+    expect(lines[1]).toMatchObject({
+      runId: task.runs[0].id,
+      attempt: 1,
+      nextTry: expect.any(String),
+      error: { name: 'TypeError', causes: [cause], stack: expect.any(String) },
     })
   })
 
@@ -134,7 +170,7 @@ describe('input and result', () => {
     ['with every kind of text', { result: ['', 'ünï', '👩‍👩‍👧', '\u0000', '"\\', '\ud800'] }],
     ['empty', { result: {} }],
     ['nested', { result: { a: [{ b: [[[]]] }] } }],
-    ['with numbers up to 2^53', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300] }],
+    ['with any numbers', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300, 6.02e23, 1e300] }],
   ])('%s come back exactly', async (name, input) => {
     const id = await system.publish({ type: 'probe', key: name, input })
 
@@ -145,7 +181,7 @@ describe('input and result', () => {
   })
 
   it.each([
-    ['numbers beyond 2^53', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
+    ['numbers that would lose digits', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
     ['more than 350 KB', JSON.stringify({ type: 'probe', input: 'x'.repeat(360_000) }), 413, 'input'],
     ['an unknown field', '{"type":"probe","inputs":{}}', 400, 'inputs'],
     ['no JSON', '{"type":', 400, ''],
@@ -155,6 +191,20 @@ describe('input and result', () => {
     expect(answer.status).toBe(status)
     expect(answer.headers.get('content-type')).toContain('application/problem+json')
     if (path) expect(JSON.stringify(answer.body)).toContain(path)
+  })
+})
+
+describe('a handler that changes what all tasks of its process share', () => {
+  it('fails by its own error, and spoils nothing that is stored', async () => {
+    const id = await system.publish({ type: 'probe', key: 'pollute', input: { how: 'pollute', failures: 1 } })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({ status: 'succeeded', runs: [{ state: 'failed' }, { state: 'succeeded' }] })
+    expect(task.runs[0].error.message).toContain('polluted')
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    expect(list.status).toBe(200)
+    expect(JSON.stringify([task, list.body])).not.toContain('"polluted"')
   })
 })
 

@@ -56,6 +56,22 @@ it('a key of any script is delivered at the first run, and told in ASCII', async
   expect(JSON.parse(told?.body ?? '')).toMatchObject({ id, key: 'größe-заказ-七-🥊' })
 })
 
+it('a receiver that is not there is told with the task, and by one line in the log', async () => {
+  await register('nobody', { url: 'http://127.0.0.1:65533/', allowPrivate: true })
+
+  const id = await system.publish({ type: 'nobody', key: 'x', retry: { maxRetries: 0 } })
+  const task = await system.taskWhen(id, ({ status }) => status === 'failed')
+
+  expect(JSON.stringify(task.error)).toContain('ECONNREFUSED')
+  const lines = () => {
+    const logged = system.cloud.functions.find('HandlersWebhook').logs.filter(line => line.startsWith('{'))
+    return logged.map(line => JSON.parse(line)).filter(line => line.taskId === id)
+  }
+  await expect
+    .poll(lines, { timeout: 10_000 })
+    .toMatchObject([{ level: 'WARN', message: 'run failed', nextTry: 'never', status: 'failed' }])
+})
+
 describe('a private address', () => {
   it('is reached by no URL of an input and of no type, also where a connection to it has just been permitted', async () => {
     const path = '/permitted'

@@ -43,6 +43,31 @@ describe('a worker process', () => {
     expect(task.runs[0].workerId).toMatch(new RegExp(`^.+-${pid}-[0-9a-f]{6}$`))
   })
 
+  it('says why runs fail: with the task, and in its own log', async () => {
+    const worker = await aWorker()
+    const id = await system().publish({
+      type: 'video',
+      key: 'unreached',
+      input: { failures: 1, how: 'fetch' },
+    })
+
+    const task = await system().taskWhen(id, hasEnded)
+
+    const cause = { name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:65533' }
+    expect(task.runs[0]).toMatchObject({
+      error: { causes: [cause] },
+      log: expect.stringContaining('about to fail'),
+    })
+    const logged = () => worker.lines.flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
+    await expect
+      .poll(() => logged().filter(({ taskId }) => taskId === id), { timeout: 10_000 })
+      .toMatchObject([
+        { level: 'INFO', message: 'about to fail' },
+        { level: 'WARN', message: 'run failed', error: { causes: [cause] }, nextTry: expect.any(String) },
+        { level: 'INFO', message: 'run succeeded' },
+      ])
+  })
+
   it('that stops by a signal leaves nothing running and ends with code 0', async () => {
     const worker = await aWorker(['--drain-ms', '200'])
     const id = await system().publish({

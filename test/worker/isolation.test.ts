@@ -86,7 +86,15 @@ describe('a handler in a process of its own', () => {
   })
 
   it.each([
-    ['that fails for good', 'fatal', { outcome: 'fail', fatal: true, error: { name: 'TypeError' } }],
+    [
+      'that fails for good',
+      'fatal',
+      {
+        outcome: 'fail',
+        fatal: true,
+        error: { name: 'TypeError', message: 'never', causes: [{ name: 'Fatal', message: 'no' }] },
+      },
+    ],
     ['that asks for a later retry', 'later', { outcome: 'fail', retryInMs: 1_234 }],
     ['that gives its task back', 'release', { outcome: 'release', delayMs: 55 }],
     [

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { eachApart } from '../../../shared/runtime/apart.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/http-claims.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { presentClaim } from '../present.ts'
@@ -32,8 +33,8 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   }
   const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers, call.claimPace)
   if (outcome.ok) {
-    const claims = await Promise.all(
-      outcome.claims.map(async held => presentClaim(held, await describeHead(system, call, held.task))),
+    const claims = await eachApart(system, outcome.claims, outcome.claims.length, async held =>
+      presentClaim(held, await describeHead(system, call, held.task)),
     )
     const { retryAfterMs } = outcome
     return { status: 200, body: { claims, ...(retryAfterMs !== undefined && { retryAfterMs }) } }

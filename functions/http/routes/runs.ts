@@ -41,7 +41,7 @@ export const runRoutes = [
     summary: 'The run has failed; the task is retried while it has retries left',
     body: failBody,
     answers: TASK_ANSWER,
-    problems: [404, 409],
+    problems: [404, 409, 413],
     handle: call => handleFinish(call, failing(call.body)),
   }),
   route({

@@ -1,6 +1,7 @@
 import { taskPath } from '../../../shared/core/api-paths.ts'
 import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { Status } from '../../../shared/core/status.ts'
+import { eachApart } from '../../../shared/runtime/apart.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list-tasks.ts'
 import {
@@ -133,12 +134,11 @@ async function listOfCanvas(call: Call<Query, unknown>, canvasId: string): Promi
 }
 
 async function answerPage(api: Api, page: Extract<ListAnswer, { ok: true }>): Promise<Answer> {
-  const descriptions = await Promise.all(page.tasks.map(task => describeHead(api.system, api, task, true)))
+  const items = await eachApart(api.system, page.tasks, page.tasks.length, async task =>
+    presentTask(await describeHead(api.system, api, task, true)),
+  )
   const { nextCursor } = page
-  return {
-    status: 200,
-    body: { items: descriptions.map(presentTask), ...(nextCursor !== undefined && { nextCursor }) },
-  }
+  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
 }
 
 type OneCall<Body> = Call<unknown, Body>

@@ -1,12 +1,9 @@
 import * as z from 'zod'
 import { json, operations, optional, shownTime } from './scalars.ts'
+import { error } from './task-error.ts'
 
 export const whole = z.int().min(0)
 const statusName = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
-
-export const error = z
-  .object({ name: z.string(), message: z.string(), stack: optional(z.string()) })
-  .meta({ id: 'TaskError' })
 
 const endedState = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
 export const gone = z.enum(['ended', 'lost', 'cancelled', 'removed', 'excluded', 'timed-out'])
@@ -73,6 +70,7 @@ const run = z
     result: optional(json),
     error: optional(error),
     progress: optional(json),
+    log: optional(z.string().meta({ description: 'Of a failed run: the last that its handler logged' })),
     stage: optional(z.string()),
   })
   .meta({ id: 'Run' })

@@ -34,6 +34,7 @@ import {
   whole,
   workerId,
 } from './scalars.ts'
+import { givenError, givenLog } from './task-error.ts'
 
 const DAY_MS = 86_400_000
 const MIN_BEAT_MS = 50
@@ -114,7 +115,7 @@ export const publishBody = strict({
 }).meta({ id: 'Publish' })
 
 /** Members are checked one by one, so that a bad one harms no other. */
-export const publishManyBody = strict({ tasks: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
+export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
 
 export const patchBody = strict({
   priority: optional(priority),
@@ -219,9 +220,10 @@ const next = strict({
 const succeed = { fence, result: optional(json), next: optional(next) }
 const failure = {
   fence,
-  error: strict({ name: z.string().min(1), message: z.string(), stack: optional(z.string()) }),
+  error: givenError,
   fatal: optional(z.boolean()),
   retryInMs: optional(duration(0, MAX_DELAY_MS)),
+  log: optional(givenLog),
 }
 const release = { fence, delayMs: optional(duration()) }
 
@@ -242,7 +244,7 @@ export const finishMembers = {
 /** Which of its three forms a member of a batch has, as its outcome says. */
 export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
-export const runsBody = strict({ runs: z.array(z.unknown()).max(MAX_BATCH_TASKS) })
+export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
 
 const status = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
 

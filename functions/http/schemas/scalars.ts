@@ -5,6 +5,7 @@ import {
   MAX_DELAY_MS,
   MAX_KEY_LENGTH,
   MAX_TYPE_LENGTH,
+  TYPE_NAME_PATTERN,
   WORKER_ID_BYTES_MAX,
 } from '../../../shared/core/limits.ts'
 import { isName } from '../../../shared/core/name.ts'
@@ -12,7 +13,7 @@ import { isShortWorkerId } from '../../../shared/core/worker.ts'
 
 /** An object that refuses members it does not know, by name, and says which it does. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
-  const legal = Object.keys(shape).join(', ')
+  const legal = Object.keys(shape).join(', ') || 'none'
   return z.strictObject(shape, {
     error: issue => (issue.code === 'unrecognized_keys' ? `is no field here; there are ${legal}` : undefined),
   })
@@ -23,11 +24,9 @@ export const optional = z.exactOptional
 /** Any JSON; what of it cannot be stored exactly is told before any schema sees it. */
 export const json = z.unknown().meta({ description: 'Any JSON' }) as unknown as z.ZodType<Json>
 
-const TYPE_PATTERN = `^[A-Za-z0-9._-]{1,${MAX_TYPE_LENGTH}}$`
-
 export const typeName = z
   .string()
-  .regex(new RegExp(TYPE_PATTERN), `must be 1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`)
+  .regex(new RegExp(TYPE_NAME_PATTERN), `must be 1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`)
   .meta({ description: 'Name of a task type' })
 
 /** Text that names something: no control characters, which no log shows, and no half of a surrogate pair. */

@@ -7,9 +7,9 @@ import {
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
 } from '../../../shared/core/limits.ts'
-import { error } from './answers.ts'
 import { publishBody } from './requests.ts'
 import { duration, operations, optional, shownTime, strict, time, whole } from './scalars.ts'
+import { error } from './task-error.ts'
 
 /** Bodies and answers of schedules. */
 

@@ -3,8 +3,10 @@ import type { Json } from '../json.ts'
 import type { Task } from '../task.ts'
 import { actionOf } from '../work.ts'
 
-/** Longer values are told by their hash: names of limits stand in heads. */
+/** Longer values are named by their hash: names of limits stand in heads. */
 const MAX_VALUE_LENGTH = 40
+/** What no key of the table, no message and no log line shows as it is. */
+const ODD_CHARACTER = /[\p{Cc}\p{Cs}\p{Cn}]/u
 
 /** A limit that counts tasks by themselves: that of a type, for one value of the field that it names. */
 export function limitName(type: string, value: string | undefined): string {
@@ -60,8 +62,14 @@ export function fieldValue(input: Json | undefined, field: string): string | und
   return typeof value === 'object' || value === undefined ? undefined : shortened(String(value))
 }
 
+/**
+ * A value as names of limits hold it: any text makes a name that the table takes as a key. Values that differ have names that
+ * differ, as far as a hash of 64 bits tells.
+ */
 function shortened(value: string | undefined): string | undefined {
-  if (value === undefined || value.length <= MAX_VALUE_LENGTH) return value
+  if (value === undefined) return undefined
+  if (value.length <= MAX_VALUE_LENGTH && !ODD_CHARACTER.test(value)) return value
   const digest = ['a', 'b'].map(salt => hash32(`${salt}${value}`).toString(36)).join('')
-  return `${value.slice(0, MAX_VALUE_LENGTH - digest.length - 1)}~${digest}`.toWellFormed()
+  const shown = value.slice(0, MAX_VALUE_LENGTH - digest.length - 1).toWellFormed()
+  return `${shown.replace(new RegExp(ODD_CHARACTER, 'gu'), '\ufffd')}~${digest}`
 }

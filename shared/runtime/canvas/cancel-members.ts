@@ -1,7 +1,9 @@
 import { evaluate } from '../../core/canvas/evaluate.ts'
 import { createCancelled } from '../../core/canvas/transitions.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
 import { cancel, settle } from '../../core/operate.ts'
 import type { Task } from '../../core/task.ts'
+import { tellFault } from '../apart.ts'
 import type { TypeReader } from '../flow/resolve-flow.ts'
 import { publicationOf, withOwnBirth } from '../publication-of.ts'
 import { sideBySide } from '../side-by-side.ts'
@@ -46,9 +48,15 @@ async function cancelPage(system: System, canvas: Canvas, leaves: readonly numbe
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   const byId = new Map(heads.map(task => [task.id, task]))
   const reading = { ...system, typeOf: typesReadOnce(system) }
-  await sideBySide(leaves, MOST_AT_ONCE, leaf =>
-    cancelLeaf(reading, canvas, leaf, byId.get(memberId(canvas, leaf))),
-  )
+  await sideBySide(leaves, MOST_AT_ONCE, async leaf => {
+    const id = memberId(canvas, leaf)
+    try {
+      await cancelLeaf(reading, canvas, leaf, byId.get(id))
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error
+      tellFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
+    }
+  })
 }
 
 type Reading = System & { readonly typeOf: TypeReader }

@@ -1,3 +1,4 @@
+import { isFaultOfOne } from '../../core/errors.ts'
 import type { Task } from '../../core/task.ts'
 import { arrivals } from '../publication-of.ts'
 import { type PublishOutcome, publish } from '../publish.ts'
@@ -12,7 +13,7 @@ const SEND_CONCURRENCY = 25
 /**
  * Publishes leaves that may start; those that are published already stay as they are. `head` is the canvas's, read
  * strongly just before: only an open one starts anything. Answers the leaves that will never run: refused for what they
- * are, since their type has changed, or somebody else has published a task under their key.
+ * are, since their type has changed, another has published a task under their key, or what is stored there cannot be read.
  *
  * @throws BatonError when the store does not answer.
  */
@@ -53,7 +54,8 @@ function isRefused(
   outcome: PublishOutcome | undefined,
 ): boolean {
   if (!outcome || (outcome.ok && outcome.task.member?.born === born)) return false
-  if (!outcome.ok && outcome.reason === 'error') throw outcome.error
+  const isOutcomeUnknown = !outcome.ok && outcome.reason === 'error' && !isFaultOfOne(outcome.error)
+  if (isOutcomeUnknown) throw outcome.error
   system.log.error('a member of a canvas cannot be published', { canvasId: id, leaf, outcome })
   return true
 }

@@ -5,6 +5,7 @@ import type { Task } from '../../core/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/task-type.ts'
 import { workOf } from '../../core/work.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
+import { eachApart } from '../apart.ts'
 import { applyChange } from '../apply-change.ts'
 import { isToken } from '../claim-by-token.ts'
 import { readyTasks } from '../ready-tasks.ts'
@@ -129,12 +130,10 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
 /** How many waits it ended. Refused is only what somebody else has changed just now. */
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
   const now = system.clock.now()
-  const ended = await Promise.all(
-    tasks.map(async task => {
-      const decision = unblock(task, now)
-      return decision.ok && (await applyChange(system, decision.change)).applied
-    }),
-  )
+  const ended = await eachApart(system, tasks, PAGE, async task => {
+    const decision = unblock(task, now)
+    return decision.ok && (await applyChange(system, decision.change)).applied
+  })
   return ended.filter(Boolean).length
 }
 

@@ -8,6 +8,7 @@ import {
   TEND_SOON_S,
 } from '../../core/control/held-permits.ts'
 import { typeOfLimit } from '../../core/control/limit-names.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
 import type { Task } from '../../core/task.ts'
 import type { System } from '../system.ts'
 import { cachedTypes } from '../type-cache.ts'
@@ -79,8 +80,12 @@ async function withoutStale(system: System, limit: string, holders: readonly Hol
   return left
 }
 
+/** No run of a task that cannot be read can go on: its heartbeats are refused. */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
-  const head = await system.tasks.head(taskId)
+  const head = await system.tasks.head(taskId).catch(error => {
+    if (!isFaultOfOne(error)) throw error
+    return undefined
+  })
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
   return permits.some(permit => permit.limit === limit && permit.holder === holder)
 }

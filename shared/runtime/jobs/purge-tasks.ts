@@ -1,9 +1,9 @@
 import { purge } from '../../core/purge.ts'
 import type { Task } from '../../core/task.ts'
 import type { PurgeJob } from '../../core/type-job.ts'
+import { eachApart } from '../apart.ts'
 import { dropLastingBodies } from '../drop-bodies.ts'
 import { settleTask } from '../settle-debts.ts'
-import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
 
@@ -14,7 +14,7 @@ const MOST_AT_ONCE = 25
  * twice, or on a list that is out of date, is harmless. Answers how many were removed.
  */
 export async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[]): Promise<number> {
-  const removed = await sideBySide(tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
+  const removed = await eachApart(system, tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
   return removed.filter(Boolean).length
 }
 

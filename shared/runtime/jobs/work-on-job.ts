@@ -7,8 +7,8 @@ import type { Task, View } from '../../core/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/task-type.ts'
 import type { JobLook, TypeJob } from '../../core/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
+import { eachApart } from '../apart.ts'
 import { sendMessages } from '../plan-tasks.ts'
-import { sideBySide } from '../side-by-side.ts'
 import type { System } from '../system.ts'
 import { transact } from '../transact.ts'
 import { noteProgress } from './purge-progress.ts'
@@ -125,7 +125,7 @@ async function changeEach(
   tasks: readonly Task[],
   decide: (task: Task) => Decision<string>,
 ): Promise<void> {
-  await sideBySide(tasks, MOST_AT_ONCE, seen =>
+  await eachApart(system, tasks, MOST_AT_ONCE, seen =>
     transact(system, seen, current =>
       current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
     ),

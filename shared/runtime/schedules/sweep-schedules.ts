@@ -3,6 +3,7 @@ import { EVERY_TYPE } from '../../core/limits.ts'
 import { touchSchedule } from '../../core/schedule/transitions.ts'
 import type { Task } from '../../core/task.ts'
 import type { IndexEntry, IndexPage, IndexRange } from '../../ports/stores.ts'
+import { eachApart } from '../apart.ts'
 import { BODY_ALERT_MS } from '../living-bodies.ts'
 import { sideBySide } from '../side-by-side.ts'
 import type { PlanningSystem } from '../system.ts'
@@ -92,7 +93,7 @@ async function keepBodies(system: PlanningSystem): Promise<number> {
   const now = system.clock.now()
   const heads = await openSchedules(system)
   const ageing = heads.filter(head => bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0)
-  await sideBySide(ageing, RENEWALS_AT_ONCE, seen =>
+  await eachApart(system, ageing, RENEWALS_AT_ONCE, seen =>
     transact(system, seen, current =>
       current?.born === seen.born
         ? touchSchedule(current, now)

@@ -2,6 +2,7 @@ import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/finish.ts'
+import { ToldError } from '../../core/thrown-error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
@@ -172,11 +173,11 @@ function resultOf(outcome: Outcome): unknown {
     case 'release':
       return new Release(outcome.delayMs)
     case 'fail':
-      throw Object.assign(new Error(outcome.error.message, { cause: causeOf(outcome) }), outcome.error)
+      throw new ToldError(outcome.error, { cause: signalOf(outcome) })
   }
 }
 
-function causeOf({ fatal, retryInMs }: Extract<Outcome, { outcome: 'fail' }>): Error | undefined {
+function signalOf({ fatal, retryInMs }: Extract<Outcome, { outcome: 'fail' }>): Error | undefined {
   if (fatal) return new Fatal('no retry helps')
   return retryInMs === undefined ? undefined : new RetryLater(retryInMs)
 }

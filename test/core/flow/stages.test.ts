@@ -14,6 +14,7 @@ import {
   aPublication,
   BORN,
   changeOf,
+  DAY,
   HOUR,
   LATER_BORN,
   MINUTE,
@@ -226,5 +227,49 @@ describe('publishing a staged task again', () => {
     )
 
     expect(Object.keys(afterOf(again).ended)).toEqual(['2'])
+  })
+})
+
+describe('a handler that always moves on', () => {
+  const movedOn = (task: Task, now: number) =>
+    ended(claimedBy(task, 'w1', now), { ...DONE, next: { stage: 'again' } }, now)
+
+  test('fails for good after 10,000 moves and one a second, with an error that says so', () => {
+    let task = staged()
+    let moves = 0
+    for (let now = NOW; task.state === 'open' && moves < 20_000; now += 50, moves++) task = movedOn(task, now)
+
+    expect(task).toMatchObject({ state: 'failed', error: { name: 'StageLoop' }, ended: {} })
+    expect(task.error?.message).toMatch(/10,5\d\d times/)
+    // 50 ms a move: some 526 seconds go by, each of which allows one more.
+    expect(moves).toBeGreaterThan(10_500)
+    expect(moves).toBeLessThan(10_550)
+  })
+
+  test('and waits a second or more each time goes on for years', () => {
+    const old: Task = {
+      ...staged(),
+      startedAt: NOW - 1_000 * DAY,
+      stageChanges: (1_000 * DAY) / SECOND + 9_999,
+    }
+
+    expect(movedOn(old, NOW)).toMatchObject({ state: 'open', stage: 'again' })
+    expect(movedOn(movedOn(old, NOW), NOW)).toMatchObject({ state: 'failed' })
+    expect(movedOn(movedOn(old, NOW), NOW + 2 * SECOND)).toMatchObject({ state: 'open' })
+  })
+
+  test('counts afresh once it is restarted', () => {
+    const looped = movedOn({ ...staged(), startedAt: NOW, stageChanges: 10_000 }, NOW)
+    const again = afterOf(
+      restart(
+        looped,
+        { publication: aPublication({ born: LATER_BORN }), clean: ['failed', 'succeeded'], keepInput: true },
+        NOW,
+      ),
+    )
+
+    expect(looped.state).toBe('failed')
+    expect(again).toMatchObject({ state: 'open' })
+    expect(again.stageChanges).toBeUndefined()
   })
 })

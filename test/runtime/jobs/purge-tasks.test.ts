@@ -169,18 +169,19 @@ it.each([
   expect(await system.tasks.body(task.id, ref)).toBe(left)
 })
 
-it('deletes the records of its runs with them', async () => {
+it('deletes the records of its runs with them, and what they logged', async () => {
   const system = aMemorySystem()
   const options = { retentionMs: 1_000 * DAY, retry: { maxRetries: 0 } }
   const task = await claimed(system, await stored(system, { options }))
-  await worded(system, task, { outcome: 'fail', error: { name: 'Error', message: 'no' }, fatal: true })
+  const error = { name: 'Error', message: 'no' }
+  await worded(system, task, { outcome: 'fail', error, log: 'what it logged', fatal: true })
   const before = await system.tasks.runRecords(task.id, task.born, 10)
   await system.clock.advance(MINUTE)
 
   await aPurge(system, 'failed')
   await serve(system)
 
-  expect(before).toHaveLength(1)
+  expect(before).toMatchObject([{ log: 'what it logged' }])
   expect(await system.tasks.runRecords(task.id, task.born, 10)).toEqual([])
 })
 

@@ -2,6 +2,7 @@ import { OF_BEGINNINGS } from './beginnings.ts'
 import { OF_BIRTHS } from './births.ts'
 import { OF_CALLBACKS } from './callbacks.ts'
 import { OF_CANVASES } from './canvases.ts'
+import { OF_FAULTS } from './faults.ts'
 import { OF_FLOWS } from './flows.ts'
 import { OF_INPUTS } from './handed-on.ts'
 import type { Invariant } from './invariant.ts'
@@ -44,6 +45,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...OF_PAUSES,
   ...OF_TENANTS,
   ...OF_SENDS,
+  ...OF_FAULTS,
   ...OF_TIME,
   ...OF_THE_END,
 ]

@@ -91,10 +91,11 @@ export const OF_RUNS: readonly Invariant[] = [
   },
 ]
 
-/** Runs that were live before a write and have ended with it. */
+/** Runs that were live before a write and have ended with it, or have begun and ended with it: a claim that was refused. */
 function endedNow(before: Task | undefined, after: Task) {
   if (!before || before.born !== after.born) return []
-  return endedRuns(after).filter(({ fence }) => before.live[fence])
+  const isNew = (fence: number) => fence === before.fence + 1 && after.operation === 'fail'
+  return endedRuns(after).filter(({ fence }) => before.live[fence] || isNew(fence))
 }
 
 function isCostly({ state }: { readonly state: string }): boolean {

@@ -1,5 +1,6 @@
 import { successes, type Task } from '../../../shared/core/task.ts'
 import type { Scenario } from '../scenario.ts'
+import { AT_FAULT, isAtFault } from '../world/faults.ts'
 import type { Invariant } from './invariant.ts'
 import { servingTypeOf } from './pieces.ts'
 
@@ -41,7 +42,8 @@ const LAMBDA: Candidate = { workerId: 'an invocation yet to come' }
 
 /** A task to which something more must happen by itself. A canvas waits with its members. */
 export function firstAtWork(tasks: readonly Task[], scenario: Scenario): Task | undefined {
-  const busy = tasks.find(task => !task.canvas && !isAtRest(task, scenario))
+  const mayRest = (task: Task) => isAtRest(task, scenario) || isStuckByFault(task, scenario)
+  const busy = tasks.find(task => !task.canvas && !mayRest(task))
   if (busy) return busy
   const waiting = new Set(
     tasks.flatMap(({ state, member }) => (state === 'open' && member ? member.born : [])),
@@ -49,6 +51,11 @@ export function firstAtWork(tasks: readonly Task[], scenario: Scenario): Task | 
   return tasks.find(
     ({ canvas, owes, state, born }) => canvas && (owes || (state === 'open' && !waiting.has(born))),
   )
+}
+
+/** Nothing can be written of it, or nobody can read it. One whose claims alone are refused fails. */
+function isStuckByFault({ id, key }: Task, scenario: Scenario): boolean {
+  return isAtFault(scenario, id) && !key.startsWith(AT_FAULT.claims)
 }
 
 /** Whether nothing more can happen to the task by itself: it is over, or no worker of the scenario may ever take it. */

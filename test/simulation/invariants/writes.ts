@@ -31,7 +31,10 @@ export const OF_WRITES: readonly Invariant[] = [
     if (!before || before.born !== after.born) return undefined
     const revived = liveRuns(after).find(({ fence }) => before.ended[fence])
     if (revived) return `run ${revived.fence} of ${after.id} lives again`
-    const stranger = endedRuns(after).find(({ fence }) => !before.ended[fence] && !before.live[fence])
+    const isKnown = ({ fence }: EndedRun) => before.ended[fence] || before.live[fence]
+    // The run of a claim that the store has refused begins and ends in one write.
+    const isRefused = ({ fence, state }: EndedRun) => state === 'failed' && fence === before.fence + 1
+    const stranger = endedRuns(after).find(run => !isKnown(run) && !isRefused(run))
     if (stranger) return `run ${stranger.fence} of ${after.id} ended again`
     const changed = endedRuns(before).find(({ fence, state }) => {
       const now = after.ended[fence]

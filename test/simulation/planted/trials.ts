@@ -68,6 +68,18 @@ export const IN_TRIALS: readonly Planted[] = [
     }),
   },
   {
+    name: 'a write that the table refuses for what it is counts as an outage',
+    needs: 'faults',
+    spoil: inWrites(
+      apply => change =>
+        apply(change).catch(error => {
+          throw error instanceof BatonError && error.code === 'unstorable'
+            ? new BatonError('unavailable', error.message)
+            : error
+        }),
+    ),
+  },
+  {
     name: 'a delay is written as the handler gave it',
     needs: 'signals',
     spoil: inWrites(apply => change => {

@@ -22,6 +22,7 @@ import type {
 } from '../../../shared/ports/messages.ts'
 import type { LimitStore, TypeStore } from '../../../shared/ports/stores.ts'
 import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { withFaults } from './faults.ts'
 import type { Process } from './process.ts'
 import { createQueue, type Queue, type Received } from './queue.ts'
 import type { Schedules } from './schedules.ts'
@@ -104,7 +105,7 @@ export function createServices(
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
-      tasks: table.storeFor(process),
+      tasks: withFaults(world.scenario, table.storeFor(process)),
       types: reachedBy(process, 'types', stores.types),
       canvases: reachedBy(process, 'canvases', stores.canvases),
       records: reachedBy(process, 'records', stores.records),

@@ -108,6 +108,7 @@ export function createTable(
     head: heads.get,
     storeFor: process => ({
       head: id => process.call(`read ${id}`, () => heads.get(id)),
+      bury: async () => false,
       heads: ids =>
         process.call(`read ${ids.length} heads`, () =>
           [...new Set(ids)].flatMap(id => shown.reads.get(id) ?? []),

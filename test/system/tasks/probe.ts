@@ -2,10 +2,23 @@ import { z } from 'zod'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 
-const WAYS_TO_FAIL = ['throw', 'fatal', 'later', 'release', 'exit', 'memory', 'stray', 'uncaught'] as const
+const WAYS_TO_FAIL = [
+  'throw',
+  'fatal',
+  'later',
+  'release',
+  'exit',
+  'memory',
+  'stray',
+  'uncaught',
+  'fetch',
+  'pollute',
+] as const
 
 /** A process may be told to fail more often than others. */
 const FAILURES_HERE = Number(process.env.PROBE_FAILURES ?? 0)
+
+const NOBODY_LISTENS = 'http://127.0.0.1:65533/'
 
 /** A handler that does what its input says, and reports to a URL what happens to it. */
 export const probe = defineTask('probe', {
@@ -31,7 +44,11 @@ export const probe = defineTask('probe', {
       if (input.report) await fetch(input.report, { method: 'POST', body }).catch(() => undefined)
     }
     await tell('started')
-    if (ctx.attempt <= FAILURES_HERE + input.failures) fail(input.how, ctx.attempt)
+    if (ctx.attempt <= FAILURES_HERE + input.failures) {
+      ctx.log.info('about to fail', { how: input.how })
+      if (input.how === 'fetch') await fetch(NOBODY_LISTENS)
+      fail(input.how, ctx.attempt)
+    }
     if (input.sleepMs > 0) {
       const aborted = await sleepUnless(input.ignoreSignal ? undefined : ctx.signal, input.sleepMs)
       if (aborted) {
@@ -55,6 +72,7 @@ function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
   if (how === 'exit') process.exit(1)
   if (how === 'memory') for (const hoard: unknown[] = []; ; ) hoard.push(new Array(10_000).fill(hoard))
   if (how === 'stray') void Promise.reject(new Error('nobody waits for this'))
+  if (how === 'pollute') Object.assign(Object.prototype, { polluted: 'yes' })
   if (how === 'uncaught') setImmediate(() => JSON.parse('{'))
   throw new TypeError(`attempt ${attempt} fails on purpose`)
 }

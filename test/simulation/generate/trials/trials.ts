@@ -6,6 +6,7 @@ import { backlog } from './backlog.ts'
 import { clockSteps } from './clock-steps.ts'
 import { crowd } from './crowd.ts'
 import { expiry } from './expiry.ts'
+import { faults } from './faults.ts'
 import { restarts, stages } from './kept.ts'
 import { looks } from './looks.ts'
 import { nightly } from './nightly.ts'
@@ -29,6 +30,7 @@ const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw
   stages: { share: 0.01, draw: stages },
   signals: { share: 0.01, draw: signals },
   nightly: { share: 0.02, draw: nightly },
+  faults: { share: 0.01, draw: faults },
   words: { share: 0.01, draw: words },
 }
 

@@ -1,0 +1,34 @@
+import { INEXACT } from '../../shared/core/json.ts'
+
+/** Fewer digits in a row never lose one. */
+const MANY_DIGITS = /\d{16}/
+
+/**
+ * JSON text as its value. Whole numbers beyond 2^53 that JSON would give back with other digits, such as 9007199254740993,
+ * become `INEXACT`, which no schema takes; 6.02e23 and 1e300 come back as they are.
+ *
+ * @throws SyntaxError for what is not JSON.
+ */
+export function parseExactly(text: string): unknown {
+  return MANY_DIGITS.test(text) ? JSON.parse(text, exactOrMarked) : JSON.parse(text)
+}
+
+function exactOrMarked(
+  _name: string,
+  value: unknown,
+  { source }: { readonly source?: string } = {},
+): unknown {
+  if (typeof value !== 'number' || source === undefined || Math.abs(value) <= Number.MAX_SAFE_INTEGER)
+    return value
+  return digitsOf(source) === digitsOf(String(value)) ? value : INEXACT
+}
+
+/** The digits of a number without leading and trailing zeros, and where its point stands. */
+function digitsOf(text: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const digits = whole + fraction
+  const significant = digits.replace(/^0+/, '')
+  const pointAt = significant.length - fraction.length + Number(exponent)
+  return `${significant.replace(/0+$/, '')} ${pointAt}`
+}

@@ -1,0 +1,31 @@
+import type { ServedBy, Step } from '../../scenario.ts'
+import { AT_FAULT } from '../../world/faults.ts'
+import { aScenario, aType, type Trial, workersOf } from './trial.ts'
+
+const SERVED_BY: readonly ServedBy[] = ['http', 'http', 'lambda', 'workers']
+const HEALTHY = 8
+
+/** Some tasks that the table refuses to write, or whose heads cannot be read, stand in front of others that are as they should be. */
+export const faults: Trial = (dice, seed) => {
+  const type = aType(dice.pick(SERVED_BY), dice.odds(0.3) ? { limits: { concurrency: { max: 2 } } } : {})
+  const kinds = Object.values(AT_FAULT).filter(() => dice.odds(0.7))
+  const faulty = (kinds.length > 0 ? kinds : [AT_FAULT.claims]).flatMap(kind => [`${kind}-1`, `${kind}-2`])
+  const keys = [...faulty, ...Array.from({ length: HEALTHY }, (_, nth) => `k${nth + 1}`)]
+  const steps = keys.map(
+    (key, nth): Step => ({
+      do: 'publish',
+      at: 1_000 + 20 * nth,
+      nonce: nth + 1,
+      request: { type: type.type, key, options: { retry: { maxRetries: 1, delayMs: 500 } } },
+      acts: [{ ms: dice.between(10, 500), end: 'succeed' }],
+      padding: 0,
+    }),
+  )
+  return aScenario(seed, {
+    trial: 'faults',
+    calmAt: 10_000,
+    types: [type],
+    workers: workersOf(type, 2, 2),
+    steps,
+  })
+}

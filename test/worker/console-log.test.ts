@@ -1,0 +1,53 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { logLevelOfEnvironment } from '../../shared/aws/environment.ts'
+import { createConsoleLog } from '../../shared/worker/console-log.ts'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+/** What is printed by a log of the level that the environment names. */
+function printed(level: string | undefined, write: (log: ReturnType<typeof createConsoleLog>) => void) {
+  vi.stubEnv('BATON_LOG_LEVEL', level)
+  const lines: Array<Record<string, unknown>> = []
+  vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(JSON.parse(line)))
+  write(createConsoleLog(logLevelOfEnvironment()))
+  return lines
+}
+
+it.each([
+  [undefined, ['INFO', 'WARN', 'ERROR']],
+  ['', ['INFO', 'WARN', 'ERROR']],
+  ['debug', ['DEBUG', 'INFO', 'WARN', 'ERROR']],
+  ['WARN', ['WARN', 'ERROR']],
+])('a worker with BATON_LOG_LEVEL %j writes the levels %j', (level, levels) => {
+  const lines = printed(level, log => {
+    for (const name of ['debug', 'info', 'warn', 'error'] as const) log[name]('said')
+  })
+
+  expect(lines.map(line => line.level)).toEqual(levels)
+})
+
+it('a level that is none is refused by name', () => {
+  expect(() => printed('loud', () => undefined)).toThrow(
+    'BATON_LOG_LEVEL is loud; give debug, info, warn, error',
+  )
+})
+
+it('an error is written with its causes, also when they go in a circle', () => {
+  const error: Error = new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
+  const circle = new Error('round')
+  circle.cause = circle
+
+  const [first, second] = printed(undefined, log => {
+    log.warn('failed', { error })
+    log.warn('failed', { deep: { error: circle } })
+  })
+
+  expect(first?.error).toMatchObject({
+    name: 'TypeError',
+    causes: [{ name: 'Error', message: 'ECONNREFUSED' }],
+  })
+  expect(second?.deep).toMatchObject({ error: { message: 'round' } })
+})
