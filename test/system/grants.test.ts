@@ -283,7 +283,7 @@ describe('a handler', () => {
 
   it('that names no other types reaches its own only, and its task says why', async () => {
     const own = await system().publish({ type: 'alone', key: 'own', input: { publishes: 'alone' } })
-    const other = await system().publish({ type: 'alone', key: 'other', input: { publishes: 'clip' } })
+    const other = await system().publish({ type: 'alone', key: 'other', input: { publishes: 'video' } })
 
     expect(await system().taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
     const refused = await system().taskWhen(other, hasEnded)
