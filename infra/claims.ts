@@ -14,7 +14,7 @@ import {
 } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
-import { SERVING } from './task-table.ts'
+import { PUBLISHING } from './task-table.ts'
 
 export type ClaimsProps = {
   /** When an idle worker is told to ask again, in milliseconds, 500–20,000. @default 2,000 */
@@ -46,9 +46,9 @@ export class Claims extends Construct {
       environment: environmentFor(props, reservedConcurrency),
       ...reserving(reservedConcurrency),
     })
-    // As a worker does.
-    table.openTo(this.function, SERVING)
-    messages.openTo(this.function, { wakes: true })
+    // As a worker of every type does; what it changes, the planner tells.
+    table.openTo(this.function, PUBLISHING)
+    messages.openTo(this.function, {})
   }
 }
 

@@ -2,6 +2,7 @@ import { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { readFlow, toldAs } from './definition.ts'
 import { MAX_CONFIGURATION_CHARACTERS } from './limits.ts'
+import type { Parts } from './parts.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
 export type FlowProps = {
@@ -20,11 +21,18 @@ export type FlowProps = {
 export class FlowRegistration extends Construct {
   readonly type: string
 
-  constructor(scope: Construct, id: string, registrar: TypeRegistrar, { entry, flow, events }: FlowProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { reach }: Parts,
+    registrar: TypeRegistrar,
+    { entry, flow, events }: FlowProps,
+  ) {
     super(scope, id)
     const definition = toldAs(readFlow(entry, flow), events)
     refuseLarge(definition.type, JSON.stringify(definition.config).length)
     this.type = definition.type
+    reach.add(this.type, definition.config.steps)
     registrar.registerFlow(this, 'Registration', definition)
   }
 }

@@ -21,7 +21,8 @@ import { refuseHandlerProps } from './refuse-props.ts'
 import { refuseReserved, WORKER_VERSION } from './reserved-names.ts'
 import { type LogLevel, levelOf } from './settings.ts'
 import { createFunction, reserving } from './system-function.ts'
-import { SERVING } from './task-table.ts'
+import { openTableToWorker } from './table-access.ts'
+import { typesWithin } from './type-reach.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 
 export type HandlerProps = Partial<Feeding> & {
@@ -44,6 +45,12 @@ export type HandlerProps = Partial<Feeding> & {
   /** Dotted numbers. Tasks with a `minWorkerVersion` wait until a version as high is deployed. @default none */
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
+  /**
+   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
+   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own type only.
+   * @default any
+   */
+  readonly otherTypes?: readonly string[]
 }
 
 /**
@@ -84,10 +91,15 @@ export class HandlerFunction extends Construct {
     })
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
-    // Claims and finishes need no more than this; handlers may publish.
-    table.openTo(this.function, SERVING)
-    // A handler may publish the first task of a tenant, which has the waiting tasks of its type sorted anew: a long job.
-    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: this.queue })
+    const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
+    openTableToWorker(this.function, parts, {
+      // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
+      types: isServingMany(definition.config) ? 'any' : [this.type],
+      others,
+      isRegistered: false,
+    })
+    table.nameTo(this.function)
+    messages.openTo(this.function, { dispatchesTo: this.queue })
     const mapping = fed.feed(this.function, {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
@@ -114,6 +126,10 @@ function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: Handle
   if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
   const message = `must be at least maxConcurrency, which is ${maxConcurrency}, not ${reservedConcurrency}`
   throw new BatonError('invalid', `${entry}: reservedConcurrency ${message}`)
+}
+
+function isServingMany({ kind }: TypeConfiguration): boolean {
+  return kind === 'webhook'
 }
 
 /** Tasks of a batch run side by side, so one task's timeout is also the batch's. */

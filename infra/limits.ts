@@ -129,3 +129,6 @@ export const MIN_MAPPING_CONCURRENCY = 2
 export const MAPPING_CONCURRENCY_MAX = 1_000
 /** Runs are told to stop 3 s before the function's end; less than this leaves them no time. */
 export const MIN_HANDLER_TIMEOUT_S = 10
+
+/** Types that one grant may name: each takes some 500 characters, with a name of 20, of a role's inline policies, which end at 10,240. */
+export const GRANTED_TYPES_MAX = 15

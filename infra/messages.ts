@@ -1,6 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { queueNameOf } from '../shared/core/queue-name.ts'
 import { FedQueue, visibilityFor } from './fed-queue.ts'
 import { allow, type Runner } from './grants.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from './limits.ts'
@@ -25,9 +26,11 @@ export class Messages extends Construct {
   readonly wake: FedQueue
   readonly jobs: FedQueue
   private readonly typeQueueArns: string
+  private readonly system: string
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id)
+    this.system = settings.system
     this.wake = new FedQueue(this, 'Wake', settings, {
       visibilityTimeout: visibilityFor(Duration.seconds(WAKER_TIMEOUT_S)),
     })
@@ -53,6 +56,16 @@ export class Messages extends Construct {
     allow(runner, {
       actions: ['sqs:GetQueueAttributes'],
       resources: measures.map(measured => (measured === 'types' ? this.typeQueueArns : jobsArn)),
+    })
+  }
+
+  /** Lets `runner` fetch from the queues of these types, and send back what it cannot run now. */
+  openQueuesTo(runner: Runner, types: readonly string[]): void {
+    allow(runner, {
+      actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
+      resources: types.map(type =>
+        Stack.of(this).formatArn({ service: 'sqs', resource: queueNameOf(this.system, type) }),
+      ),
     })
   }
 

@@ -3,6 +3,7 @@ import type { FarTimers } from './far-timers.ts'
 import type { Messages } from './messages.ts'
 import type { Settings } from './settings.ts'
 import type { TaskTable } from './task-table.ts'
+import type { TypeReach } from './type-reach.ts'
 
 /** What the functions of one system stand on. */
 export type Parts = {
@@ -11,4 +12,5 @@ export type Parts = {
   readonly messages: Messages
   readonly timers: FarTimers
   readonly events: SystemEvents
+  readonly reach: TypeReach
 }

@@ -13,9 +13,10 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { watchServerErrors } from './alarms.ts'
+import type { AllowedRoute } from './api-access.ts'
 import { Claims, type ClaimsProps } from './claims.ts'
 import { functionFile } from './function-file.ts'
-import { allow } from './grants.ts'
+import { allow, type Runner } from './grants.ts'
 import { API_BURST, API_REQUESTS_PER_S, API_TIMEOUT_S, CORS_MAX_AGE_S } from './limits.ts'
 import type { Parts } from './parts.ts'
 import { createFunction, reserving } from './system-function.ts'
@@ -31,6 +32,9 @@ const CORS_HEADERS = [
   'x-amz-date',
   'x-amz-security-token',
 ]
+
+const STAGE = '$default'
+const EVERY_ROUTE: readonly AllowedRoute[] = [{ method: '*', path: '/*' }]
 
 export type ApiProps = {
   /** One line of JSON per request in a log group of its own. @default false */
@@ -72,7 +76,7 @@ export class TaskApi extends Construct {
       items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       queries: ['items', 'view', 'place', 'owner'],
     })
-    messages.openTo(this.function, { wakes: true, jobs: true })
+    messages.openTo(this.function, { jobs: true })
     this.claims = new Claims(this, 'Claims', parts, props.claims ?? {}, reservedConcurrency.claims).function
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({
@@ -86,11 +90,12 @@ export class TaskApi extends Construct {
     watchServerErrors(this, settings, this.http)
   }
 
-  /** Lets `fn` call every route, and tells it the URL (`BATON_URL`). */
-  openTo(fn: LambdaFunction): void {
-    allow(fn, {
+  /** Lets `runner` call these routes, and tells it the URL (`BATON_URL`). */
+  openTo(runner: Runner, routes: readonly AllowedRoute[] = EVERY_ROUTE): void {
+    allow(runner, {
       actions: ['execute-api:Invoke'],
-      resources: [this.http.arnForExecuteApi()],
+      // With its stage: a pattern for any stage would find the rest of a route at the end of another one's path.
+      resources: routes.map(({ method, path }) => this.http.arnForExecuteApi(method, path, STAGE)),
       environment: { BATON_URL: this.url },
     })
   }
@@ -128,7 +133,7 @@ export class TaskApi extends Construct {
   private addStage({ settings }: Parts, { throttle, accessLog = false }: TaskApiProps): void {
     const { requestsPerSecond = API_REQUESTS_PER_S, burst = API_BURST } = throttle ?? {}
     this.http.addStage('DefaultStage', {
-      stageName: '$default',
+      stageName: STAGE,
       autoDeploy: true,
       throttle: { rateLimit: requestsPerSecond, burstLimit: burst },
       ...(accessLog && {

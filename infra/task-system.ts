@@ -1,17 +1,18 @@
 import { ArnFormat, CfnOutput, Stack } from 'aws-cdk-lib'
 import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { IRole } from 'aws-cdk-lib/aws-iam'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { type FailureAlarmProps, watchFailures } from './alarms.ts'
+import { operatingRoutes, publishingRoutes, readingRoutes } from './api-access.ts'
 import { createDashboard } from './dashboard.ts'
 import { SystemEvents } from './event-bus.ts'
 import { FarTimers } from './far-timers.ts'
 import { type FlowProps, FlowRegistration } from './flow-registration.ts'
 import { functionFile } from './function-file.ts'
-import { allow } from './grants.ts'
+import { allow, type Runner, runnerUnder } from './grants.ts'
 import { HandlerFunction, type HandlerProps } from './handler-function.ts'
 import { Jobs } from './jobs.ts'
 import { Messages } from './messages.ts'
@@ -22,8 +23,10 @@ import { Planner } from './planner.ts'
 import { tooManyResources } from './resource-count.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
 import { Sweeper } from './sweeper.ts'
+import { openTableToPublisher, openTableToWorker } from './table-access.ts'
 import { type ApiAuth, type ApiProps, TaskApi } from './task-api.ts'
-import { PUBLISHING, type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
+import { type TableLimits, TaskTable, type WarmThroughput } from './task-table.ts'
+import { type GrantProps, namedTypes, TypeReach } from './type-reach.ts'
 import { TypeRegistrar } from './type-registrar.ts'
 import { Waker } from './waker.ts'
 import { WorkerQueue, type WorkerQueueProps } from './worker-queue.ts'
@@ -82,7 +85,7 @@ export class TaskSystem extends Construct {
     const timers = new FarTimers(this, 'FarTimers', settings, messages.wake.queue)
     const events = new SystemEvents(this, 'Events', settings)
     this.eventBus = events.bus
-    this.parts = { settings, table, messages, timers, events }
+    this.parts = { settings, table, messages, timers, events, reach: new TypeReach() }
     const reserved = props.reservedConcurrency ?? {}
     new Planner(this, 'Planner', this.parts, reserved.planner)
     new Waker(this, 'Waker', this.parts, reserved.waker)
@@ -152,19 +155,59 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no flow, or one whose type is there already.
    */
   addFlow(id: string, props: FlowProps): FlowRegistration {
-    const flow = new FlowRegistration(this.handlers, id, this.registrar, props)
+    const flow = new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
     this.refuseTwice(flow)
     return flow
   }
 
-  /** Lets `fn` write and read tasks in the table itself, whose name it finds in `BATON_TABLE`. */
-  grantPublish(fn: LambdaFunction): void {
-    this.parts.table.openTo(fn, PUBLISHING)
-    fn.addEnvironment('BATON_SYSTEM', this.systemName)
+  /**
+   * Lets `fn` publish tasks and wait for their results: over the HTTP API, whose URL it finds in `BATON_URL`, and in the table
+   * itself, for which it has `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL`. With `types` it publishes in the table only,
+   * and tasks of these types only: over HTTP the type stands in a body, which IAM does not see.
+   *
+   * @throws BatonError `invalid` when `types` is empty or names no type.
+   */
+  grantPublish(fn: Runner, { types }: GrantProps = {}): void {
+    const named = namedTypes(types)
+    openTableToPublisher(fn, this.parts, named)
+    this.addressTo(fn)
+    this.api.openTo(fn, publishingRoutes(named))
   }
 
-  /** Lets `fn` call the HTTP API, whose URL it finds in `BATON_URL`. */
-  grantCallApi(fn: LambdaFunction): void {
+  /** Lets `fn` read whatever the HTTP API shows, at `BATON_URL`, and change nothing. */
+  grantRead(fn: Runner): void {
+    this.api.openTo(fn, readingRoutes())
+  }
+
+  /**
+   * Lets `fn` read, retry, cancel, change and remove tasks, and pause, resume and purge types, over the HTTP API at `BATON_URL`;
+   * cancel canvases, and pause, resume and trigger schedules. With `types` only tasks of these types and the types themselves:
+   * no lists, since what they list stands in the query, which IAM does not see.
+   *
+   * @throws BatonError `invalid` when `types` is empty or names no type.
+   */
+  grantOperate(fn: Runner, { types }: GrantProps = {}): void {
+    this.api.openTo(fn, operatingRoutes(namedTypes(types)))
+  }
+
+  /**
+   * Lets workers that run under `role` serve these types from their queues, and nothing of others. Flows that the app adds and
+   * whose steps they do are known; other flows, and types whose results a canvas hands on to them, must be named as well.
+   * Answers the environment that `createWorker` reads; a stack's outputs have the same values.
+   *
+   * @throws BatonError `invalid` when `types` is empty or names no type.
+   */
+  grantServe(role: IRole, { types }: Required<GrantProps>): Readonly<Record<string, string>> {
+    const named = namedTypes(types)
+    const { runner, environment } = runnerUnder(role)
+    openTableToWorker(runner, this.parts, { types: named, others: [], isRegistered: true })
+    this.parts.messages.openQueuesTo(runner, types)
+    this.addressTo(runner)
+    return environment
+  }
+
+  /** Lets `fn` call every route of the HTTP API, whose URL it finds in `BATON_URL`: whatever any of the other grants allows over HTTP, and types and schedules may be set. */
+  grantCallApi(fn: Runner): void {
     this.api.openTo(fn)
   }
 
@@ -200,6 +243,13 @@ export class TaskSystem extends Construct {
   metric(name: MetricName, type: string): Metric {
     this.parts.settings.typeMetrics.ask(name, type)
     return taskMetric(this.systemName, name, type)
+  }
+
+  /** Tells `runner` where the system is. */
+  private addressTo(runner: Runner): void {
+    this.parts.table.nameTo(runner)
+    this.parts.messages.openTo(runner, {})
+    runner.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
   private refuseTwice(added: HandlerFunction | WorkerQueue | FlowRegistration): void {

@@ -34,9 +34,6 @@ export const PUBLISHING: TableUse = {
   queries: ['items', 'place'],
 }
 
-/** What a worker does: of types whose tasks are run in order it takes the best from the index. */
-export const SERVING: TableUse = { ...PUBLISHING }
-
 export type TableLimits = {
   /** Write request units a second beyond which the table throttles: a fuse against runaway cost. @default none */
   readonly maxWriteUnitsPerSecond?: number
@@ -112,14 +109,21 @@ export class TaskTable extends Construct {
     return tableStreamArn
   }
 
+  indexArn(name: IndexName): string {
+    return `${this.table.tableArn}/index/${INDEXES[name].name}`
+  }
+
+  /** Tells `runner` where the table is. */
+  nameTo(runner: Runner): void {
+    runner.addEnvironment('BATON_TABLE', this.table.tableName)
+  }
+
   /** Lets `runner` do exactly `use` and nothing else with the table. */
   openTo(runner: Runner, { items, queries = [] }: TableUse): void {
     const { tableArn, tableName } = this.table
     const actions = items.map(action => `dynamodb:${action}`)
     allow(runner, { actions, resources: [tableArn], environment: { BATON_TABLE: tableName } })
-    const queried = queries.map(name =>
-      name === 'items' ? tableArn : `${tableArn}/index/${INDEXES[name].name}`,
-    )
+    const queried = queries.map(name => (name === 'items' ? tableArn : this.indexArn(name)))
     allow(runner, { actions: ['dynamodb:Query'], resources: queried })
   }
 

@@ -24,9 +24,9 @@ export class TypeRegistrar extends Construct {
       description: 'Baton: makes deployed task types known',
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
-    table.openTo(this.function, { items: ['GetItem', 'PutItem', 'UpdateItem'], queries: ['items'] })
+    table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
     // A deployment that changes limits or order has the jobs function apply it to what waits.
-    messages.openTo(this.function, { wakes: true, jobs: true })
+    messages.openTo(this.function, { jobs: true })
   }
 
   /** The registration of a type that is served: by a Lambda function unless said otherwise. */

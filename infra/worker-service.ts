@@ -35,7 +35,8 @@ import { refuseServiceProps } from './refuse-props.ts'
 import { refuseReserved, WORKER_VERSION } from './reserved-names.ts'
 import { type LogLevel, levelOf } from './settings.ts'
 import { environmentOf } from './system-function.ts'
-import { SERVING } from './task-table.ts'
+import { openTableToWorker, type Serving } from './table-access.ts'
+import { typesWithin } from './type-reach.ts'
 import type { TypeRegistrar } from './type-registrar.ts'
 import { clusterFor, isPublic, type Placement } from './worker-cluster.ts'
 import { workerImage } from './worker-image.ts'
@@ -67,6 +68,12 @@ export type WorkerServiceProps = Placement & {
   /** Dotted numbers. Tasks with a `minWorkerVersion` wait for workers of a version as high. @default none */
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
+  /**
+   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
+   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own types only.
+   * @default any
+   */
+  readonly otherTypes?: readonly string[]
   /**
    * Whether what happens to tasks of its types and flows is told on the system's event bus.
    * @default what each definition says, else false
@@ -106,7 +113,7 @@ export class WorkerService extends Construct {
     const flows = new Construct(this, 'Flows')
     this.flows = readFlows(entry).map(
       ({ exportName }) =>
-        new FlowRegistration(flows, exportName, registrar, { entry, flow: exportName, ...told }),
+        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...told }),
     )
     const queues = this.queues.map(({ queue }) => queue)
     const image = workerImage(this, Names.uniqueId(this), definitions)
@@ -145,7 +152,11 @@ export class WorkerService extends Construct {
         ...props.environment,
       },
     })
-    openSystemTo(runnerOf(definition, container), parts, queues)
+    openSystemTo(runnerOf(definition, container), parts, queues, {
+      types: this.queues.map(({ type }) => type),
+      others: props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any',
+      isRegistered: true,
+    })
     return definition
   }
 
@@ -198,9 +209,11 @@ function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Rec
 }
 
 /** What an executor may, and to receive and find what is meant for it: workers fetch by themselves. */
-function openSystemTo(runner: Runner, { table, messages }: Parts, queues: readonly Queue[]): void {
-  table.openTo(runner, SERVING)
-  messages.openTo(runner, { wakes: true, jobs: true })
+function openSystemTo(runner: Runner, parts: Parts, queues: readonly Queue[], serving: Serving): void {
+  const { table, messages } = parts
+  openTableToWorker(runner, parts, serving)
+  table.nameTo(runner)
+  messages.openTo(runner, {})
   allow(runner, {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
     resources: queues.map(({ queueArn }) => queueArn),

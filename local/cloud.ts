@@ -13,6 +13,7 @@ import { type Gateway, startGateway } from './gateway/server.ts'
 import { startApiServer } from './http/api-server.ts'
 import type { Mapping } from './mappings/mapping.ts'
 import { type KeptCheckpoints, startMappings } from './mappings/mappings.ts'
+import { createPermissions, type Denial, type Permissions } from './permissions/permissions.ts'
 import { noSchedules } from './scheduler/schedule-store.ts'
 import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
 import { createSecrets } from './secrets.ts'
@@ -92,6 +93,8 @@ export type LocalCloud = {
   readonly scheduler: Scheduler
   readonly meter: Meter
   readonly faults: Faults
+  /** The last calls that were refused because their caller's role does not allow them. A test takes those out that it expects. */
+  readonly denials: Denial[]
   /** Resolves once the cloud has ended itself because a store is lost, to one line that says why. */
   readonly broken: Promise<string>
   /** Ends all processes and servers; calling it again waits for the same end. */
@@ -131,6 +134,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   const stack = openStack(assembly, options.stackName, { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl })
   const unsupported = reportUnsupported(stack, log)
 
+  const permissions = protect(gateway, stack, log)
   const broken = Promise.withResolvers<string>()
   const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
   const stores = { ...options, accessKey, data, log, onLost }
@@ -152,7 +156,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   gateway.serve('secretsmanager', createSecrets(process.env))
 
   const scheduler = startScheduler(stack, {
-    ...{ gateway, functions, meter, queueUrl, log },
+    ...{ gateway, functions, meter, permissions, queueUrl, log },
     state: stateFiles.schedules,
   })
   closing.part(scheduler.stop)
@@ -164,7 +168,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
   const services = options.services === false ? [] : startServices(stack, assembly, { environment, log })
   for (const service of services) closing.first(service.stop)
   const isDown = () => whatIsDown(dynamo, services)
-  api.serve({ stack, functions, meter, isDown, ...(events && { stream: events.stream }) })
+  api.serve({ stack, functions, meter, permissions, isDown, ...(events && { stream: events.stream }) })
 
   return {
     ...describeCloud(stack, gateway, api.url, accessKey),
@@ -179,6 +183,7 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
     scheduler,
     meter,
     faults,
+    denials: permissions.denials,
     stop: closing.run,
   }
 }
@@ -187,6 +192,13 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 const TESTER = 'tester'
 
 /** The parts that do not run at the moment. A request must not find out by failing. */
+/** From here on calls are held to the roles of their callers. */
+function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): Permissions {
+  const permissions = createPermissions(stack, log)
+  gateway.protect(permissions.refusalOf)
+  return permissions
+}
+
 async function whatIsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
   const down = services.filter(service => !service.isUp()).map(({ logicalId }) => logicalId)
   return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down

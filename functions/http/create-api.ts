@@ -10,6 +10,7 @@ import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/wait-for-work
 import { check } from './check.ts'
 import { type Found, routeFinder } from './find-route.ts'
 import { fittedAnswer } from './fit-answer.ts'
+import { principalOf, type RequestContext } from './operator.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
@@ -20,7 +21,7 @@ import { strict } from './schemas/scalars.ts'
 type Environment = {
   Variables: { requestId: string }
   Bindings: {
-    requestContext?: { requestId?: string }
+    requestContext?: RequestContext
     event?: {
       rawPath: string
       rawQueryString: string
@@ -130,8 +131,11 @@ async function serve(
   if (!query.ok) return answerProblem(invalid(query.problems))
   const body = await checkedBody(route, raw)
   if (!body.ok) return body.answer
+  const principal = principalOf(context.env?.requestContext)
   const call: Call<unknown, unknown> = {
     ...api,
+    ...(route.notedAs && { system: { ...api.system, operator: { by: principal, what: route.notedAs } } }),
+    principal,
     params,
     query: query.value,
     body: body.value,

@@ -2,6 +2,7 @@ import type { ApiSchedule } from '../../shared/client/schedule-types.ts'
 import type { Timing } from '../../shared/core/schedule/schedule.ts'
 import type { ScheduleDescription } from '../../shared/runtime/schedules/read-schedules.ts'
 import { iso } from './iso.ts'
+import { presentOperations } from './present.ts'
 
 /** A described schedule as the API shows it. */
 export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): ApiSchedule {
@@ -18,6 +19,7 @@ export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription):
     ...(error && { lastError: error }),
     createdAt: iso(head.createdAt),
     updatedAt: iso(head.updatedAt),
+    ...presentOperations(head),
     ...(finishedAt !== undefined && { finishedAt: iso(finishedAt) }),
   }
 }

@@ -1,12 +1,13 @@
 import type {
   ApiHistoryEntry,
+  ApiOperation,
   ApiOptions,
   ApiRun,
   ApiTask,
   ApiType,
-  ApiWorker,
 } from '../../shared/client/api-types.ts'
 import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
+import type { ApiWorker } from '../../shared/client/worker-types.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { scaleWarnings } from '../../shared/core/control/scale-warnings.ts'
 import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
@@ -54,6 +55,7 @@ export function presentTask(description: TaskDescription): ApiTask {
     history: history.map(run => presentHistory(run, traceId)),
     ...(traceId !== undefined && { traceId }),
     ...presentTimes(task),
+    ...presentOperations(task),
     options: presentOptions(options),
     ...presentOmitted(description),
   }
@@ -79,6 +81,13 @@ function presentHandedOn({
 
 function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
   return isCut ? { omitted: ['runs.result'] } : {}
+}
+
+/** The changes by people of a task, a type or a schedule; left out while there is none. */
+export function presentOperations({ operations }: Pick<Task, 'operations'>): {
+  readonly operations?: readonly ApiOperation[]
+} {
+  return operations ? { operations: operations.map(({ at, ...rest }) => ({ at: iso(at), ...rest })) } : {}
 }
 
 function presentTimes({ createdAt, startedAt, updatedAt, finishedAt, expiresAt }: Task) {
@@ -154,6 +163,7 @@ export function presentType(type: TaskType): ApiType {
     ...(type.handlerSince !== undefined && { handlerSince: iso(type.handlerSince) }),
     createdAt: iso(type.createdAt),
     updatedAt: iso(type.updatedAt),
+    ...presentOperations(type),
     ...(warnings.length > 0 && { warnings }),
   }
 }
@@ -162,20 +172,21 @@ function shownWebhook(webhook: WebhookSettings): WebhookSettings {
   return webhook.url === undefined ? webhook : { ...webhook, url: withoutUser(webhook.url) }
 }
 
-/** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run. */
+/** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run; not who changed it. */
 export function presentClaim(
   { task, run, input, params, previous, isPreviousPaged, isInputParams }: HeldTask,
   { input: _stored, ...description }: TaskDescription,
 ): Claim {
+  const { operations: _operations, ...shown } = presentTask({
+    ...description,
+    ...(input !== undefined && { input }),
+    ...(params && { params }),
+    ...(previous !== undefined && { previous }),
+    ...(isPreviousPaged && { isPreviousPaged }),
+  })
   return {
     task: {
-      ...presentTask({
-        ...description,
-        ...(input !== undefined && { input }),
-        ...(params && { params }),
-        ...(previous !== undefined && { previous }),
-        ...(isPreviousPaged && { isPreviousPaged }),
-      }),
+      ...shown,
       ...(isInputParams && { inputIsParams: true as const }),
     },
     run: {

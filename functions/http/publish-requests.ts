@@ -73,10 +73,10 @@ export function sizeProblem(value: Json | undefined, path: string): FieldProblem
   return { path, message: `has ${bytes} bytes as JSON; at most ${MAX_BODY_BYTES} are stored` }
 }
 
-export function publishRequestOf(body: PublishFields, headers: Headers): PublishRequest {
+export function publishRequestOf(body: PublishFields, headers: Headers, by?: string): PublishRequest {
   const { ifExists, clean, debounce, throttle } = body
   const traceparent = body.traceparent ?? traceOf(headers)
-  return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent, debounce, throttle }) }
+  return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent, debounce, throttle, by }) }
 }
 
 export function patchRequestOf(body: PatchFields): PatchRequest {

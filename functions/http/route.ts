@@ -26,6 +26,8 @@ export type Call<Query, Body> = Api & {
   readonly body: Body
   readonly headers: Headers
   readonly requestId: string
+  /** Who asks: an IAM principal, the subject of a token, or the local user. */
+  readonly principal: string
 }
 
 type Documented = { readonly description: string; readonly schema?: z.ZodType }
@@ -37,6 +39,8 @@ export type Route = {
   readonly path: string
   readonly operation: string
   readonly summary: string
+  /** What it does is noted under this word where it is done, with who asked for it. */
+  readonly notedAs?: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   /** A request without a body counts as `{}`. */

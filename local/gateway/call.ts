@@ -13,6 +13,8 @@ export type Call = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
+  /** The role under which it is made, where that is not the caller's own: a schedule's. */
+  readonly roleArn?: string
   /** Aborts when the caller hangs up before its answer. */
   readonly hungUp?: AbortSignal
 }

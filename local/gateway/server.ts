@@ -12,7 +12,15 @@ export type Gateway = {
   /** Puts a service behind the gateway. */
   serve(service: string, backend: Backend): void
   /** Makes a call inside this process; it is metered and meets faults like one that came over the wire. */
-  call(caller: string, service: string, operation: string, body: unknown): Promise<Record<string, unknown>>
+  call(
+    caller: string,
+    service: string,
+    operation: string,
+    body: unknown,
+    roleArn?: string,
+  ): Promise<Record<string, unknown>>
+  /** From here on calls are refused that `refusalOf` has an answer for. */
+  protect(refusalOf: (call: Call) => Answer | undefined): void
   /** Answers requests that are no AWS calls, e.g. answers of custom resources. They carry no key: the path holds a secret. */
   route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
   /** Told the body of every DynamoDB write that succeeded. */
@@ -33,8 +41,9 @@ export async function startGateway(
   const backends = new Map<string, Backend>()
   const routes = new Map<string, (path: string, body: Buffer) => void>()
   const writeListeners: ((tableNames: readonly string[]) => void)[] = []
+  let refusalOf: (call: Call) => Answer | undefined = () => undefined
 
-  const answerCall = faults.around(async call => {
+  const serveCall = faults.around(async call => {
     const backend = backends.get(call.service)
     if (!backend) return notServed(call, log)
     const answer = await backend(call)
@@ -45,6 +54,8 @@ export async function startGateway(
     }
     return answer
   })
+
+  const answerCall: Backend = async call => refusalOf(call) ?? serveCall(call)
 
   async function answerRequest(request: IncomingMessage, response: ServerResponse) {
     const { method = 'GET', url: path = '/', headers } = request
@@ -77,8 +88,12 @@ export async function startGateway(
     serve: (service, backend) => void backends.set(service, backend),
     route: (prefix, handler) => void routes.set(prefix, handler),
     onWrite: listener => void writeListeners.push(listener),
-    call: async (caller, service, operation, body) => {
-      const answer = await answerCall(internalCall(caller, service, operation, body))
+    protect: refusal => {
+      refusalOf = refusal
+    },
+    call: async (caller, service, operation, body, roleArn) => {
+      const call = internalCall(caller, service, operation, body)
+      const answer = await answerCall(roleArn === undefined ? call : { ...call, roleArn })
       const found = bodyOf(answer)
       if (answer.status < 300) return found
       throw new Error(`${service} ${operation} answered ${answer.status}: ${answer.body}`)

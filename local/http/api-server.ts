@@ -10,9 +10,11 @@ import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import type { Meter } from '../gateway/meter.ts'
 import { close, listen } from '../gateway/server.ts'
+import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { type Admit, admitting } from './admit.ts'
 import { gatewayAnswer, type HttpAnswer, httpAnswerOf, problemAnswer, serverError } from './answer.ts'
+import { callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'
 
@@ -33,6 +35,7 @@ type Served = {
   readonly stack: Stack
   readonly functions: Functions
   readonly meter: Meter
+  readonly permissions: Permissions
   /** Answers some requests before the routes do. */
   readonly stream?: StreamHandler
   /** The parts of the system that do not run at the moment. */
@@ -52,6 +55,13 @@ const unavailable = gatewayAnswer(
   'the system starts, or a function took too long',
 )
 const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
+
+const forbidden = gatewayAnswer(
+  'forbidden',
+  403,
+  'Forbidden',
+  'the role that signed the request may not call this route',
+)
 
 type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 
@@ -89,13 +99,14 @@ function explainPort(port: number) {
   }
 }
 
-function createServe({ stack, functions, meter }: Served): Serve {
+function createServe({ stack, functions, meter, permissions }: Served): Serve {
   const routes = readRoutes(stack)
   const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
 
   return async (request, body) => {
-    const [path = '/'] = (request.url ?? '/').split('?')
-    const match = findRoute(routes, request.method ?? 'GET', path)
+    const { method = 'GET', url = '/' } = request
+    const [path = '/'] = url.split('?')
+    const match = findRoute(routes, method, path)
     if (!match) return noRoute
     const place = {
       caller: 'client',
@@ -104,7 +115,9 @@ function createServe({ stack, functions, meter }: Served): Serve {
       resource: match.route.key,
     }
     meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
-    const event = httpEventOf(request, body, match, apiId)
+    const caller = callerOf(request, permissions)
+    if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
+    const event = httpEventOf(request, body, { match, apiId, caller })
     // Lambda refuses it with 413, which the API passes on.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
     const trace = request.headers['x-amzn-trace-id']

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ACCOUNT_ID } from '../account.ts'
+import type { HttpCaller } from './caller.ts'
 import type { RouteMatch } from './routes.ts'
 
 const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded)|[^;]+\+(json|xml))/
@@ -10,7 +11,15 @@ const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlenco
  * query stays encoded. Seen in events of the service: https://github.com/honojs/hono/issues/2156,
  * https://github.com/middleapi/standard-server/pull/93
  */
-export function httpEventOf(request: IncomingMessage, body: Buffer, match: RouteMatch, apiId: string) {
+export function httpEventOf(
+  request: IncomingMessage,
+  body: Buffer,
+  {
+    match,
+    apiId,
+    caller,
+  }: { readonly match: RouteMatch; readonly apiId: string; readonly caller: HttpCaller },
+) {
   const { method = 'GET', url = '/' } = request
   const [path = '/', rawQueryString = ''] = splitQuery(url)
   const [rawPath = '/'] = splitQuery(decoded(path))
@@ -28,6 +37,7 @@ export function httpEventOf(request: IncomingMessage, body: Buffer, match: Route
     requestContext: {
       accountId: ACCOUNT_ID,
       apiId,
+      authorizer: { iam: caller },
       domainName,
       domainPrefix: apiId,
       http: {

@@ -2,6 +2,7 @@ import { nameOfArn } from '../account.ts'
 import type { Functions } from '../functions/functions.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Gateway } from '../gateway/server.ts'
+import type { Permissions } from '../permissions/permissions.ts'
 import type { StateFile } from '../state-file.ts'
 import type { Stack } from '../template/stack.ts'
 import { createSchedulerApi } from './api.ts'
@@ -26,6 +27,7 @@ type Parts = {
   readonly gateway: Gateway
   readonly functions: Functions
   readonly meter: Meter
+  readonly permissions: Permissions
   readonly state: StateFile<KeptSchedules>
   readonly queueUrl: (name: string) => string
   readonly log: (line: string) => void
@@ -38,9 +40,9 @@ export function startScheduler(stack: Stack, parts: Parts): Scheduler & { begin(
     store,
     log: parts.log,
     invoke: (target, input, schedule) => invokeTarget(target, input, schedule, parts),
-    deadLetter: async (queueArn, input, { Name }) => {
-      const QueueUrl = parts.queueUrl(nameOfArn(queueArn))
-      await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', { QueueUrl, MessageBody: input })
+    deadLetter: async (queueArn, input, { Name, Target: { RoleArn } }) => {
+      const message = { QueueUrl: parts.queueUrl(nameOfArn(queueArn)), MessageBody: input }
+      await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, RoleArn)
     },
   })
   parts.gateway.serve('scheduler', createSchedulerApi(store, runner))
@@ -101,11 +103,15 @@ async function invokeTarget(target: Target, input: string, { Name }: Schedule, p
   const place = { caller: `schedule/${Name}`, service: 'scheduler', operation: 'InvokeTarget', resource: '' }
   parts.meter.add(place, { calls: 1, requests: 1 })
   if (target.Arn.startsWith('arn:aws:lambda:')) {
+    const asked = { action: 'lambda:InvokeFunction', resource: target.Arn }
+    if (!parts.permissions.allows(target.RoleArn, asked))
+      throw new Error(`${target.RoleArn} may not invoke ${target.Arn}`)
     return parts.functions.find(target.Arn).invokeLater(JSON.parse(input))
   }
-  await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', {
+  const message = {
     QueueUrl: parts.queueUrl(nameOfArn(target.Arn)),
     MessageBody: input,
     ...target.SqsParameters,
-  })
+  }
+  await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, target.RoleArn)
 }

@@ -123,7 +123,8 @@ const topicLike: Emulation = {
   },
 }
 
-const notEnforced = 'permissions are not enforced locally; calls are attributed to their caller instead'
+const notEnforced = 'what a resource allows others is not enforced locally; what a role allows is'
+const inItsRole = 'it counts with the role that it is attached to'
 const noMetrics = 'no metrics service runs locally'
 const noNetwork = 'containers run as processes of this machine, in its network'
 const inTheParts = 'its settings are read together with the resource it belongs to'
@@ -148,9 +149,9 @@ const table: Record<string, Emulation> = {
 
   'AWS::ApiGatewayV2::Stage': passive(inTheParts, 'StageName'),
   'AWS::ApiGatewayV2::Authorizer': passive('requests from this machine are not authenticated'),
-  'AWS::IAM::Role': passive(notEnforced, 'RoleName', roleArnOf),
-  'AWS::IAM::Policy': passive(notEnforced, 'PolicyName'),
-  'AWS::IAM::ManagedPolicy': passive(notEnforced, 'ManagedPolicyName'),
+  'AWS::IAM::Role': provided('RoleName', roleArnOf),
+  'AWS::IAM::Policy': passive(inItsRole, 'PolicyName'),
+  'AWS::IAM::ManagedPolicy': passive(inItsRole, 'ManagedPolicyName'),
   'AWS::Lambda::Permission': passive(notEnforced),
   'AWS::SQS::QueuePolicy': passive(notEnforced),
   'AWS::S3::BucketPolicy': passive(notEnforced),

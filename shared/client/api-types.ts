@@ -211,10 +211,15 @@ export type ApiTask = {
   readonly updatedAt: string
   readonly finishedAt?: string
   readonly expiresAt?: string
+  /** The last ten changes by people, oldest first. */
+  readonly operations?: readonly ApiOperation[]
   readonly options: ApiOptions
   /** What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on. */
   readonly omitted?: readonly OmittedPart[]
 }
+
+/** A change by a person: `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+export type ApiOperation = { readonly at: string; readonly by: string; readonly what: string }
 
 export type OmittedPart = 'runs.result' | 'params' | 'steps.result' | 'previous'
 
@@ -248,23 +253,13 @@ export type ApiType = {
   readonly handlerSince?: string
   readonly createdAt: string
   readonly updatedAt: string
+  readonly operations?: readonly ApiOperation[]
   /** What of its configuration is slow or expensive at scale; left out where nothing is. */
   readonly warnings?: readonly string[]
 }
 
 /** Something that has happened. Told twice it has the same id. */
 export type ApiEvent = Omit<BatonEvent, 'at'> & { readonly at: string }
-
-/** A live worker; those of Lambda are one per type, with no `lastSeen`. */
-export type ApiWorker = {
-  readonly id: string
-  readonly kind: 'standalone' | 'http' | 'lambda'
-  readonly version?: string
-  readonly types: readonly string[]
-  /** How many tasks it runs. */
-  readonly running: number
-  readonly lastSeen?: string
-}
 
 export type Counts = Readonly<Record<Status, number>>
 

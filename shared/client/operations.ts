@@ -3,7 +3,6 @@ import type { Json } from '../core/json.ts'
 import type {
   ApiTask,
   ApiType,
-  ApiWorker,
   Counts,
   ListFilter,
   Page,
@@ -29,6 +28,7 @@ import type {
 } from './run-types.ts'
 import type { ApiSchedule, ScheduleBody, TriggerAnswer } from './schedule-types.ts'
 import type { Send } from './send.ts'
+import type { ApiWorker } from './worker-types.ts'
 
 type PausedType = { readonly type: string; readonly paused: boolean }
 

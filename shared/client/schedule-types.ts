@@ -1,6 +1,6 @@
 /** Requests and answers of the HTTP API about schedules, as they are in JSON. */
 import type { TaskError } from '../core/task.ts'
-import type { DerivedBody } from './api-types.ts'
+import type { ApiOperation, DerivedBody } from './api-types.ts'
 
 /** What each tick publishes: its key and its due time follow from the tick. */
 export type ScheduledTask = Omit<DerivedBody, 'key' | 'dueAt' | 'delayMs'>
@@ -47,6 +47,7 @@ export type ApiSchedule = {
   readonly lastError?: TaskError
   readonly createdAt: string
   readonly updatedAt: string
+  readonly operations?: readonly ApiOperation[]
   /** When it ran for the last time; it is kept for a week. */
   readonly finishedAt?: string
 }

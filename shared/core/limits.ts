@@ -158,3 +158,8 @@ export const MAX_SHARDS = 64
 
 /** Version of the stored form; code refuses items that carry a larger one. */
 export const SCHEMA_VERSION = 1
+
+/** Changes by people that a task, a type or a schedule remembers; they stand in its head, which each write pays for. */
+export const OPERATIONS_KEPT = 10
+/** Of the name of a principal. The ARN of a role that was taken on, with its session, has some 100. */
+export const PRINCIPAL_CHARACTERS_MAX = 128

@@ -42,6 +42,7 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
   const draft: Task = {
     ...fresh,
     ended: Object.fromEntries(kept.map(run => [run.fence, run])),
+    ...(task.operations && { operations: task.operations }),
     ...(how.keepInput && keptContent(task)),
     ...(task.member && { member: afterFirstEnd(task.member, task) }),
   }

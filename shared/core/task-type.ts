@@ -1,6 +1,7 @@
 import { hash32 } from './hash.ts'
 import type { Json } from './json.ts'
 import { DEFAULT_SHARDS } from './limits.ts'
+import type { OperationRecord } from './operations.ts'
 import type { PartialOptions, Retry } from './options.ts'
 import type { Ordering, TaskKind, TypeKind } from './task.ts'
 import type { PurgeJob } from './type-job.ts'
@@ -78,6 +79,8 @@ export type TaskType = {
   readonly purges?: readonly PurgeJob[]
   /** What of its configuration what waits may not know of yet; who finds it here sees to that. */
   readonly unapplied?: readonly Unapplied[]
+  /** The last changes by people. */
+  readonly operations?: readonly OperationRecord[]
   /** Grows with every change. */
   readonly version: number
   readonly createdAt: number
@@ -96,6 +99,11 @@ export function toBeApplied(before: TypeConfiguration, after: TypeConfiguration)
     ...(limitsIn(before) === limitsIn(after) ? [] : (['relimit'] as const)),
     ...(isReordered ? (['reorder'] as const) : []),
   ]
+}
+
+/** The type once tasks of it have fairness keys: those that wait are given turns. */
+export function withTenants(type: TaskType): TaskType {
+  return { ...type, isFair: true, unapplied: [...new Set([...(type.unapplied ?? []), 'reorder' as const])] }
 }
 
 function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): string {

@@ -26,6 +26,7 @@ import type { Wait } from './control/wait.ts'
 import type { FieldProblem } from './errors.ts'
 import type { FlowState } from './flow/flow.ts'
 import type { Json } from './json.ts'
+import type { OperationRecord } from './operations.ts'
 import type { Options } from './options.ts'
 import type { Previous } from './previous.ts'
 import type { ScheduleState } from './schedule/schedule.ts'
@@ -194,6 +195,8 @@ export type Task = {
   readonly member?: Member
   readonly canvas?: CanvasState
   readonly schedule?: ScheduleState
+  /** The last changes by people. */
+  readonly operations?: readonly OperationRecord[]
   /** The last fence handed out. */
   readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>

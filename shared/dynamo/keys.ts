@@ -29,6 +29,10 @@ export const BEAT_OPERATION = 'beat'
 /** All task types stand in one partition, by name, so that one query lists them. */
 export const TYPES_PARTITION = 'types'
 
+/** Attributes of a type's item beside its configuration: the version, and the version in which it got tenants. */
+export const VERSION_ATTRIBUTE = 'version'
+export const FAIR_ATTRIBUTE = 'fair'
+
 /** The markers of one worker stand in one partition, by task id. */
 export function targetPartition(workerId: string): string {
   return `${TARGET_PREFIX}${workerId}`

@@ -2,10 +2,11 @@ import type { CanvasState, Member } from '../core/canvas/canvas.ts'
 import type { HandOn, Previous } from '../core/previous.ts'
 import type { Callbacks, Task, Unpublished } from '../core/task.ts'
 import { defined } from './defined.ts'
+import { operationsFrom, operationsValue } from './operation-values.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
 import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
 
-/** Where a task comes from and what follows it, in a head: what was handed on, its stage, its canvas, its callbacks. */
+/** Where a task comes from and what follows it, in a head: what was handed on, its stage, its canvas, its callbacks, who changed it. */
 export type OriginValues = {
   readonly prev?: PreviousValue
   readonly fixed?: true
@@ -18,10 +19,11 @@ export type OriginValues = {
   readonly member?: MemberValue
   readonly canvas?: CanvasValue
   readonly sched?: ScheduleValue
+  readonly ops?: string
 }
 
 export function originOf(task: Task) {
-  const { previous, callbacks, member, canvas, schedule } = task
+  const { previous, callbacks, member, canvas, schedule, operations } = task
   return {
     prev: previous && previousValue(previous),
     fixed: task.immutable,
@@ -34,6 +36,7 @@ export function originOf(task: Task) {
     member: member && memberValue(member),
     canvas: canvas && canvasValue(canvas),
     sched: schedule && scheduleValue(schedule),
+    ops: operations && operationsValue(operations),
   }
 }
 
@@ -50,6 +53,7 @@ export function originFrom(head: OriginValues) {
     member: head.member && memberFrom(head.member),
     canvas: head.canvas && canvasFrom(head.canvas),
     schedule: head.sched && scheduleFrom(head.sched),
+    operations: head.ops === undefined ? undefined : operationsFrom(head.ops),
   }
 }
 

@@ -1,13 +1,15 @@
 import type { BodyWrite } from '../core/change.ts'
 import type { Json } from '../core/json.ts'
 import type { EndedRun } from '../core/task.ts'
-import type { TaskType } from '../core/task-type.ts'
+import { type TaskType, withTenants } from '../core/task-type.ts'
 import { MARKER_LIFE_MS, type Marker, WORKER_LIFE_MS, type Worker } from '../core/worker.ts'
 import {
+  FAIR_ATTRIBUTE,
   RECORD_SORT_KEY,
   recordPartition,
   TYPES_PARTITION,
   targetPartition,
+  VERSION_ATTRIBUTE,
   WORKERS_PARTITION,
   workerOfTarget,
 } from './keys.ts'
@@ -44,8 +46,11 @@ export function typeItem(type: TaskType): Item {
   }
 }
 
+/** A type that got tenants since it was last put says so beside its JSON text. */
 export function typeFromItem(item: Item): TaskType {
-  return bodyFromItem(item) as unknown as TaskType
+  const type = bodyFromItem(item) as unknown as TaskType
+  if (item[FAIR_ATTRIBUTE] === undefined) return type
+  return withTenants({ ...type, version: item[VERSION_ATTRIBUTE] as number })
 }
 
 export function recordItem(name: string, value: Json, expiresAt: number): Item {

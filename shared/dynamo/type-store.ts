@@ -1,10 +1,16 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
 import type { TaskType } from '../core/task-type.ts'
 import type { TypeStore } from '../ports/stores.ts'
 import { answerOf, conditional } from './sending.ts'
 import { typeFromItem, typeItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
-import { getType, listTypes, putType } from './type-requests.ts'
+import { getType, listTypes, markTypeFair, putType } from './type-requests.ts'
 
 /** Task types in a DynamoDB table with the keys of `keys.ts`. */
 export function createTypeStore(
@@ -31,6 +37,10 @@ export function createTypeStore(
     put: async (next, version) => {
       const written = await conditional(documents.send(new PutCommand(putType(table, next, version))))
       return 'answer' in written || isOwnWork(next, written.refusedBy)
+    },
+    markFair: async (next, version) => {
+      const written = await conditional(documents.send(new UpdateCommand(markTypeFair(table, next, version))))
+      return 'answer' in written
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { TaskType } from '../core/task-type.ts'
+import { type TaskType, withTenants } from '../core/task-type.ts'
 import type { TypeStore } from '../ports/stores.ts'
 
 /** Task types in memory. */
@@ -10,6 +10,12 @@ export function createMemoryTypeStore(): TypeStore {
     put: async (next, version) => {
       if ((types.get(next.type)?.version ?? 0) !== version) return false
       types.set(next.type, JSON.parse(JSON.stringify(next)) as TaskType)
+      return true
+    },
+    markFair: async ({ type, version: next }, version) => {
+      const stored = types.get(type)
+      if (stored?.version !== version) return false
+      types.set(type, withTenants({ ...stored, version: next }))
       return true
     },
   }

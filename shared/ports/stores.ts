@@ -84,6 +84,11 @@ export type TypeStore = {
   list(): Promise<TaskType[]>
   /** Stores `next` if the stored version is still `version` (0: none stored). */
   put(next: TaskType, version: number): Promise<boolean>
+  /**
+   * Notes that the type has tenants and what that leaves to be done, if the stored version is still `version`. It writes
+   * attributes of its own, so that a program may do it that may not configure types. `next` is the type as it then is.
+   */
+  markFair(next: TaskType, version: number): Promise<boolean>
 }
 
 /** One birth of a canvas: its key and its birth. */

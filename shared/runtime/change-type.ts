@@ -1,4 +1,5 @@
 import { BatonError } from '../core/errors.ts'
+import { type Operator, withRecord } from '../core/operations.ts'
 import {
   shardsOf,
   type TaskType,
@@ -6,18 +7,19 @@ import {
   toBeApplied,
   type Unapplied,
 } from '../core/task-type.ts'
+import type { TypeStore } from '../ports/stores.ts'
 import { given } from './request-of-body.ts'
 import type { System } from './system.ts'
 
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
 const MAX_ROUNDS = 20
 
-/** What may be set of a type; the rest of it stays or follows. Purges, and what is unapplied, stay if not given. */
+/** What may be set of a type, and for whom; the rest of it stays or follows. Purges, and what is unapplied, stay if not given. */
 export type TypeChange = Pick<
   TaskType,
   'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges'
 > &
-  Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>>
+  Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & { readonly operator?: Operator | undefined }
 
 /** The type before and after; `after` is undefined when there was nothing to change. */
 export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
@@ -32,15 +34,24 @@ export async function changeType(
   { types, clock }: Pick<System, 'types' | 'clock'>,
   name: string,
   change: (stored: TaskType | undefined) => TypeChange | undefined,
+  write: TypeStore['put'] = types.put,
 ): Promise<ChangedType> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = await types.get(name)
     const changed = change(before)
     if (!changed) return { before, after: undefined }
-    const after = successor(name, before, changed, clock.now())
-    if (await types.put(after, before?.version ?? 0)) return { before, after }
+    const after = noted(successor(name, before, changed, clock.now()), before, changed.operator)
+    if (await write(after, before?.version ?? 0)) return { before, after }
   }
   throw new BatonError('contended', `type ${name} changed ${MAX_ROUNDS} times while being written`)
+}
+
+/** With a record of the person that asked for the change, if one did. */
+function noted(after: TaskType, before: TaskType | undefined, operator: Operator | undefined): TaskType {
+  const { operations } = before ?? {}
+  if (!operator?.what) return { ...after, ...(operations && { operations }) }
+  const { by, what } = operator
+  return { ...after, operations: withRecord(operations, { at: after.updatedAt, by, what }) }
 }
 
 function successor(

@@ -51,6 +51,8 @@ export type PublishRequest = {
   /** With a key, and without `ifExists` and a due time, as is `throttle`: see `decide-publish.ts`. */
   readonly debounce?: Debounce
   readonly throttle?: Throttle
+  /** The principal that asks for it; a task that is there notes by whom `ifExists` changed it. */
+  readonly by?: string
 }
 
 /** Tasks that come together are due at one time, and the births that they begin with are in their order. */

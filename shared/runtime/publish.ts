@@ -200,7 +200,8 @@ async function writeUnder(
   const id = taskId(publication.type, publication.key)
   const seen = known ?? (isWorthALook(request) ? await system.tasks.head(id) : undefined)
   const attempted: BodyWrite[] = []
-  const { decision, task } = await transact(system, seen, (current, conflicts) => {
+  const acting = isByPerson(request) ? { ...system, operator: { by: request.by } } : system
+  const { decision, task } = await transact(acting, seen, (current, conflicts) => {
     const arrival = conflicts === 0 ? request.arrival : undefined
     const born = arrival ? { ...publication, born: arrival.born } : withOwnBirth(system, publication)
     const decided = decidePublish(current, born, request, system.clock.now())
@@ -210,6 +211,12 @@ async function writeUnder(
   await dropOrphans(system, id, attempted, task)
   if (!task) throw new BatonError('unavailable', `${id} vanished while it was published`)
   return decision.ok ? { ok: true, created: decision.created, task } : { ok: false, reason: 'running', task }
+}
+
+/** What is debounced or throttled is changed by the program that goes on publishing it. */
+function isByPerson(request: PublishRequest): request is PublishRequest & { readonly by: string } {
+  const { by, ifExists } = request
+  return by !== undefined && (ifExists === 'update' || ifExists === 'restart')
 }
 
 /** A large input is written before the head: a look before that costs a duplicate one read instead of its body. Who

@@ -1,3 +1,4 @@
+import type { Operator } from '../core/operations.ts'
 import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
 import type { FarTimers, Messages } from '../ports/messages.ts'
 import type {
@@ -26,6 +27,8 @@ export type System = {
   readonly messages: Messages
   readonly log: Log
   readonly metrics: Metrics
+  /** For whom a request changes something: of a system that serves this one request. */
+  readonly operator?: Operator
 }
 
 /** The world of those who plan ahead beyond what a queue can delay. */

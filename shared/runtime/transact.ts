@@ -1,6 +1,7 @@
 import type { Change } from '../core/change.ts'
 import { type Conflicts, conflictWaitMs, isLostRace } from '../core/contention.ts'
 import { BatonError, isOutage } from '../core/errors.ts'
+import { withOperation } from '../core/operations.ts'
 import { completed } from '../core/several-successes.ts'
 import type { Task } from '../core/task.ts'
 import type { Applied } from '../ports/stores.ts'
@@ -49,7 +50,7 @@ export async function transact<D extends Decided>(
     if (!decision.change) return { decision, task: current, conflicts }
     const sentAt = clock.now()
     if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id)
-    const applied = await write(system, current, decision.change)
+    const applied = await write(system, current, noted(system, decision.change))
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
     const answeredAt = clock.now()
     if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
@@ -57,6 +58,11 @@ export async function transact<D extends Decided>(
     const lost = { count: races, writeMs: answeredAt - sentAt, operation, leftMs: until - answeredAt }
     current = await afterConflict(system, applied.current, lost)
   }
+}
+
+/** A change that a person asked for says who did. */
+function noted({ operator, clock }: System, change: Change): Change {
+  return operator ? withOperation(change, operator, clock.now()) : change
 }
 
 /** The head, after its end has been written where it was complete. */

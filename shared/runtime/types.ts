@@ -24,14 +24,14 @@ export type PutTypeOutcome =
  * steps of a flow that are no types that could be served.
  */
 export async function putType(
-  system: Pick<System, 'types' | 'clock' | 'messages'>,
+  system: Pick<System, 'types' | 'clock' | 'messages' | 'operator'>,
   name: string,
   configuration: TypeConfiguration,
 ): Promise<PutTypeOutcome> {
   const problems = await stepProblems(system, name, configuration)
   if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
   const changed = await changeType(system, name, stored =>
-    refusalOf(configuration, stored) ? undefined : { ...stored, configuration },
+    refusalOf(configuration, stored) ? undefined : { ...stored, configuration, operator: system.operator },
   )
   const { before, after } = changed
   await applyTypeChange(system, changed)

@@ -11,6 +11,7 @@ import type * as patches from '../../shared/client/patch-types.ts'
 import type * as purges from '../../shared/client/purge-types.ts'
 import type * as runs from '../../shared/client/run-types.ts'
 import type * as scheduled from '../../shared/client/schedule-types.ts'
+import type { ApiWorker } from '../../shared/client/worker-types.ts'
 
 /** The same type with nothing readonly: zod infers none, the API's types are all so. */
 type Plain<T> = T extends (infer Item)[] | readonly (infer Item)[]
@@ -51,7 +52,7 @@ describe('the client’s types are those of the API’s schemas', () => {
     expectTypeOf<Plain<{ results: api.PublishResult[] }>>().toEqualTypeOf<Answer<'publishManyAnswer'>>()
     expectTypeOf<Plain<api.Page<api.ApiTask>>>().toEqualTypeOf<Answer<'taskPage'>>()
     expectTypeOf<Plain<api.ApiType>>().toEqualTypeOf<Answer<'typeAnswer'>>()
-    expectTypeOf<Plain<api.Page<api.ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
+    expectTypeOf<Plain<api.Page<ApiWorker>>>().toEqualTypeOf<Answer<'workerPage'>>()
     expectTypeOf<Plain<api.Counts>>().toEqualTypeOf<Answer<'countsAnswer'>>()
     expectTypeOf<Plain<purges.PurgeAnswer>>().toEqualTypeOf<Answer<'purgeAnswer'>>()
     expectTypeOf<Plain<runs.ClaimsAnswer>>().toEqualTypeOf<Answer<'claimsAnswer'>>()

@@ -35,6 +35,21 @@ export function typesContract(makeStores: MakeStores): void {
     expect(await types.get('resize')).toEqual(aType({ version: 2, handlerSince: NOW }))
   })
 
+  it('notes that a type has tenants beside what it is configured as, over the version that was read', async () => {
+    const { types } = await makeStores()
+    await types.put(aType({ version: 4 }), 0)
+    const fair = aType({ version: 5, isFair: true, unapplied: ['reorder'] })
+
+    const stale = await types.markFair(fair, 3)
+    const marked = await types.markFair(fair, 4)
+    const unknown = await types.markFair(aType({ type: 'other', version: 2 }), 1)
+
+    expect([stale, marked, unknown]).toEqual([false, true, false])
+    expect(await types.get('resize')).toEqual(fair)
+    expect(await types.put(aType({ version: 6, isFair: true }), 5)).toBe(true)
+    expect(await types.get('resize')).toEqual(aType({ version: 6, isFair: true }))
+  })
+
   it('lists all types by name, more than fit one page', async () => {
     const { types } = await makeStores()
     const names = Array.from({ length: 30 }, (_, index) => `type-${String(index).padStart(2, '0')}`)

@@ -13,6 +13,8 @@ import {
   MAX_PROGRESS_BYTES,
   MAX_STEPS,
   MAX_TYPE_LENGTH,
+  OPERATIONS_KEPT,
+  PRINCIPAL_CHARACTERS_MAX,
   RECENT_RUNS,
   SHORT_ERROR_CHARACTERS,
   WORKER_ID_BYTES_MAX,
@@ -70,6 +72,9 @@ const anEnded = (fence: number, state: EndedRun['state']): EndedRun => ({
 const numbered = <T>(count: number, from: number, one: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => one(from + n))
 
+const changesBy = (principal: (nth: number) => string) =>
+  numbered(OPERATIONS_KEPT, 0, nth => ({ at: NOW + nth, by: principal(nth), what: 'retry-undo' }))
+
 /** Everything that users may say, and as many runs as there can be. */
 function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): Task {
   const failed = numbered(RECENT_RUNS, 1_000, n => anEnded(n, 'failed'))
@@ -84,6 +89,7 @@ function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): T
     ...{ userId: wide(MAX_KEY_LENGTH), fairnessKey: wide(MAX_KEY_LENGTH), stage: wide(MAX_TYPE_LENGTH) },
     tags: Object.fromEntries(numbered(50, 10, n => [`${n}${wide(126)}`, wide(256)])),
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    operations: changesBy(nth => `${nth}${wide(PRINCIPAL_CHARACTERS_MAX / 2 - 1)}`),
     options: {
       concurrency: MAX_CONCURRENCY,
       workerIds: numbered(MAX_CONCURRENCY, 0, workerOf),
@@ -235,6 +241,30 @@ const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
   ],
   ['a flow in a crowded step is cancelled', () => changeOf(cancel(fullFlow(), LATER))],
 ]
+
+it.each([
+  ['ten', OPERATIONS_KEPT, 'of a plain task', undefined],
+  ['three', 3, 'with 200 bytes each of input and result', inline],
+])('%s changes by one principal leave a head %s within one write unit', (_count, count, _kind, body) => {
+  const by = 'arn:aws:sts::123456789012:assumed-role/operators/somebody@example.com'
+  const { result: _result, ...ended } = anEnded(7, 'succeeded')
+  const task = aTask({
+    ...{
+      key: 'k'.repeat(33),
+      state: 'succeeded',
+      startedAt: NOW,
+      finishedAt: NOW,
+      expiresAt: LATER,
+      fence: 7,
+    },
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    ended: [{ ...ended, workerId: 'w'.repeat(22), piece: 'p', progress: 1, ...(body && { result: body }) }],
+    operations: changesBy(() => by).slice(0, count),
+    ...(body && { input: body }),
+  })
+
+  expect(bytesOf(task)).toBeLessThan(1_024)
+})
 
 describe('a head at all limits at once', () => {
   it.each([

@@ -5,7 +5,7 @@ type Statement = {
   readonly Effect: string
   readonly Action: string | string[]
   readonly Resource: unknown
-  readonly Condition?: Record<string, unknown>
+  readonly Condition?: Record<string, Record<string, string[]>>
 }
 
 const { ofType } = synthesise()
@@ -29,11 +29,14 @@ function allowedTo(name: string): string[] {
   const own = policies.filter(({ id }) => id.startsWith(`Tasks${name}Role`))
   return own
     .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[])
-    .flatMap(({ Action, Resource }) =>
-      listOf(Action).flatMap(action =>
-        listOf(Resource).map(resource => `${action} ${shorten(textOf(resource))}`),
-      ),
-    )
+    .flatMap(({ Effect, Action, Resource, Condition = {} }) => {
+      const keys = Object.values(Condition).flatMap(wanted => wanted['dynamodb:LeadingKeys'] ?? [])
+      const on = keys.length > 0 ? ` on ${keys.join(' ')}` : ''
+      const not = Effect === 'Deny' ? 'never ' : ''
+      return listOf(Action).flatMap(action =>
+        listOf(Resource).map(resource => `${not}${action} ${shorten(textOf(resource))}${on}`),
+      )
+    })
     .filter(permission => !/^(logs|xray):/.test(permission))
     .sort()
 }
@@ -57,6 +60,25 @@ const toWaker = 'sqs:SendMessage {TasksMessagesWakeQueue}'
 const toJobs = 'sqs:SendMessage {TasksMessagesJobsQueue}'
 const send = ['sqs:SendMessage sqs/Baton-q-*', toWaker, toJobs]
 const onTable = (...actions: string[]) => actions.map(action => `dynamodb:${action} {TasksTable}`)
+const onKeys = (actions: readonly string[], ...keys: string[]) =>
+  onTable(...actions).map(permission => `${permission} on ${keys.join(' ')}`)
+const inPlaces = (...keys: string[]) => `dynamodb:Query {TasksTable}/index/place on ${keys.join(' ')}`
+const ofTypes = [
+  ...onKeys(['GetItem', 'Query', 'UpdateItem'], 'types'),
+  ...onKeys(['GetItem', 'PutItem'], 'steps#*'),
+]
+const handedOn = onKeys(['GetItem'], 'canvas:*')
+/** Of a handler that may publish every type. */
+const anyTask = [
+  ...onKeys(
+    ['BatchGetItem', 'GetItem', 'PutItem', 'UpdateItem'],
+    ...['*:*', 'front#*#*', 'permits#*', 'starts#*', 'turns#*#*'],
+  ),
+  inPlaces('limit#*', 'ready#*#*'),
+  ...onKeys(['PutItem', 'UpdateItem'], 'canvas:*', 'schedule:*').map(permission => `never ${permission}`),
+  ...handedOn,
+  ...ofTypes,
+]
 const queries = (...indexes: string[]) => indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`)
 
 describe('Every statement', () => {
@@ -108,7 +130,6 @@ describe('Exactly what it needs is allowed to', () => {
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('owner', 'place', 'view'),
-        toWaker,
         toJobs,
       ],
     ],
@@ -117,7 +138,6 @@ describe('Exactly what it needs is allowed to', () => {
       [
         ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
         ...queries('place'),
-        toWaker,
       ],
     ],
     [
@@ -166,26 +186,20 @@ describe('Exactly what it needs is allowed to', () => {
         ...send,
       ],
     ],
-    ['Registrar', [...onTable('GetItem', 'PutItem', 'Query', 'UpdateItem'), toWaker, toJobs]],
+    ['Registrar', [...onTable('GetItem', 'PutItem', 'Query'), toJobs]],
     [
       'HandlersResize',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
+        ...anyTask,
         ...consume('TasksHandlersResizeTasksQueue'),
-        toWaker,
-        toJobs,
         'sqs:SendMessage {TasksHandlersResizeTasksQueue}',
       ],
     ],
     [
       'HandlersWebhook',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
+        ...anyTask,
         ...consume('TasksHandlersWebhookTasksQueue'),
-        toWaker,
-        toJobs,
         'sqs:SendMessage {TasksHandlersWebhookTasksQueue}',
         'secretsmanager:GetSecretValue secretsmanager/secret:Baton/webhook/*',
       ],

@@ -286,11 +286,13 @@ describe('A function of the user', () => {
     const { environment, statements } = policyOfMine(stack)
     expect(environment.BATON_SYSTEM).toBe('Baton')
     expect(targetOf(environment.BATON_TABLE)).toMatch(/^TasksTable/)
-    expect(statements.flatMap(({ Action }: { Action: string }) => Action).sort()).toEqual(
-      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'].map(
-        action => `dynamodb:${action}`,
-      ),
-    )
+    expect(targetOf(environment.BATON_WAKE_QUEUE_URL)).toMatch(/^TasksMessagesWake/)
+    expect(targetOf(environment.BATON_URL)).toMatch(/^TasksApiHttp/)
+    const actions = new Set(statements.flatMap(({ Action }: { Action: string }) => Action))
+    expect([...actions].sort()).toEqual([
+      ...['GetItem', 'PutItem', 'Query', 'UpdateItem'].map(action => `dynamodb:${action}`),
+      'execute-api:Invoke',
+    ])
   })
 
   test('may call the HTTP API: it is told its URL', () => {

@@ -132,7 +132,7 @@ describe('A worker service', () => {
   })
 })
 
-test('Its code may use the table like an executor, its own queues, and send to the wake queue and the jobs queue', () => {
+test('Its code may use the table as a worker that announces itself, and its own queues alone', () => {
   const policy = ofType('AWS::IAM::Policy').find(({ id }) => id.includes('MediaDefinitionTaskRole'))
   const granted = policy?.Properties.PolicyDocument.Statement.map(
     ({ Action, Resource }: { Action: unknown; Resource: unknown }) => [
@@ -142,13 +142,14 @@ test('Its code may use the table like an executor, its own queues, and send to t
   )
 
   const queues = ['TasksHandlersMediaTypesfirstTasksQueue', 'TasksHandlersMediaTypessecondTasksQueue']
-  expect(granted).toEqual([
-    [
-      ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),
-      ['TasksTable'],
-    ],
-    [['dynamodb:Query'], ['TasksTable', undefined]],
-    [['sqs:SendMessage'], ['TasksMessagesJobsQueue', 'TasksMessagesWakeQueue']],
+  const ofTable = ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem']
+  // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of many shapes
+  const actions = new Set(granted.flatMap(([names]: any) => names))
+  expect([...actions].filter(name => String(name).startsWith('dynamodb:')).sort()).toEqual(
+    ofTable.map(action => `dynamodb:${action}`),
+  )
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  expect(granted.filter(([names]: any) => names.some((name: string) => name.startsWith('sqs:')))).toEqual([
     [['DeleteMessage', 'ReceiveMessage', 'SendMessage'].map(action => `sqs:${action}`), queues],
   ])
 })

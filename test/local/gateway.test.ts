@@ -31,7 +31,9 @@ beforeAll(async () => {
     })
     const queue = new Queue(stack, 'Work')
     const environment = { TABLE: table.tableName, QUEUE_URL: queue.queueUrl }
-    fixtureFunction(stack, 'Writer', 'writer', { environment })
+    const writer = fixtureFunction(stack, 'Writer', 'writer', { environment })
+    table.grantWriteData(writer)
+    queue.grantSendMessages(writer)
   })
   dynamo = new DynamoDBClient(cloud.clientOptions)
   sqs = new SQSClient({ ...cloud.clientOptions, maxAttempts: 1 })

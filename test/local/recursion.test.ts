@@ -36,6 +36,8 @@ function addRelay(
     environment,
     ...props,
   })
+  if (to.table) to.table.grantWriteData(relay)
+  else (to.queue ?? queue).grantSendMessages(relay)
   relay.addEventSource(new SqsEventSource(queue, { batchSize: 10 }))
   return queue
 }
@@ -55,6 +57,7 @@ beforeAll(async () => {
       const reader = fixtureFunction(stack, 'Reader', 'relay', {
         environment: { QUEUE_URL: written.queueUrl },
       })
+      written.grantSendMessages(reader)
       // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
       reader.addEventSource(
         new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),

@@ -87,8 +87,15 @@ export async function startLocalSystem(
     stop: async () => {
       await cloud.stop()
       await receiver.stop()
+      refuseDenials(cloud)
     },
   }
+}
+
+/** A function or a worker that was denied a call lacks a grant. Roles that a test takes on are denied what they must be. */
+function refuseDenials({ denials, resources }: LocalCloud): void {
+  const lacking = denials.filter(({ caller }) => resources[caller]?.type !== 'AWS::IAM::Role')
+  if (lacking.length > 0) throw new Error(`calls were denied: ${JSON.stringify(lacking.slice(0, 5))}`)
 }
 
 function caller(apiUrl: string): Call {

@@ -1,5 +1,6 @@
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { TaskSystem } from '../../infra/index.ts'
+import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
+import { type Runner, TaskSystem } from '../../infra/index.ts'
 
 /** The system under test: the real constructs, with handlers that do what a test tells them. */
 const stack = new Stack(new App(), 'Baton')
@@ -23,5 +24,25 @@ tasks.addWorkerQueue('Clean', { entry: 'test/system/tasks/by-workers.ts', task: 
 tasks.addWorkerQueue('Video', { entry: 'test/system/tasks/by-workers.ts', task: 'video' })
 tasks.addWorkerQueue('Clip', { entry: 'test/system/tasks/by-workers.ts', task: 'clip' })
 
+/** Reaches tasks of its own type only. */
+tasks.addHandler('Alone', { entry: 'test/system/tasks/alone.ts', otherTypes: [] })
+
 /** Served by a service, which the local cloud runs as a process. */
 tasks.addWorkerService('Media', { entry: 'test/system/tasks/encode.ts' })
+
+/** Roles of programs of the user, each with one grant; a test takes them on. */
+tasks.grantPublish(aProgram('Publisher'))
+tasks.grantPublish(aProgram('ClipPublisher'), { types: ['clip'] })
+tasks.grantRead(aProgram('Reader'))
+tasks.grantOperate(aProgram('Operator'))
+tasks.grantOperate(aProgram('ClipOperator'), { types: ['clip'] })
+tasks.grantServe(aRole('StudioWorker'), { types: ['clip', 'video', 'mysql.init', 'mysql.clean'] })
+
+function aRole(id: string): Role {
+  return new Role(stack, id, { assumedBy: new AnyPrincipal() })
+}
+
+function aProgram(id: string): Runner {
+  const role = aRole(id)
+  return { addToRolePolicy: statement => role.addToPrincipalPolicy(statement), addEnvironment: () => {} }
+}

@@ -96,5 +96,5 @@ function requestOf(call: PublishCall, body: unknown, at: string): Requested {
   const tooLarge =
     sizeProblem(checked.value.input, dotted(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
-  return { ok: true, value: publishRequestOf(checked.value, call.headers) }
+  return { ok: true, value: publishRequestOf(checked.value, call.headers, call.principal) }
 }

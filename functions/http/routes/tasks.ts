@@ -51,6 +51,7 @@ export const taskRoutes = [
     method: 'patch',
     path: PATH,
     operation: 'patch',
+    notedAs: 'patch',
     summary: 'Changes an open task',
     body: patchBody,
     answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
@@ -70,6 +71,7 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/cancel`,
     operation: 'cancel',
+    notedAs: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -181,14 +183,15 @@ async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
 }
 
 async function handleRetry(call: OneCall<z.infer<typeof retryBody>>): Promise<Answer> {
-  const { system, params, body } = call
+  const { system, params, body, principal } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
   const { action = 'restart', clean } = body
   if (action !== 'restart' && clean) {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
-  const outcome = await retried(system, id, action, clean)
+  const operator = { by: principal, what: action === 'restart' ? 'retry' : action }
+  const outcome = await retried({ ...system, operator }, id, action, clean)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }

@@ -1,10 +1,8 @@
 import * as z from 'zod'
 import { STATUS_REASONS } from '../../../shared/core/status.ts'
-import { json, optional } from './scalars.ts'
+import { json, operations, optional, shownTime } from './scalars.ts'
 import { error } from './task-error.ts'
 
-/** A time, as answers show it. */
-export const shownTime = z.string().meta({ format: 'date-time' })
 export const whole = z.int().min(0)
 const statusName = z.enum(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])
 
@@ -155,6 +153,7 @@ export const task = z
     updatedAt: shownTime,
     finishedAt: optional(shownTime),
     expiresAt: optional(shownTime),
+    operations: optional(operations),
     options,
     omitted: optional(z.array(z.enum(['runs.result', 'params', 'steps.result', 'previous']))),
   })
@@ -241,6 +240,7 @@ export const typeAnswer = z
     handlerSince: optional(shownTime),
     createdAt: shownTime,
     updatedAt: shownTime,
+    operations: optional(operations),
     warnings: optional(z.array(z.string())),
   })
   .meta({ id: 'Type' })

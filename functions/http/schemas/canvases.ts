@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
 import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
-import { shownTime, whole } from './answers.ts'
+import { whole } from './answers.ts'
 import { publishBody } from './requests.ts'
-import { whole as count, json, optional, pathName, strict, userId } from './scalars.ts'
+import { whole as count, json, optional, pathName, shownTime, strict, userId } from './scalars.ts'
 import { error } from './task-error.ts'
 
 /** Bodies and answers of canvases. */

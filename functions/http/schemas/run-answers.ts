@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { gone, options, problemAnswer, shownTime, task, whole } from './answers.ts'
-import { optional } from './scalars.ts'
+import { gone, options, problemAnswer, task, whole } from './answers.ts'
+import { optional, shownTime } from './scalars.ts'
 
 /** What workers are told. */
 

@@ -70,3 +70,9 @@ export const version = fromRule(versionRule)
 export const tags = z
   .record(name(128), name(256))
   .refine(value => Object.keys(value).length <= 50, 'must have at most 50 members')
+
+/** A time, as answers show it. */
+export const shownTime = z.string().meta({ format: 'date-time' })
+
+/** Changes by people. */
+export const operations = z.array(z.object({ at: shownTime, by: z.string(), what: z.string() }))

@@ -7,9 +7,8 @@ import {
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
 } from '../../../shared/core/limits.ts'
-import { shownTime } from './answers.ts'
 import { publishBody } from './requests.ts'
-import { duration, optional, strict, time, whole } from './scalars.ts'
+import { duration, operations, optional, shownTime, strict, time, whole } from './scalars.ts'
 import { error } from './task-error.ts'
 
 /** Bodies and answers of schedules. */
@@ -71,6 +70,7 @@ export const scheduleAnswer = z
     lastError: optional(error),
     createdAt: shownTime,
     updatedAt: shownTime,
+    operations: optional(operations),
     finishedAt: optional(shownTime),
   })
   .meta({ id: 'Schedule' })

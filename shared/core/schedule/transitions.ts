@@ -61,6 +61,7 @@ export function replaceSchedule(
   const draft: Task = {
     ...fresh,
     createdAt: task.createdAt,
+    ...(task.operations && { operations: task.operations }),
     schedule: { ...task.schedule, timing, missed, graceMs, taskType },
   }
   return revise(task, draft, now, { bodies })

@@ -1,4 +1,4 @@
-import type { TaskType } from '../../core/task-type.ts'
+import { type TaskType, withTenants } from '../../core/task-type.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { changeType } from '../change-type.ts'
 import type { TypeReader } from '../flow/resolve-flow.ts'
@@ -29,10 +29,11 @@ export async function markFair(system: Marking, typeOf: TypeReader, type: TaskTy
 
 /** What cannot be sent stands with the type, and the sweeper sends it. */
 async function mark(system: Marking, { type }: TaskType): Promise<void> {
-  const changed = await changeType(system, type, stored =>
-    stored && !stored.isFair
-      ? { ...stored, isFair: true, unapplied: [...(stored.unapplied ?? []), 'reorder'] }
-      : undefined,
+  const changed = await changeType(
+    system,
+    type,
+    stored => (stored && !stored.isFair ? withTenants(stored) : undefined),
+    system.types.markFair,
   )
   await applyTypeChange(system, changed).catch(error => {
     system.log.warn('tasks that wait are given turns by the sweeper', { type, error })

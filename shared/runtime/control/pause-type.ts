@@ -35,7 +35,7 @@ export async function resumeType(system: System, name: string): Promise<TaskType
 
 async function setPaused(system: System, name: string, paused: boolean) {
   const changed = await changeType(system, name, stored =>
-    stored && stored.paused !== paused ? { ...stored, paused } : undefined,
+    stored && stored.paused !== paused ? { ...stored, paused, operator: system.operator } : undefined,
   )
   forgetType(system, name)
   return changed

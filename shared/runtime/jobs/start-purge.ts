@@ -18,14 +18,16 @@ export type StartedPurge =
  * on the way is made up for by the sweeper.
  */
 export async function startPurge(
-  system: Pick<System, 'types' | 'messages' | 'clock' | 'log'>,
+  system: Pick<System, 'types' | 'messages' | 'clock' | 'log' | 'operator'>,
   type: string,
   which: Omit<PurgeJob, 'kind'>,
 ): Promise<StartedPurge> {
   const job: PurgeJob = { kind: 'purge', ...which }
   const { before, after } = await changeType(system, type, stored => {
     const others = (stored?.purges ?? []).filter(other => !isContained(other, job))
-    return stored && others.length < MOST_PURGES ? { ...stored, purges: [...others, job] } : undefined
+    return stored && others.length < MOST_PURGES
+      ? { ...stored, purges: [...others, job], operator: system.operator }
+      : undefined
   })
   if (!after) return { ok: false, reason: before ? 'too-many' : 'unknown' }
   await startJob(system, after, job, INDEX_DELAY_S).catch(error =>

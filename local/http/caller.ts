@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http'
+import { userInfo } from 'node:os'
+import { ACCOUNT_ID, arnOf } from '../account.ts'
+import { identify } from '../gateway/identify.ts'
+import type { Permissions } from '../permissions/permissions.ts'
+
+/** Who asks, as API Gateway's IAM authorizer tells it to the function. */
+export type HttpCaller = {
+  readonly accessKey: string
+  readonly accountId: string
+  readonly userArn: string
+}
+
+/**
+ * A request that is signed with the logical id of a role acts under that role. Every other one comes from the user of this
+ * machine, who may call every route.
+ */
+export function callerOf(request: IncomingMessage, permissions: Permissions): HttpCaller {
+  const { caller } = identify(request.headers, request.method ?? 'GET', request.url ?? '/')
+  const userArn = permissions.principalOf(caller) ?? LOCAL_USER
+  return { accessKey: caller, accountId: ACCOUNT_ID, userArn }
+}
+
+/** Whether the caller may call the route: as its path was sent, and as the function gets it. */
+export function mayInvoke(
+  { accessKey }: HttpCaller,
+  { method, path, apiId }: { readonly method: string; readonly path: string; readonly apiId: string },
+  permissions: Permissions,
+): boolean {
+  return [...new Set([path, decoded(path)])].every(one =>
+    permissions.allows(accessKey, {
+      action: 'execute-api:Invoke',
+      resource: arnOf('execute-api', `${apiId}/$default/${method}${one}`),
+    }),
+  )
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+const LOCAL_USER = `local:${userName()}`
+
+/** A user id may have no name, as in some containers. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'user'
+  }
+}

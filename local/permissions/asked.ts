@@ -1,0 +1,81 @@
+import { arnOf } from '../account.ts'
+import { bodyOf, type Call, textFields } from '../gateway/call.ts'
+import type { Stack } from '../template/stack.ts'
+import type { Context } from './conditions.ts'
+import { askedOfDynamo } from './dynamo-asked.ts'
+import type { Asked } from './policy.ts'
+
+/** What a call needs leave for; several where it does several things, none where no permission is known for it. */
+export type AskedOf = (call: Call) => readonly Asked[]
+
+/** Batches are asked for as what they hold many of. */
+const SQS_ACTIONS: Readonly<Record<string, string>> = {
+  SendMessageBatch: 'SendMessage',
+  DeleteMessageBatch: 'DeleteMessage',
+  ChangeMessageVisibilityBatch: 'ChangeMessageVisibility',
+}
+
+export function askedIn(stack: Stack): AskedOf {
+  const dynamo = askedOfDynamo(stack)
+  const services: Readonly<Record<string, AskedOf>> = {
+    dynamodb: dynamo,
+    sqs: askedOfSqs,
+    scheduler: askedOfScheduler,
+    events: askedOfEvents,
+    secretsmanager: askedOfSecrets,
+    lambda: askedOfLambda,
+  }
+  return call => services[call.service]?.(call) ?? []
+}
+
+function askedOfSqs({ operation, body }: Call): Asked[] {
+  const url = textFields(body, 'QueueUrl')[0]
+  const name = url?.slice(url.lastIndexOf('/') + 1) ?? textFields(body, 'QueueName')[0]
+  const resource = name === undefined ? undefined : arnOf('sqs', name)
+  return [{ action: `sqs:${SQS_ACTIONS[operation] ?? operation}`, resource }]
+}
+
+/** A schedule that is made hands its role to Scheduler, which is asked for as well. */
+function askedOfScheduler(call: Call): Asked[] {
+  const url = new URL(call.path, 'http://scheduler')
+  const name = decodeURIComponent(url.pathname.split('/')[2] ?? '')
+  const body = bodyOf(call) as { GroupName?: string; Target?: { RoleArn?: string } }
+  const group = body.GroupName ?? url.searchParams.get('groupName') ?? 'default'
+  const isOfGroups = call.operation.includes('Group')
+  const resource = isOfGroups ? `schedule-group/${name}` : `schedule/${group}/${name}`
+  const own = { action: `scheduler:${call.operation}`, resource: arnOf('scheduler', resource) }
+  const role = body.Target?.RoleArn
+  return role === undefined
+    ? [own]
+    : [own, { action: 'iam:PassRole', resource: role, context: passedToScheduler }]
+}
+
+const passedToScheduler: Context = key =>
+  key.toLowerCase() === 'iam:passedtoservice' ? ['scheduler.amazonaws.com'] : undefined
+
+function askedOfEvents(call: Call): Asked[] {
+  const { Entries = [] } = bodyOf(call) as { Entries?: ReadonlyArray<{ EventBusName?: string }> }
+  const buses = new Set(Entries.map(({ EventBusName = 'default' }) => EventBusName))
+  return [...buses].map(bus => ({
+    action: `events:${call.operation}`,
+    resource: bus.startsWith('arn:') ? bus : arnOf('events', `event-bus/${bus}`),
+  }))
+}
+
+function askedOfSecrets(call: Call): Asked[] {
+  const id = String(bodyOf(call).SecretId)
+  // Six characters of its own follow the name of a real secret.
+  const resource = id.startsWith('arn:') ? id : `${arnOf('secretsmanager', `secret:${id}`)}-local0`
+  return [{ action: `secretsmanager:${call.operation}`, resource }]
+}
+
+function askedOfLambda({ path }: Call): Asked[] {
+  const named = /\/functions\/([^/?]+)\//.exec(path)?.[1]
+  const name = decodeURIComponent(named ?? '')
+  return [
+    {
+      action: 'lambda:InvokeFunction',
+      resource: name.startsWith('arn:') ? name : arnOf('lambda', `function:${name}`),
+    },
+  ]
+}

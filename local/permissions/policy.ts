@@ -1,0 +1,67 @@
+import { type Conditions, type Context, hold, wildcard } from './conditions.ts'
+
+/** A statement of a policy, its intrinsics resolved. */
+export type Statement = {
+  readonly Effect: string
+  readonly Action?: string | readonly string[]
+  readonly NotAction?: string | readonly string[]
+  readonly Resource?: string | readonly string[]
+  readonly NotResource?: string | readonly string[]
+  readonly Condition?: Conditions
+}
+
+/** What a call needs leave for. A request that does not name its resource, such as GetRecords, fits every one. */
+export type Asked = {
+  readonly action: string
+  readonly resource: string | undefined
+  readonly context?: Context
+}
+
+export type Policy = {
+  /** Whether a statement allows it and none denies it. */
+  allows(asked: Asked): boolean
+}
+
+const NOTHING: Context = () => undefined
+
+/** Pairs of action and resource whose statements are remembered; schedules have names without end. */
+const REMEMBERED = 1_000
+
+/** All policies of one role as one. What fits an action and a resource is looked up once; conditions are judged by each request. */
+export function compilePolicy(statements: readonly Statement[]): Policy {
+  const remembered = new Map<string, readonly Statement[]>()
+
+  function fitting({ action, resource }: Asked): readonly Statement[] {
+    const name = `${action} ${resource}`
+    const known = remembered.get(name)
+    if (known) return known
+    const found = statements.filter(statement => covers(statement, action, resource))
+    if (remembered.size >= REMEMBERED) remembered.clear()
+    remembered.set(name, found)
+    return found
+  }
+
+  return {
+    allows: asked => {
+      const { context = NOTHING } = asked
+      const found = fitting(asked)
+      const isDenied = found.some(one => one.Effect === 'Deny' && hold(one.Condition ?? {}, context, false))
+      if (isDenied) return false
+      return found.some(one => one.Effect === 'Allow' && hold(one.Condition ?? {}, context, true))
+    },
+  }
+}
+
+function covers(statement: Statement, action: string, resource: string | undefined): boolean {
+  const { Action, NotAction, Resource, NotResource } = statement
+  const coversAction = Action ? fits(Action, action, 'is') : NotAction && !fits(NotAction, action, 'is')
+  if (!coversAction) return false
+  if (resource === undefined) return true
+  return Resource
+    ? fits(Resource, resource, 's')
+    : NotResource !== undefined && !fits(NotResource, resource, 's')
+}
+
+function fits(patterns: string | readonly string[], text: string, flags: string): boolean {
+  return [patterns].flat().some(pattern => wildcard(pattern, flags).test(text))
+}

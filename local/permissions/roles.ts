@@ -1,0 +1,101 @@
+import { lazily } from '../lazily.ts'
+import type { Stack } from '../template/stack.ts'
+import { unjudged } from './conditions.ts'
+import { compilePolicy, type Policy, type Statement } from './policy.ts'
+
+export type Role = {
+  readonly logicalId: string
+  readonly arn: string
+  readonly policy: Policy
+}
+
+type Document = { readonly Statement: Statement | readonly Statement[] }
+
+/** Policies of AWS that say nothing of a service that runs here: logs, traces and network interfaces. */
+const WITHOUT_EFFECT =
+  /\/(AWSLambdaBasicExecutionRole|AWSLambdaVPCAccessExecutionRole|AWSXRayDaemonWriteAccess|AmazonECSTaskExecutionRolePolicy)$/
+
+/** The roles of a stack, each compiled when it is first asked for: by then all that its policies name is known. */
+export function rolesIn(stack: Stack, log: (line: string) => void) {
+  const compiled = new Map<string, Role | undefined>()
+
+  function compile(logicalId: string): Role | undefined {
+    const statements = statementsOf(stack, logicalId)
+    if (statements instanceof Error) {
+      log(`NOT SUPPORTED locally: ${logicalId} is not held to its policies: ${statements.message}`)
+      return undefined
+    }
+    const unknown = new Set(statements.flatMap(({ Condition = {} }) => unjudged(Condition)))
+    for (const condition of unknown) {
+      log(`NOT SUPPORTED locally: ${logicalId} has the condition ${condition}, which is not judged here`)
+    }
+    return { logicalId, arn: stack.describe(logicalId).arn, policy: compilePolicy(statements) }
+  }
+
+  function role(logicalId: string): Role | undefined {
+    if (!compiled.has(logicalId)) compiled.set(logicalId, compile(logicalId))
+    return compiled.get(logicalId)
+  }
+
+  const byArn = new Map(stack.ids('AWS::IAM::Role').map(id => [stack.describe(id).arn, id]))
+
+  function ofArn(arn: unknown): Role | undefined {
+    const id = byArn.get(String(arn))
+    return id === undefined ? undefined : role(id)
+  }
+
+  // Only ids of the template are remembered: callers such as schedules have names without end.
+  const arns = new Map(stack.ids().map(id => [id, lazily(() => roleArnFor(stack, id))]))
+  return {
+    ofArn,
+    /** The role under which the resource of that logical id acts, or the role of that name itself. */
+    ofCaller: (caller: string): Role | undefined => ofArn(arns.get(caller)?.()),
+  }
+}
+
+/** A mapping acts in the name of its function, a service in the name of its containers. */
+function roleArnFor(stack: Stack, logicalId: string): unknown {
+  switch (stack.resource(logicalId).Type) {
+    case 'AWS::IAM::Role':
+      return stack.describe(logicalId).arn
+    case 'AWS::Lambda::Function':
+      return stack.read(logicalId, 'Role')
+    case 'AWS::Lambda::EventSourceMapping': {
+      const fn = String(stack.read(logicalId, 'FunctionName'))
+      const found = stack.ids('AWS::Lambda::Function').find(id => isNamed(stack, id, fn))
+      return found && stack.read(found, 'Role')
+    }
+    case 'AWS::ECS::Service': {
+      const wanted = stack.read(logicalId, 'TaskDefinition')
+      const found = stack.ids('AWS::ECS::TaskDefinition').find(id => stack.describe(id).physicalId === wanted)
+      return found && stack.read(found, 'TaskRoleArn')
+    }
+    default:
+      return undefined
+  }
+}
+
+function isNamed(stack: Stack, logicalId: string, wanted: string): boolean {
+  const { physicalId, arn } = stack.describe(logicalId)
+  return [physicalId, arn].includes(wanted)
+}
+
+/** All that stands in the template about a role; an error for what does not stand there. */
+function statementsOf(stack: Stack, role: string): Statement[] | Error {
+  const { physicalId } = stack.describe(role)
+  const foreign = [stack.read(role, 'ManagedPolicyArns') ?? []]
+    .flat()
+    .map(String)
+    .find(arn => arn.includes(':iam::aws:policy/') && !WITHOUT_EFFECT.test(arn))
+  if (foreign !== undefined) return new Error(`it has ${foreign}`)
+  if (stack.read(role, 'PermissionsBoundary') !== undefined) return new Error('it has a permissions boundary')
+  const inline = (stack.read(role, 'Policies') ?? []) as ReadonlyArray<{ readonly PolicyDocument: Document }>
+  const attached = [...stack.ids('AWS::IAM::Policy'), ...stack.ids('AWS::IAM::ManagedPolicy')].filter(id =>
+    ((stack.read(id, 'Roles') ?? []) as readonly unknown[]).includes(physicalId),
+  )
+  const documents = [
+    ...inline.map(({ PolicyDocument }) => PolicyDocument),
+    ...attached.map(id => stack.read(id, 'PolicyDocument') as Document),
+  ]
+  return documents.flatMap(({ Statement }) => Statement)
+}
