@@ -1,5 +1,8 @@
 import { REGION } from '../account.ts'
 
+type Value = { readonly M?: Image; readonly L?: readonly Value[] }
+type Image = Readonly<Record<string, Value>>
+
 /** A record as GetRecords gives it. */
 export type StreamRecord = {
   readonly eventID: string
@@ -10,8 +13,8 @@ export type StreamRecord = {
   readonly dynamodb: {
     readonly ApproximateCreationDateTime: number
     readonly Keys: unknown
-    readonly NewImage?: unknown
-    readonly OldImage?: unknown
+    readonly NewImage?: Image
+    readonly OldImage?: Image
     readonly SequenceNumber: string
     readonly SizeBytes: number
     readonly StreamViewType: string
@@ -21,14 +24,31 @@ export type StreamRecord = {
 
 /** The record a function sees. */
 export function eventRecordOf(record: StreamRecord, streamArn: string) {
-  const { userIdentity, ...rest } = record
+  const { userIdentity, dynamodb, ...rest } = record
   const identity = userIdentity && { type: userIdentity.Type, principalId: userIdentity.PrincipalId }
+  const { NewImage, OldImage } = dynamodb
   return {
     ...rest,
+    dynamodb: {
+      ...dynamodb,
+      ...(NewImage !== undefined && { NewImage: withEmptyMaps(NewImage) }),
+      ...(OldImage !== undefined && { OldImage: withEmptyMaps(OldImage) }),
+    },
     awsRegion: REGION,
     eventSourceARN: streamArn,
     ...(identity ? { userIdentity: identity } : {}),
   }
+}
+
+/** DynamoDB Local writes an empty map into its streams as `{}`; DynamoDB writes `{"M": {}}`. */
+function withEmptyMaps(image: Image): Image {
+  return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, withEmptyMap(value)]))
+}
+
+function withEmptyMap(value: Value): Value {
+  if (Object.keys(value).length === 0) return { M: {} }
+  if (value.M) return { M: withEmptyMaps(value.M) }
+  return value.L ? { L: value.L.map(withEmptyMap) } : value
 }
 
 export const sequenceOf = (record: StreamRecord) => record.dynamodb.SequenceNumber

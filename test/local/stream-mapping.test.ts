@@ -88,6 +88,14 @@ test('a write reaches the function as a stream record', async () => {
   })
 })
 
+test('empty maps and lists reach the function as DynamoDB writes them', async () => {
+  const Item = { pk: { S: 'empty' }, op: { S: 'put' }, map: { M: { inner: { M: {} } } }, list: { L: [] } }
+  await dynamo.send(new PutItemCommand({ TableName: tableName(), Item }))
+
+  const [delivery] = await delivered('empty')
+  expect(delivery?.record).toMatchObject({ dynamodb: { NewImage: Item } })
+})
+
 test('a write reaches a warm function within milliseconds', async () => {
   const latencies: number[] = []
   for (let index = 0; index < 40; index += 1) {

@@ -288,6 +288,7 @@ describe('a handler', () => {
     expect(await system().taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
     const refused = await system().taskWhen(other, hasEnded)
     expect(refused).toMatchObject({ status: 'failed' })
+    console.log('ZZZ', JSON.stringify(refused))
     expect(JSON.stringify(refused.error)).toContain('is not authorized to perform: dynamodb:')
     expect(system().cloud.denials.splice(0)).toContainEqual(
       expect.objectContaining({ caller: expect.stringContaining('Alone') }),
