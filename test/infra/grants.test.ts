@@ -44,6 +44,7 @@ describe('a worker of a type', () => {
   test('reaches flows whose steps it does, whether they were added before or after the grant', () => {
     const { stack, tasks } = aSystem()
     tasks.addHandler('Reserve', { entry: 'test/infra/fixtures/shop.ts', task: 'reserve' })
+    tasks.addHandler('Charge', { entry: 'test/infra/fixtures/shop.ts', task: 'charge' })
     tasks.grantServe(aProgram(stack).role, { types: ['reserve'] })
     tasks.addFlow('Order', { entry: 'test/infra/fixtures/shop.ts', flow: 'buy' })
 
