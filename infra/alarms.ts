@@ -180,7 +180,7 @@ export function watchFailures(scope: Construct, settings: Settings, props: Failu
   const name = type === EVERY_TYPE ? 'All' : type
   const alarm = new Alarm(scope, `FailureAlarm-${name}-${failures}-${perMinutes}`, {
     metric: taskMetric(settings.system, 'Failed', type).with({ period: Duration.minutes(perMinutes) }),
-    alarmDescription: `${failures} tasks ${type === EVERY_TYPE ? '' : `of ${type} `}failed within ${perMinutes} minutes`,
+    alarmDescription: `At least ${failures} failed tasks${type === EVERY_TYPE ? '' : ` of type ${type}`} within ${perMinutes} minutes`,
     threshold: failures,
     evaluationPeriods: 1,
     comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -34,7 +34,6 @@ const CORS_HEADERS = [
 ]
 
 const STAGE = '$default'
-const EVERY_ROUTE: readonly AllowedRoute[] = [{ method: '*', path: '/*' }]
 
 export type ApiProps = {
   /** One line of JSON per request in a log group of its own. @default false */
@@ -91,7 +90,7 @@ export class TaskApi extends Construct {
   }
 
   /** Lets `runner` call these routes, and tells it the URL (`BATON_URL`). */
-  openTo(runner: Runner, routes: readonly AllowedRoute[] = EVERY_ROUTE): void {
+  openTo(runner: Runner, routes: readonly AllowedRoute[]): void {
     allow(runner, {
       actions: ['execute-api:Invoke'],
       // With its stage: a pattern for any stage would find the rest of a route at the end of another one's path.

@@ -206,11 +206,6 @@ export class TaskSystem extends Construct {
     return environment
   }
 
-  /** Lets `fn` call every route of the HTTP API, whose URL it finds in `BATON_URL`: whatever any of the other grants allows over HTTP, and types and schedules may be set. */
-  grantCallApi(fn: Runner): void {
-    this.api.openTo(fn)
-  }
-
   /** How late tasks of `type` start, in milliseconds. */
   metricLateness(type: string): Metric {
     return this.metric('Lateness', type)
@@ -232,8 +227,8 @@ export class TaskSystem extends Construct {
   }
 
   /**
-   * A CloudWatch dashboard of the whole system, with all its handlers, also those that are added later. CloudWatch takes $3 a month
-   * for each dashboard beyond the first three of an account.
+   * A CloudWatch dashboard of the whole system, with all its handlers, also those that are added later. CloudWatch takes $3 a month;
+   * the first three of an account are free while each has at most 50 metrics.
    */
   addDashboard(id = 'Dashboard'): Dashboard {
     return createDashboard(this, id, this.parts, this.systemName)

@@ -45,7 +45,7 @@ export class TypeReach {
 
 /** @throws BatonError `invalid` for an empty list, as `typesWithin`. */
 export function namedTypes(types: readonly string[] | undefined): NamedTypes {
-  if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; leave it out for all of them")
+  if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; name at least one type")
   return types === undefined ? 'any' : typesWithin('types', types)
 }
 
@@ -55,10 +55,10 @@ export function namedTypes(types: readonly string[] | undefined): NamedTypes {
  */
 export function typesWithin(option: string, types: readonly string[]): readonly string[] {
   const wrong = types.find(type => !TYPE_NAME.test(type))
-  if (wrong !== undefined) throw new BatonError('invalid', `'${option}' names '${wrong}', which is no type`)
+  if (wrong !== undefined) throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
   if (types.length <= GRANTED_TYPES_MAX) return types
   const found = `'${option}' names ${types.length} types, and ${GRANTED_TYPES_MAX} fit a policy`
-  throw new BatonError('invalid', `${found}; leave it out for all types, or divide them among several roles`)
+  throw new BatonError('invalid', `${found}; divide them among several roles`)
 }
 
 function distinct(types: readonly string[]): string[] {

@@ -91,7 +91,7 @@ function targetOf({ env, req }: Context<Environment>): Target {
 }
 
 function bodyOfRead(method: string): Problem {
-  const message = `is not for ${method}: what narrows the answer stands in the query`
+  const message = `a ${method} takes no body; put filters into the query`
   return invalid([{ path: '', message }])
 }
 

@@ -68,7 +68,7 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
 
 /** A worker that names another fence than its run's does not hold the run. */
 function strangeFence({ taskId, runId, fence }: Word<unknown>, run: RunReference): Problem {
-  const message = `run ${runId} of ${taskId} has the fence ${run.fence}, not ${fence}; say the one that the claim has told`
+  const message = `run ${runId} of ${taskId} has the fence ${run.fence}, not ${fence}; send the fence from the answer to the claim`
   return problem('conflict', message, { reason: 'lost' })
 }
 

@@ -211,7 +211,7 @@ export type ApiTask = {
   readonly updatedAt: string
   readonly finishedAt?: string
   readonly expiresAt?: string
-  /** The last ten changes by people, oldest first. */
+  /** The last ten changes asked for over the HTTP API, oldest first. */
   readonly operations?: readonly ApiOperation[]
   readonly options: ApiOptions
   /** What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on. */

@@ -22,11 +22,11 @@ export const MAX_REQUEST_BYTES = 4 * KB * KB
  */
 export const MAX_ANSWER_BYTES = 6_291_556 - 16 * KB
 export const MAX_BATCH_TASKS = 100
-/** Of an error, all its parts together, as JSON text in UTF-8. */
+/** Bytes of a stored error, all its parts together, as JSON text in UTF-8. */
 export const ERROR_BYTES_MAX = 4 * KB
-/** Causes of an error that are kept, the nearest ones. */
+/** Causes that an error keeps, the nearest ones. */
 export const ERROR_CAUSES_MAX = 5
-/** Of what a failed run has logged, the newest lines, in UTF-8. */
+/** Bytes that a failed run keeps of what it has logged: the newest lines, in UTF-8. */
 export const RUN_LOG_BYTES_MAX = 4 * KB
 export const MAX_TYPE_LENGTH = 100
 /** What names a task type. */

@@ -2,16 +2,16 @@ import type { Change } from './change.ts'
 import { OPERATIONS_KEPT } from './limits.ts'
 import type { Operation, Task } from './task.ts'
 
-/** A change by a person: when, by which principal, and what it was. */
+/** A change that was asked for over the HTTP API: when, by which principal, and what it was. */
 export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
 
-/** Who changes something, and what the change is called; without `what` as the stored operation is. */
+/** The principal that asks for a change, and the name of the change; without `what` it is named as the stored operation. */
 export type Operator = { readonly by: string; readonly what?: string }
 
-/** Operations that a person asks for. What else a request writes on its way is the system's own doing. */
+/** Operations that callers ask for by name. What else a request writes on its way is the system's own doing. */
 const ASKED_FOR: ReadonlySet<Operation> = new Set(['update', 'patch', 'cancel', 'restart', 'resume'])
 
-/** The change with a record of who made it, if it is one that a person asks for: a task is published by a program, a schedule is set. */
+/** The change with a record of its principal, if callers ask for it by name. The first publish of a task is none; setting a schedule is one. */
 export function withOperation(change: Change, { by, what }: Operator, now: number): Change {
   const { before, after } = change
   const isCreation = after.operation === 'publish' && after.schedule !== undefined

@@ -52,7 +52,7 @@ function workerProblems({ concurrency, workerIds }: Options, given: PartialOptio
   return [
     {
       path: given.concurrency === undefined ? 'workerIds' : 'concurrency',
-      message: `is at odds: ${concurrency} workers must succeed and workerIds lists ${workerIds.length}; list as many, or none`,
+      message: `concurrency is ${concurrency}, but workerIds lists ${workerIds.length}; list at least ${concurrency} workers, or none`,
     },
   ]
 }

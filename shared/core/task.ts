@@ -195,7 +195,7 @@ export type Task = {
   readonly member?: Member
   readonly canvas?: CanvasState
   readonly schedule?: ScheduleState
-  /** The last changes by people. */
+  /** The last changes asked for over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
   /** The last fence handed out. */
   readonly fence: number

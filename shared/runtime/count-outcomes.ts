@@ -19,7 +19,7 @@ const COUNTED: Partial<Record<EventType, MetricName>> = {
 type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
 
 /**
- * Counts what became of tasks, from the changes in the table's stream: it has every change, whoever wrote it. Lambda delivers a
+ * Counts what became of tasks, from the changes in the table's stream: it has every change, whichever process wrote it. Lambda delivers a
  * batch again from its first failed record on, so only what stands before that counts now, and the rest counts when it comes
  * again: each change counts once, however often its batch comes. A process that dies after it has written its metrics and before
  * Lambda has its answer is the one exception: its batch counts twice.

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
-const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })]
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })]
 
 /** A path of the repository in backticks. What is generated is not there before it is. */
 const PATH = /`((?:shared|functions|infra|local|scripts|test|examples|docs)(?:\/[\w.-]+)+\/?)`/g

@@ -294,16 +294,6 @@ describe('A function of the user', () => {
       'execute-api:Invoke',
     ])
   })
-
-  test('may call the HTTP API: it is told its URL', () => {
-    const { stack, tasks } = aSystem()
-
-    tasks.grantCallApi(aFunction(stack))
-
-    const { environment, statements } = policyOfMine(stack)
-    expect(targetOf(environment.BATON_URL)).toMatch(/^TasksApiHttp/)
-    expect(statements[0].Action).toBe('execute-api:Invoke')
-  })
 })
 
 test('Concurrency can be kept apart for the machinery', () => {

@@ -46,7 +46,7 @@ const workerIds = listOf(workerIdRule, {
     const twice = ids.find((id, index) => ids.indexOf(id) < index)
     return twice === undefined
       ? []
-      : [{ path, message: `must not name a worker twice, and names '${twice}' so` }]
+      : [{ path, message: `must name each worker once; it names '${twice}' twice` }]
   },
 })
 

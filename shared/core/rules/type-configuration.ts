@@ -80,13 +80,13 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
     const at = inside(inside(path, index), 'name')
     if (names.indexOf(own) < index) {
       return [
-        { path: at, message: `must be unlike the names of other steps, and is ${shown(own)}, as another's` },
+        { path: at, message: `must be unique among the steps; ${shown(own)} is taken` },
       ]
     }
     const undone = names.find(other => own === `undo ${other}`)
     if (undone === undefined) return []
     return [
-      { path: at, message: `must not be ${shown(own)}: the undo of the step ${shown(undone)} is called so` },
+      { path: at, message: `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}` },
     ]
   })
 }
