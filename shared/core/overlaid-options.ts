@@ -49,12 +49,20 @@ function delayProblems(all: Retry, given: Partial<Retry>): FieldProblem[] {
 
 function workerProblems({ concurrency, workerIds }: Options, given: PartialOptions): FieldProblem[] {
   if (workerIds.length === 0 || workerIds.length >= concurrency) return []
-  return [
-    {
-      path: given.concurrency === undefined ? 'workerIds' : 'concurrency',
-      message: `concurrency is ${concurrency}, but workerIds lists ${workerIds.length}; list at least ${concurrency} workers, or none`,
-    },
-  ]
+  const listed = `list at least ${concurrency} workers, or none`
+  return given.concurrency === undefined
+    ? [
+        {
+          path: 'workerIds',
+          message: `lists ${workerIds.length}, but concurrency is ${concurrency}; ${listed}`,
+        },
+      ]
+    : [
+        {
+          path: 'concurrency',
+          message: `is ${concurrency}, but workerIds lists ${workerIds.length}; ${listed}`,
+        },
+      ]
 }
 
 function fittingBeat({ heartbeatMs, leaseMs }: Options, given: PartialOptions): Partial<Options> {

@@ -102,15 +102,11 @@ describe('a flow is refused', () => {
       Array.from({ length: 101 }, (_, n) => ({ ...step, name: `${n}` })),
       'steps must be a list of 1–100 members, not of 101',
     ],
-    [
-      'with two steps of one name',
-      [step, step],
-      "steps.1.name must be unlike the names of other steps, and is 'a'",
-    ],
+    ['with two steps of one name', [step, step], "steps.1.name must be unique among the steps; 'a' is taken"],
     [
       'with a step named like an undo',
       [step, { ...step, name: 'undo a' }],
-      "steps.1.name must not be 'undo a': the undo of the step 'a' is called so",
+      "steps.1.name must not be 'undo a': that is the name of the undo of step 'a'",
     ],
     ['with a step without a name', [{ ...step, name: '' }], 'steps.0.name must be text of 1–100 characters'],
     [

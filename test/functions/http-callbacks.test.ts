@@ -106,7 +106,7 @@ describe('a callback that cannot be published any more', () => {
     })
     expect([refused.status, started.status]).toEqual([409, 409])
     expect(refused.body.detail).toBe(
-      'jobs:a owes callbacks that cannot be published: onSuccess.0.workerIds is at odds: 2 workers must succeed and workerIds lists 1; list as many, or none; change the type and use action "retry-callbacks", or remove the task to drop them',
+      'jobs:a owes callbacks that cannot be published: onSuccess.0.workerIds lists 1, but concurrency is 2; list at least 2 workers, or none; change the type and use action "retry-callbacks", or remove the task to drop them',
     )
 
     await put({})

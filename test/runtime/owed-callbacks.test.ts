@@ -47,7 +47,7 @@ describe('a callback that later defaults of its type make impossible', () => {
       problems: [
         {
           path: 'onSuccess.0.workerIds',
-          message: 'is at odds: 3 workers must succeed and workerIds lists 2; list as many, or none',
+          message: 'lists 2, but concurrency is 3; list at least 3 workers, or none',
         },
       ],
     })
