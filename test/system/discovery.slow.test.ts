@@ -122,11 +122,11 @@ describe('tasks are found', () => {
     return { endAfter }
   }
 
-  it('never, when their type was never registered: that is refused, and names the types there are', async () => {
-    const { status, body } = await system.call('POST', '/v1/tasks', { type: 'nobody-knows' })
+  it('never, when their type was never registered: that is refused, and names the type that is meant', async () => {
+    const { status, body } = await system.call('POST', '/v1/tasks', { type: 'word-cuont' })
 
     expect(status).toBe(404)
-    expect(JSON.stringify(body)).toContain('word-count')
+    expect(JSON.stringify(body)).toContain("did you mean 'word-count'")
   })
 })
 
