@@ -56,12 +56,13 @@ export function watchFunction(
   })
 }
 
-/** An undo has failed for good: the flow has stopped half undone, and `retry-undo` or `skip-undo` takes it up again. */
+/** A flow has stopped half undone, or a task owes callbacks that its types make impossible: a person has to decide. */
 export function watchAttention(scope: Construct, settings: Settings): void {
   raise(scope, 'NeedsAttentionAlarm', settings, {
     isEssential: true,
     metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
-    description: 'A flow could not undo a step; find it by status failed, then retry or skip that undo',
+    description:
+      'An undo has failed for good, or a callback cannot be published; the log of the planner names the task, and its needsAttention says what to do',
   })
 }
 

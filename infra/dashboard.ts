@@ -97,7 +97,13 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
 }
 
 const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Retried']
-const TROUBLE: readonly MetricName[] = ['NeedsAttention', 'Stuck', 'LeaseLost', 'SweeperRepaired']
+const TROUBLE: readonly MetricName[] = [
+  'NeedsAttention',
+  'TaskFault',
+  'Stuck',
+  'LeaseLost',
+  'SweeperRepaired',
+]
 
 function found<Kind extends IConstruct>(
   scope: Construct,

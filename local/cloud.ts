@@ -191,7 +191,6 @@ async function boot(options: LocalCloudOptions, closing: Closing): Promise<Local
 /** The access key id that the gateway attributes the calls of tests and tools to. */
 const TESTER = 'tester'
 
-/** The parts that do not run at the moment. A request must not find out by failing. */
 /** From here on calls are held to the roles of their callers. */
 function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): Permissions {
   const permissions = createPermissions(stack, log)
@@ -199,6 +198,7 @@ function protect(gateway: Gateway, stack: Stack, log: (line: string) => void): P
   return permissions
 }
 
+/** The parts that do not run at the moment, so that no request finds out by failing. */
 async function whatIsDown(dynamo: DynamoDbLocal | undefined, services: readonly LocalService[]) {
   const down = services.filter(service => !service.isUp()).map(({ logicalId }) => logicalId)
   return dynamo && !(await dynamo.isUp()) ? ['DynamoDB Local', ...down] : down

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os'
 import { ACCOUNT_ID, arnOf } from '../account.ts'
 import { identify } from '../gateway/identify.ts'
 import type { Permissions } from '../permissions/permissions.ts'
+import { decoded } from './event.ts'
 
 /** Who asks, as API Gateway's IAM authorizer tells it to the function. */
 export type HttpCaller = {
@@ -33,14 +34,6 @@ export function mayInvoke(
       resource: arnOf('execute-api', `${apiId}/$default/${method}${one}`),
     }),
   )
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 const LOCAL_USER = `local:${userName()}`

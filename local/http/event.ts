@@ -70,7 +70,8 @@ function splitQuery(url: string) {
   return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
 }
 
-function decoded(path: string) {
+/** The path percent-decoded, or as it is where it cannot be. */
+export function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {

@@ -1,3 +1,4 @@
+import { decoded } from './event.ts'
 /** A route of an HTTP API: `GET /v1/tasks/{key}`, `ANY /{proxy+}` or `$default`. */
 export type Route = { readonly key: string; readonly functionArn: string }
 
@@ -45,14 +46,6 @@ function matchFixed(template: readonly string[], path: readonly string[]) {
 }
 
 const segmentsOf = (path: string) => path.split('/').slice(1)
-
-function decoded(segment: string) {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
 
 function preference(key: string) {
   if (key === '$default') return 1000
