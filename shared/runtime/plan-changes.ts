@@ -55,13 +55,13 @@ function nameOf({ task: { id, born, revision }, position }: TaskChange): string 
 }
 
 /**
- * An undo that fails for good halts its flow, and a callback that types make impossible stays owed, until a person decides.
+ * An undo that fails for good halts its flow, and a callback that cannot be published stays owed, until a person decides.
  * The change that brought that about is told once.
  */
 function tellOfTrouble({ log }: PlanningSystem, task: Task): void {
   if (!needsAttention(task) || task.operation === 'settle') return
   const what = task.unpublished
-    ? 'a callback cannot be published as types are now: the task needs attention'
+    ? 'a callback cannot be published: the task needs attention'
     : 'an undo has failed for good: the flow needs attention'
   log.warn(what, { ...logFields(task), error: task.error, problems: task.unpublished?.problems })
 }

@@ -8,9 +8,9 @@ import { resultOf } from '../core/result.ts'
 import { unknownTypeProblem } from '../core/rules/nearest.ts'
 import type { Callbacks, Task, Unpublished } from '../core/task.ts'
 import { bodyValue } from './body-value.ts'
+import { faultOf } from './fault-of.ts'
 import { fullError } from './full-error.ts'
 import { BODY_ALERT_MS } from './living-bodies.ts'
-import { logFields } from './log-fields.ts'
 import type { PlanFailure } from './plan-tasks.ts'
 import type { PublishRequest } from './publication-of.ts'
 import { type PublishOutcome, publishMany } from './publish.ts'
@@ -40,8 +40,8 @@ export async function settleDebts(system: System, tasks: readonly Task[]): Promi
 }
 
 /**
- * As `settleDebts`, of one. What types have become impossible since the task was published stays owed: the head says why,
- * and later tries are about these callbacks alone.
+ * As `settleDebts`, of one. What is refused for what it is stays owed: the head says why, which is told when it reaches the
+ * planner, and later tries are about these callbacks alone.
  *
  * @throws whatever kept a callback from being published.
  */
@@ -80,12 +80,9 @@ async function publishCallbacks(
     task,
     outcomes.flatMap(outcome => (outcome.ok ? outcome.task : [])),
   )
-  const outage = outcomes.find(outcome => !outcome.ok && outcome.reason === 'error')
-  if (outage && !outage.ok && outage.reason === 'error') throw outage.error
+  const problems = indices.flatMap((index, nth) => problemsOf(outcomes[nth], `${when}.${index}`))
   const refused = indices.filter((_index, nth) => outcomes[nth]?.ok === false)
   if (refused.length === 0) return undefined
-  const problems = indices.flatMap((index, nth) => problemsOf(outcomes[nth], `${when}.${index}`))
-  system.log.error('a callback cannot be published as types are now', { ...logFields(task), problems })
   const revision = task.unpublished?.revision ?? task.revision
   return { indices: refused, problems: problems.slice(0, PROBLEMS_MOST), judgedAt, revision }
 }
@@ -94,23 +91,30 @@ async function publishCallbacks(
 const PROBLEMS_MOST = 3
 const PROBLEM_CHARACTERS_MAX = 300
 
-/** Held against its type when the task was published: only a type that has changed since can make it impossible. */
+/**
+ * Held against its type when the task was published: a type that has changed since can make it impossible, and so can what
+ * is stored, or is to be.
+ *
+ * @throws what is not about this callback alone.
+ */
 function problemsOf(outcome: PublishOutcome | undefined, at: string): FieldProblem[] {
-  if (!outcome || outcome.ok || outcome.reason === 'error') return []
+  if (!outcome || outcome.ok) return []
   switch (outcome.reason) {
     case 'unknown-type':
       return outcome.unknown.map(({ type, path }) =>
-        shortProblem(at, path, unknownTypeProblem(type, outcome.existing)),
+        shortProblem(`${at}.${path}`, unknownTypeProblem(type, outcome.existing)),
       )
     case 'invalid':
-      return outcome.problems.map(({ path, message }) => shortProblem(at, path, message))
+      return outcome.problems.map(({ path, message }) => shortProblem(`${at}.${path}`, message))
     case 'running':
-      return [shortProblem(at, 'key', `names ${outcome.task.id}, which is running`)]
+      return [shortProblem(`${at}.key`, `names ${outcome.task.id}, which is running`)]
+    case 'error':
+      return [shortProblem(at, `cannot be published: ${faultOf(outcome.error)}`)]
   }
 }
 
-function shortProblem(at: string, path: string, message: string): FieldProblem {
-  return { path: cut(`${at}.${path}`, PROBLEM_CHARACTERS_MAX), message: cut(message, PROBLEM_CHARACTERS_MAX) }
+function shortProblem(path: string, message: string): FieldProblem {
+  return { path: cut(path, PROBLEM_CHARACTERS_MAX), message: cut(message, PROBLEM_CHARACTERS_MAX) }
 }
 
 /** Whether what could not be published may be possible by now, or its bodies would expire before it is tried again. */

@@ -140,10 +140,8 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const lost = await lostOnes(system, [...suspected.values()], round, sweptSince)
   await keepBodies(system, seen, now)
   const again = seen.filter(task => isWorthAnotherTry(task, round.typesChangedAt, now))
-  const failures = [
-    ...(await apartIfNeeded(planTasks, system, lost)),
-    ...(await apartIfNeeded(settleDebts, system, again)),
-  ]
+  const unplanned = await apartIfNeeded(planTasks, system, lost)
+  const failures = [...unplanned, ...(await apartIfNeeded(settleDebts, system, again))]
   await sweepLimits(system, seen)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
@@ -153,8 +151,11 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
       first: lost[0]?.id,
     })
   }
-  if (failures.length === 0) rounds?.set(type.type, { since: sweptSince, last: now })
-  return { looked: seen.length, repaired: lost.length - failures.length, failed: failures.length }
+  // What is refused for good fails in every round: the round got through all the same.
+  if (!failures.some(({ transient }) => transient)) rounds?.set(type.type, { since: sweptSince, last: now })
+  const unrepaired = new Set(unplanned.map(({ id }) => id))
+  const repaired = lost.filter(({ id }) => !unrepaired.has(id)).length
+  return { looked: seen.length, repaired, failed: failures.length }
 }
 
 /** A task that stands in several partitions counts as read by the passes over the one where it was read least. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { BatonError } from '../../shared/core/errors.ts'
 import { eventsOf } from '../../shared/core/events.ts'
 import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
 import { plan } from '../../shared/core/wake.ts'
@@ -53,7 +54,13 @@ describe('a callback that later defaults of its type make impossible', () => {
     })
     expect(needsAttention(head)).toBe(true)
     expect(await world.waiting()).toHaveLength(1)
-    expect(world.complaints).toEqual(['a callback cannot be published as types are now'])
+  })
+
+  it('is logged once, and not by both who finds it and who reads of it in the stream', async () => {
+    await owing()
+    await world.planned(await world.head('work:k'))
+
+    expect(world.complaints).toEqual(['a callback cannot be published: the task needs attention'])
   })
 
   it('is told once, and the stream that tells of it tries nothing again', async () => {
@@ -98,6 +105,22 @@ describe('a callback that later defaults of its type make impossible', () => {
 
     expect((await world.head('work:k')).revision).toBe(before)
     expect(await world.head('work:k')).toMatchObject({ owes: true })
+  })
+
+  it('whose second try fails makes no round report fewer repairs than none', async () => {
+    await owing()
+    await put({})
+    await world.system.clock.advance(MINUTE)
+    const { apply } = world.system.tasks
+    const tasks: typeof world.system.tasks = {
+      ...world.system.tasks,
+      apply: async change => {
+        if (change.after.type === 'mail') throw new BatonError('unavailable', 'no answer')
+        return apply(change)
+      },
+    }
+
+    expect(await sweep({ ...world.system, tasks })).toMatchObject({ repaired: 0, failed: 1 })
   })
 
   it('is kept beyond its task’s retention, and published when a person says so', async () => {

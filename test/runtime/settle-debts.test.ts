@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { BatonError } from '../../shared/core/errors.ts'
+import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
 import type { Task } from '../../shared/core/task.ts'
 import { cancelTask, removeTask, restartTask } from '../../shared/runtime/operate-task.ts'
 import { publish } from '../../shared/runtime/publish.ts'
@@ -204,7 +205,34 @@ describe('nothing that is owed is lost', () => {
     expect(await world.waiting()).toHaveLength(2)
   })
 
-  it('what cannot be published any more is told and stays owed, and keeps nothing else from being', async () => {
+  it('a callback that the store refuses for what it is stays owed with the reason, and the others are published', async () => {
+    const over = await world.ended(
+      await world.published({
+        onSuccess: [
+          { ...MAIL, key: 'bad' },
+          { type: 'work', key: 'good' },
+        ],
+      }),
+    )
+    const { apply } = world.system.tasks
+    const tasks: MemorySystem['tasks'] = {
+      ...world.system.tasks,
+      apply: async change => {
+        if (change.after.key === 'bad') throw new BatonError('unstorable', 'the table refuses it')
+        return apply(change)
+      },
+    }
+
+    expect(await world.planned(over, { ...world.system, tasks })).toEqual([])
+
+    const head = await world.head(over.id)
+    const problems = [{ path: 'onSuccess.0', message: 'cannot be published: the table refuses it' }]
+    expect(head).toMatchObject({ owes: true, unpublished: { indices: [0], problems } })
+    expect(needsAttention(head)).toBe(true)
+    expect((await world.waiting('work')).map(({ key }) => key)).toContain('good')
+  })
+
+  it('what cannot be published any more stays owed, and keeps nothing else from being', async () => {
     const over = await world.ended(
       await world.published({ onSuccess: [{ ...MAIL, options: { concurrency: 2 } }, { type: 'work' }] }),
     )
@@ -218,7 +246,6 @@ describe('nothing that is owed is lost', () => {
 
     expect(await world.planned(over)).toEqual([])
 
-    expect(world.complaints).toEqual(['a callback cannot be published as types are now'])
     expect((await world.waiting('work')).filter(({ state }) => state === 'open')).toHaveLength(1)
     expect(await world.head(over.id)).toMatchObject({ owes: true, unpublished: { indices: [0] } })
   })

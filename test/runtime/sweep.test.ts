@@ -194,6 +194,24 @@ describe('the sweeper', () => {
     expect(afterMissedOnes).toBe(1)
   })
 
+  it.each([
+    ['counts a round though a message is refused for good', false, 1],
+    ['does not count a round in which a message was not sent', true, 0],
+  ])('%s', async (_name, transient, counted) => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 0)
+    await stored(system)
+    await system.clock.advance(11 * SECOND)
+    const dispatch = async () => [{ index: 0, reason: 'refused', transient }]
+    const rounds: Rounds = new Map()
+
+    const report = await sweep({ ...system, messages: { ...system.messages, dispatch } }, rounds)
+
+    expect(report).toMatchObject({ repaired: 0, failed: 1 })
+    expect(rounds.size).toBe(counted)
+  })
+
   it('sends what nobody may claim about six times an hour, so that a fit worker that comes waits some minutes', async () => {
     const system = aMemorySystem()
     await registered(system)

@@ -18,14 +18,14 @@ export type CallbackWorld = Awaited<ReturnType<typeof aCallbackWorld>>
 /** A system in memory with the types `work` and `mail`, whose planner runs when it is told to. */
 export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = tasks => tasks) {
   const complaints: string[] = []
-  const error = (text: string) => complaints.push(text)
+  const complain = (text: string) => complaints.push(text)
   const memory = aMemorySystem()
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error }
+  const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const system: MemorySystem = { ...memory, tasks: storing(memory.tasks), log }
   for (const type of ['work', 'mail']) await registered(system, { type })
   return {
     system,
-    /** What was logged as an error. */
+    /** What was logged as a warning or an error. */
     complaints,
     published: (request: Partial<PublishRequest> = {}) => published(system, request),
     ended: (task: Task, outcome: Outcome = DONE) => ended(system, task, outcome),

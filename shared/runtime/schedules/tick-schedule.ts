@@ -2,6 +2,7 @@ import { dueTicks } from '../../core/schedule/due-ticks.ts'
 import { type ScheduleState, tickKey } from '../../core/schedule/schedule.ts'
 import { isTicking, noteTicked } from '../../core/schedule/transitions.ts'
 import type { Task, TaskError } from '../../core/task.ts'
+import { faultOf } from '../fault-of.ts'
 import { logFields } from '../log-fields.ts'
 import type { PublishRequest } from '../publication-of.ts'
 import { type PublishOutcome, publishMany } from '../publish.ts'
@@ -52,8 +53,6 @@ async function publishTicks(
     system,
     ticks.map(tick => requestOfTick(head, body, tick)),
   )
-  const outage = outcomes.find(outcome => !outcome.ok && outcome.reason === 'error')
-  if (outage && !outage.ok && outage.reason === 'error') throw outage.error
   const errors = outcomes.flatMap(outcome => errorOf(outcome) ?? [])
   for (const error of errors) {
     system.log.error('a tick publishes no task: it is refused', { ...logFields(head), error })
@@ -66,8 +65,9 @@ function requestOfTick({ id, key }: Task, body: PublishRequest, tick: number): P
   return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
 }
 
+/** @throws what is not about this tick alone. */
 function errorOf(outcome: PublishOutcome): TaskError | undefined {
-  if (outcome.ok || outcome.reason === 'error') return undefined
+  if (outcome.ok) return undefined
   switch (outcome.reason) {
     case 'unknown-type':
       return {
@@ -83,5 +83,7 @@ function errorOf(outcome: PublishOutcome): TaskError | undefined {
       }
     case 'running':
       return { name: 'Refused', message: `${outcome.task.id} is running` }
+    case 'error':
+      return { name: 'Refused', message: faultOf(outcome.error) }
   }
 }

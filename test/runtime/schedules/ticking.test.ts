@@ -334,6 +334,29 @@ describe('what cannot be published', () => {
     expect((await head(world)).error).toBeUndefined()
   })
 
+  test('as the store refuses one task for what it is does not stop the schedule, which shows why', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const refusing = {
+      ...world,
+      tasks: {
+        ...world.tasks,
+        apply: async (change: Parameters<typeof world.tasks.apply>[0]) => {
+          if (change.after.type === 'resize') throw new BatonError('unstorable', 'the table refuses it')
+          return world.tasks.apply(change)
+        },
+      },
+    }
+
+    await pass(refusing, at('06.000'))
+    const shown = await head(world)
+    await pass(world, at('11.000'))
+
+    const error = { name: 'Refused', message: 'the table refuses it' }
+    expect(shown).toMatchObject({ error, dueAt: Date.parse(at('10.250')) })
+    expect(await publishedTicks(world)).toEqual([at('10.250')])
+  })
+
   test('for an outage is tried again, and nothing is passed over', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
