@@ -1,7 +1,7 @@
 import { INEXACT } from '../../shared/core/json.ts'
 
-/** Fewer digits in a row never lose one. */
-const MANY_DIGITS = /\d{16}/
+/** Fewer digits never lose one; a point may stand among them. */
+const MANY_DIGITS = /\d[\d.]{15}/
 
 /**
  * JSON text as its value. Whole numbers beyond 2^53 that JSON would give back with other digits, such as 9007199254740993,

@@ -13,7 +13,7 @@ import { type RunGone, whyGone } from './run-gone.ts'
 import { failureCounted, retryDelayMs } from './settle.ts'
 import { counted } from './several-successes.ts'
 import { type LiveRun, successes, type Task, type TaskError } from './task.ts'
-import { isSameWord, wordDigest } from './word.ts'
+import { isSameWord, wholeDigest, wordDigest } from './word.ts'
 import { isSamePiece } from './work.ts'
 
 /** The run that speaks: its birth and fence, and what it says. */
@@ -76,7 +76,8 @@ function ending(
   switch (word.outcome) {
     case 'succeed':
       if (word.next && movesTooOften(task, now)) {
-        return fail(task, run, { outcome: 'fail', error: stageLoop(task), fatal: true }, now, chance)
+        const failure = { outcome: 'fail', error: stageLoop(task), fatal: true } as const
+        return fail(task, run, failure, now, chance, wholeDigest(word))
       }
       return succeed(task, run, word, now, mayCount)
     case 'fail':
@@ -151,10 +152,11 @@ function fail(
   word: Extract<Outcome, { outcome: 'fail' }>,
   now: number,
   chance: number,
+  digest = wordDigest(word),
 ): Change {
   const { log } = word
   const error = fitError(word.error)
-  const ending = { error, ...wordOf(word) }
+  const ending = { error, ...(digest !== undefined && { word: digest }) }
   const draft = failed(task, run, ending, now)
   const record = { state: 'failed' as const, ...ending, ...(log !== undefined && { log }) }
   const bodies = runRecord(task, run.fence, record, now)

@@ -67,10 +67,13 @@ function digestOfResult(result: Body | undefined): string | undefined {
 
 /** Whether a run that ended so was ended by this very word. */
 export function isSameWord(end: RecordedEnd, word: Outcome): boolean {
-  if (end.cause !== undefined || end.state !== STATE_AFTER[word.outcome]) return false
+  if (end.cause !== undefined) return false
+  // A move too many has failed its run.
+  if (word.outcome === 'succeed' && word.next && end.state === 'failed') return end.word === wholeDigest(word)
+  if (end.state !== STATE_AFTER[word.outcome]) return false
   switch (word.outcome) {
     case 'succeed':
-      return end.past ? end.word === pastDigestOf(word) : isSameSuccess(end, word)
+      return end.past ? end.word === wholeDigest(word) : isSameSuccess(end, word)
     case 'fail':
       return end.word === undefined ? isSameShortError(end, word) : end.word === wordDigest(word)
     case 'release':
@@ -80,7 +83,8 @@ export function isSameWord(end: RecordedEnd, word: Outcome): boolean {
 
 type Success = Extract<Outcome, { outcome: 'succeed' }>
 
-function pastDigestOf(word: Success): string | undefined {
+/** The digest of all that a success says, where no record keeps its result. */
+export function wholeDigest(word: Success): string | undefined {
   return joined(word.result === undefined ? undefined : contentDigest(word.result), wordDigest(word))
 }
 

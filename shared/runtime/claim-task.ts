@@ -68,22 +68,28 @@ export async function claimTask(
   } catch (error) {
     if (!isFaultOfOne(error)) throw error
     tellFault(system, seen, error)
-    await recordFault(system, seen, claimer, error)
+    await recordFault(system, seen, claimer, error, patience)
     return refused('at-fault')
   }
 }
 
 /** What cannot be put on record either is remembered by this process, and left alone for a while. */
-async function recordFault(system: System, seen: Task, claimer: Claimer, fault: unknown): Promise<void> {
+async function recordFault(
+  system: System,
+  seen: Task,
+  claimer: Claimer,
+  fault: unknown,
+  patience: Patience | undefined,
+): Promise<void> {
   const isRefusedWrite = fault instanceof BatonError && fault.code === 'unstorable'
   try {
     if (!isRefusedWrite) return rememberFault(system, seen)
     const message = `the claim could not be stored: ${fault.message}`
-    await transact(system, seen, current =>
+    const decide = (current: Task | undefined) =>
       current && isSamePiece(seen, current)
         ? claimRefused(current, claimer, message, system.clock.now(), system.chance.fraction())
-        : GONE,
-    )
+        : GONE
+    await transact(system, seen, decide, patience)
   } catch (error) {
     if (!isFaultOfOne(error)) throw error
     rememberFault(system, seen)

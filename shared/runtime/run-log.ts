@@ -1,6 +1,7 @@
 import type { Outcome } from '../core/finish.ts'
 import { textBytes } from '../core/json.ts'
 import { RUN_LOG_BYTES_MAX } from '../core/limits.ts'
+import { readable } from '../core/readable.ts'
 import { nothingRedacted, type Redaction } from '../core/redact.ts'
 import { errorOfThrown } from '../core/thrown-error.ts'
 import type { Clock, Log, LogFields } from '../ports/machine.ts'
@@ -15,7 +16,7 @@ export type RunLog = Log & {
 
 type Level = keyof Log
 
-/** `named`: fields that every line carries. A line that cannot be written must not fail the handler that writes it. */
+/** `named`: fields that every line carries, whatever else it is given. A line that cannot be written must not fail the handler that writes it. */
 export function createRunLog(
   { log, clock }: { readonly log: Log; readonly clock: Clock },
   named: LogFields,
@@ -27,7 +28,7 @@ export function createRunLog(
     const fields = given && redaction.fields(withPlainErrors(given))
     kept.add(`${new Date(clock.now()).toISOString()} ${level.toUpperCase()} ${text}${fieldsText(fields)}`)
     try {
-      log[level](text, { ...named, ...fields })
+      log[level](text, { ...named, ...fields, ...named })
     } catch {
       log[level](text, { ...named, fields: fieldsText(fields) })
     }
@@ -65,11 +66,6 @@ function fieldsText(fields: LogFields | undefined): string {
   } catch {
     return ` {fields that are no JSON: ${Object.keys(fields).join(', ')}}`
   }
-}
-
-function readable(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value)
-  return value instanceof Error ? errorOfThrown(value) : value
 }
 
 const CUT = '…'

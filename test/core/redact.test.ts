@@ -53,6 +53,57 @@ describe('what a definition marks is hidden', () => {
     expect(error(thrown).causes).toEqual([{ name: 'C', message: '[redacted]' }])
   })
 
+  const SECRET = INPUT.card.number
+  class Card {
+    number = SECRET
+    owner = 'x'
+  }
+
+  test.each([
+    [
+      'in an error at any depth, and in its causes',
+      { attempt: { error: new Error(SECRET, { cause: new Error(SECRET) }) } },
+      { attempt: { error: { message: '[redacted]', causes: [{ name: 'Error', message: '[redacted]' }] } } },
+    ],
+    ['in an instance of a class', { card: new Card() }, { card: { number: '[redacted]', owner: 'x' } }],
+    [
+      'in an object without prototype',
+      { of: Object.assign(Object.create(null), { pan: SECRET }) },
+      { of: { pan: '[redacted]' } },
+    ],
+    ['in a map', { card: new Map([['number', 'other']]) }, { card: { number: '[redacted]' } }],
+    ['in a set', { of: new Set([SECRET]) }, { of: ['[redacted]'] }],
+    [
+      'in what an object says itself to be',
+      { of: { toJSON: () => ({ pan: SECRET }) } },
+      { of: { pan: '[redacted]' } },
+    ],
+    ['as the name of a field', { of: { [SECRET]: 1 } }, { of: { '[redacted]': 1 } }],
+    ['in bytes', { of: Buffer.from(SECRET) }, { of: '[redacted]' }],
+    [
+      'in what cannot be read',
+      {
+        of: {
+          get pan() {
+            throw new Error(SECRET)
+          },
+        },
+      },
+      { of: '[redacted]' },
+    ],
+    ['but not a date', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
+  ])('%s', (_name, given, shown) => {
+    expect(fields(given)).toMatchObject(shown)
+    expect(JSON.stringify(fields(given))).not.toContain(SECRET)
+  })
+
+  test('in objects that all refer to each other, soon', () => {
+    const crowd: Array<{ name: string; others: unknown }> = []
+    for (let nth = 0; nth < 50; nth++) crowd.push({ name: SECRET, others: crowd })
+
+    expect(JSON.stringify(fields({ crowd }))).not.toContain(SECRET)
+  })
+
   test('in a circle, too, which ends', () => {
     const circle: Record<string, unknown> = { token: 'abcd' }
     circle.self = circle

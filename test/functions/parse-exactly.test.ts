@@ -29,6 +29,10 @@ describe('a number in a body', () => {
     expect([INEXACT, Number.POSITIVE_INFINITY]).toContain(value)
   })
 
+  test('whose digits are split by its point does not lose one unseen', () => {
+    expect(parseExactly('9007199254740.993e3')).toBe(INEXACT)
+  })
+
   test('comes back as any double was written', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), value => {

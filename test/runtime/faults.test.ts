@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Operation, Task } from '../../shared/core/task.ts'
 import { claimReady } from '../../shared/runtime/claim-ready.ts'
+import { claimTask } from '../../shared/runtime/claim-task.ts'
 import { workOnJob } from '../../shared/runtime/jobs/work-on-job.ts'
 import { removeTask } from '../../shared/runtime/operate-task.ts'
 import { sweep } from '../../shared/runtime/sweep.ts'
@@ -79,6 +80,23 @@ describe('a task whose claim the store refuses for what it would write', () => {
     expect(last).toMatchObject({ state: 'failed', failures: 4, error: { name: 'ClaimRefused' } })
     expect(last.error?.message).toContain('no such key')
     expect(system.counted('TaskFault')).toBe(4)
+  })
+
+  test('is not put on record for longer than its claim has time', async () => {
+    let writes = 0
+    const faulty = refusing(system, operation => operation === 'claim')
+    const apply: typeof faulty.tasks.apply = async change => {
+      if (change.after.operation === 'claim') return faulty.tasks.apply(change)
+      writes += 1
+      return { applied: false, current: await head(system, 'bad') }
+    }
+    const crowded = { ...faulty, tasks: { ...faulty.tasks, apply } }
+    const patience = { until: system.clock.now() }
+
+    const claiming = claimTask(crowded, await head(system, 'bad'), WORKER, undefined, patience)
+
+    await expect(claiming).rejects.toThrow('other writers')
+    expect(writes).toBe(1)
   })
 
   test('is not tried by every claim when nothing can be written of it, and can be removed', async () => {

@@ -81,6 +81,14 @@ describe('what a handler logs', () => {
     ])
   })
 
+  it('does not overwrite the ids of its run', () => {
+    const { runLog, lines } = aRunLog()
+
+    runLog.info('copying', { taskId: 'another', size: 1 })
+
+    expect(lines).toEqual([['copying', { taskId: 'resize:k', size: 1 }]])
+  })
+
   it('is written as text where the log refuses its fields', () => {
     const system = aMemorySystem()
     const lines: unknown[] = []
@@ -105,6 +113,16 @@ describe('what a handler logs', () => {
       log: expect.stringContaining('[redacted]'),
     })
   })
+})
+
+it('a value to be hidden does not show in an error deep within what a handler logs', () => {
+  const { runLog, lines, tail } = aRunLog()
+  runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
+
+  runLog.warn('declined', { attempt: { error: new Error('4111 is wrong') } })
+
+  expect(lines).toMatchObject([['declined', { attempt: { error: { message: '[redacted] is wrong' } } }]])
+  expect(tail()).not.toContain('4111')
 })
 
 describe('a run that failed', () => {

@@ -35,6 +35,12 @@ it('a level that is none is refused by name', () => {
   )
 })
 
+it('a field called like a fixed part of the line does not overwrite it', () => {
+  const [line] = printed(undefined, log => log.warn('said', { level: 'DEBUG', message: 'no', size: 1 }))
+
+  expect(line).toMatchObject({ level: 'WARN', message: 'said', size: 1 })
+})
+
 it('an error is written with its causes, also when they go in a circle', () => {
   const error: Error = new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
   const circle = new Error('round')

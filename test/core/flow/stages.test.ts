@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { attempts } from '../../../shared/core/attempts.ts'
 import { claim } from '../../../shared/core/claim.ts'
-import { finish, type NextStage } from '../../../shared/core/finish.ts'
+import { finish, type NextStage, type Outcome } from '../../../shared/core/finish.ts'
 import { idempotencyKey } from '../../../shared/core/idempotency-key.ts'
 import { patch } from '../../../shared/core/patch.ts'
 import { create, update } from '../../../shared/core/publish.ts'
@@ -256,6 +256,18 @@ describe('a handler that always moves on', () => {
     expect(movedOn(old, NOW)).toMatchObject({ state: 'open', stage: 'again' })
     expect(movedOn(movedOn(old, NOW), NOW)).toMatchObject({ state: 'failed' })
     expect(movedOn(movedOn(old, NOW), NOW + 2 * SECOND)).toMatchObject({ state: 'open' })
+  })
+
+  test('is answered as the first time when it says the same last move again, and only then', () => {
+    const said = { ...DONE, next: { stage: 'again' } }
+    const looped = movedOn({ ...staged(), startedAt: NOW, stageChanges: 10_000 }, NOW)
+    const again = (word: Outcome) => finish(looped, { born: BORN, fence: 1, ...word }, NOW, 0)
+
+    expect(looped).toMatchObject({ state: 'failed', error: { name: 'StageLoop' } })
+    expect(again(said)).toEqual({ ok: true })
+    expect(again({ ...said, next: { stage: 'other' } })).toMatchObject({ ok: false })
+    expect(again({ ...said, result: 'other' })).toMatchObject({ ok: false })
+    expect(again(DONE)).toMatchObject({ ok: false })
   })
 
   test('counts afresh once it is restarted', () => {
