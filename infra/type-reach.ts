@@ -55,7 +55,8 @@ export function namedTypes(types: readonly string[] | undefined): NamedTypes {
  */
 export function typesWithin(option: string, types: readonly string[]): readonly string[] {
   const wrong = types.find(type => !TYPE_NAME.test(type))
-  if (wrong !== undefined) throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
+  if (wrong !== undefined)
+    throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
   if (types.length <= GRANTED_TYPES_MAX) return types
   const found = `'${option}' names ${types.length} types, and ${GRANTED_TYPES_MAX} fit a policy`
   throw new BatonError('invalid', `${found}; divide them among several roles`)

@@ -79,14 +79,15 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
   return names.flatMap((own, index) => {
     const at = inside(inside(path, index), 'name')
     if (names.indexOf(own) < index) {
-      return [
-        { path: at, message: `must be unique among the steps; ${shown(own)} is taken` },
-      ]
+      return [{ path: at, message: `must be unique among the steps; ${shown(own)} is taken` }]
     }
     const undone = names.find(other => own === `undo ${other}`)
     if (undone === undefined) return []
     return [
-      { path: at, message: `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}` },
+      {
+        path: at,
+        message: `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}`,
+      },
     ]
   })
 }
