@@ -49,7 +49,7 @@ const UNITS = {
   TaskFault: 'Count',
 } as const satisfies Record<MetricName, string>
 
-/** Metrics that are kept for single types: `Lateness:resize`, `Failed:*` for every type, or `*` for all of every type. */
+/** Metrics that are kept for single types: `Lateness:resize`, or `Failed:*` for every type. */
 const keptByType = new Set((process.env.BATON_TYPE_METRICS ?? '').split(','))
 
 /** One store per task type, since a dimension holds for all that is written out together. */
@@ -58,7 +58,7 @@ const stored = new Map<string, PowertoolsMetrics>()
 export const metrics: Metrics = {
   add: (name, value, type) => {
     store(name, value, EVERY_TYPE)
-    const isKept = [EVERY_TYPE, `${name}:${EVERY_TYPE}`, `${name}:${type}`].some(kept => keptByType.has(kept))
+    const isKept = [`${name}:${EVERY_TYPE}`, `${name}:${type}`].some(kept => keptByType.has(kept))
     if (isKept && type !== EVERY_TYPE) store(name, value, type)
   },
 }

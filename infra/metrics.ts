@@ -43,15 +43,26 @@ export class TypeMetrics {
     if (type !== EVERY_TYPE) this.asked.add(`${name}:${type}`)
   }
 
-  /** For the environment; what is asked for later is in it, too. Names that would not fit stand for every type. */
+  /**
+   * For the environment; what is asked for later is in it, too. Where the types' names would not fit, the same metrics are kept
+   * for every type.
+   */
   text(): string {
     return Lazy.string({
       produce: () => {
         if (this.asked.size === 0) return undefined
         const text = [...this.asked].sort().join(',')
-        return text.length <= MAX_NAMES_LENGTH ? text : EVERY_TYPE
+        return text.length <= MAX_NAMES_LENGTH ? text : this.namesForEveryType()
       },
     })
+  }
+
+  private namesForEveryType(): string {
+    const names = [...this.asked].map(one => one.slice(0, one.indexOf(':')))
+    return [...new Set(names)]
+      .sort()
+      .map(name => `${name}:${EVERY_TYPE}`)
+      .join(',')
   }
 }
 

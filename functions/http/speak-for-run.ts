@@ -11,7 +11,7 @@ import {
 } from '../../shared/runtime/http-runs.ts'
 import type { System } from '../../shared/runtime/system.ts'
 import { dotted } from './check.ts'
-import { invalid, problem } from './problems.ts'
+import { invalid } from './problems.ts'
 import { sizeProblem } from './publish-requests.ts'
 import { noSuchRun, runProblem } from './refusals.ts'
 import type { Api } from './route.ts'
@@ -66,10 +66,10 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
   return invalid([{ path: dotted(at, ['progress']), message }], 'too-large')
 }
 
-/** A worker that names another fence than its run's does not hold the run. */
-function strangeFence({ taskId, runId, fence }: Word<unknown>, run: RunReference): Problem {
-  const message = `run ${runId} of ${taskId} has the fence ${run.fence}, not ${fence}; send the fence from the answer to the claim`
-  return problem('conflict', message, { reason: 'lost' })
+/** The id of a run holds its fence. */
+function strangeFence({ taskId, runId, fence, at = '' }: Word<unknown>, run: RunReference): Problem {
+  const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
+  return invalid([{ path: dotted(at, ['fence']), message }])
 }
 
 function logProblem({ said, at = '' }: Word<Outcome>): Problem | undefined {

@@ -74,7 +74,7 @@ function systemOn(
     clock,
     chance,
     tasks: createTaskStore(documents, { table, token: newToken, clock, chance, log }),
-    types: createTypeStore(documents, { table }),
+    types: createTypeStore(documents, { table, clock, log }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, token: newToken }),
     turns: createTurnStore(documents, { table }),

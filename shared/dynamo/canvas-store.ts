@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamod
 import type { CanvasStore } from '../ports/stores.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
 import { addEnds, batchGetEnds, chunkFromItem, endsFromItem } from './canvas-requests.ts'
-import { answerOf } from './sending.ts'
+import { writeAnswer } from './sending.ts'
 import { assertKnownSchema } from './stored-form.ts'
 
 /** Ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
@@ -14,7 +14,7 @@ export function createCanvasStore(
   return {
     addEnds: async (canvas, chunk, ends, expiresAt) => {
       const request = addEnds(settings.table, canvas, chunk, { ends, expiresAt })
-      const { Attributes } = await answerOf(documents.send(new UpdateCommand(request)))
+      const { Attributes } = await writeAnswer(documents.send(new UpdateCommand(request)))
       return endsFromItem(Attributes, chunk)
     },
     ends: async (canvas, chunks) => {

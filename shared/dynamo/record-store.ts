@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/li
 import type { Clock } from '../ports/machine.ts'
 import type { RecordStore } from '../ports/stores.ts'
 import { getRecord, putNewRecord, putRecord } from './record-requests.ts'
-import { answerOf, conditional } from './sending.ts'
+import { answerOf, conditional, writeAnswer } from './sending.ts'
 import { recordFromItem } from './side-items.ts'
 
 /** Records of the machinery in a DynamoDB table with the keys of `keys.ts`. Expired ones count as gone. */
@@ -16,7 +16,7 @@ export function createRecordStore(
       return Item && recordFromItem(Item, clock.now())
     },
     put: async (name, value, expiresAt) => {
-      await answerOf(documents.send(new PutCommand(putRecord(table, name, value, expiresAt))))
+      await writeAnswer(documents.send(new PutCommand(putRecord(table, name, value, expiresAt))))
     },
     putNew: async (name, value, expiresAt) => {
       const now = clock.now()

@@ -10,24 +10,39 @@ export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
 export type Conditional<T> = { readonly answer: T } | { readonly refusedBy: Item | undefined }
 
 /**
- * The answer of a request.
+ * The answer of a request. A read or a deletion that the table refuses is a mistake of this code or of a deployment, and
+ * passes as it is.
  *
- * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries; `unstorable` when
- * it refuses the request for what stands in it.
+ * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries.
  */
 export async function answerOf<T>(request: Promise<T>): Promise<T> {
   try {
     return await request
   } catch (error) {
-    if (isOutage(error)) throw unavailable(error)
+    throw isOutage(error) ? unavailable(error) : error
+  }
+}
+
+/**
+ * The answer of a request that writes an item.
+ *
+ * @throws BatonError as `answerOf`, and `unstorable` when the table refuses the item for what stands in it.
+ */
+export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await answerOf(request)
+  } catch (error) {
     throw isRefusedForItself(error) ? unstorable(error) : error
   }
 }
 
-/** As `answerOf`, with a condition that did not hold as a value. */
-export async function conditional<T>(request: Promise<T>): Promise<Conditional<T>> {
+/** As `writeAnswer`, with a condition that did not hold as a value; deletions are sent by `answerOf`. */
+export async function conditional<T>(
+  request: Promise<T>,
+  send: (request: Promise<T>) => Promise<T> = writeAnswer,
+): Promise<Conditional<T>> {
   try {
-    return { answer: await answerOf(request) }
+    return { answer: await send(request) }
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error
     return { refusedBy: error.Item && plainItem(error.Item) }

@@ -1,4 +1,5 @@
 import type { BodyWrite } from '../core/change.ts'
+import { BatonError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { EndedRun } from '../core/task.ts'
 import { type TaskType, withTenants } from '../core/task-type.ts'
@@ -46,11 +47,27 @@ export function typeItem(type: TaskType): Item {
   }
 }
 
-/** A type that got tenants since it was last put says so beside its JSON text. */
+/**
+ * A type that got tenants since it was last put says so beside its JSON text.
+ *
+ * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no code has.
+ */
 export function typeFromItem(item: Item): TaskType {
-  const type = bodyFromItem(item) as unknown as TaskType
+  assertKnownSchema(item)
+  const type = storedType(item)
   if (item[FAIR_ATTRIBUTE] === undefined) return type
   return withTenants({ ...type, version: item[VERSION_ATTRIBUTE] as number })
+}
+
+function storedType(item: Item): TaskType {
+  const why = (problem: string) => `what is stored of the type ${item.sk} cannot be read: ${problem}`
+  if (!Number.isFinite(item[VERSION_ATTRIBUTE])) throw new BatonError('unreadable', why('it has no version'))
+  if (typeof item.json !== 'string') throw new BatonError('unreadable', why('it has no JSON text'))
+  try {
+    return JSON.parse(item.json) as TaskType
+  } catch (cause) {
+    throw new BatonError('unreadable', why('its JSON text is none'), { cause })
+  }
 }
 
 export function recordItem(name: string, value: Json, expiresAt: number): Item {

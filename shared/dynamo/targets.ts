@@ -2,7 +2,7 @@ import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } 
 import type { Clock } from '../ports/machine.ts'
 import type { Targets } from '../ports/stores.ts'
 import { type BatchReader, readBatches } from './batch-get.ts'
-import { answerOf, conditional } from './sending.ts'
+import { answerOf, conditional, writeAnswer } from './sending.ts'
 import { markerFromItem } from './side-items.ts'
 import { batchGetMarkers, deleteMarker, markerName, putMarker, queryMarkers } from './target-requests.ts'
 
@@ -14,7 +14,7 @@ export function createTargets(
   const { table, clock } = settings
   return {
     mark: async marker => {
-      await answerOf(documents.send(new PutCommand(putMarker(table, marker, clock.now()))))
+      await writeAnswer(documents.send(new PutCommand(putMarker(table, marker, clock.now()))))
     },
     of: async (workerId, query) => {
       const request = queryMarkers(table, workerId, query)
@@ -28,7 +28,7 @@ export function createTargets(
       return items.flatMap(item => markerFromItem(item, clock.now()) ?? [])
     },
     clear: async marker => {
-      await conditional(documents.send(new DeleteCommand(deleteMarker(table, marker))))
+      await conditional(documents.send(new DeleteCommand(deleteMarker(table, marker))), answerOf)
     },
   }
 }

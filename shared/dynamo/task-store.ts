@@ -16,7 +16,7 @@ import { deleteBody, getBody, putBody, queryRuns, renewBody } from './body-reque
 import { createHeadReader, type HeadReader } from './head-reader.ts'
 import { batchGetHeads, getHead, putHead, recordLook, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from './index-requests.ts'
-import { answerOf, type Conditional, conditional } from './sending.ts'
+import { answerOf, type Conditional, conditional, writeAnswer } from './sending.ts'
 import { bodyFromItem, runFromItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
 import { buryHead, unreadableTeller } from './unreadable-heads.ts'
@@ -99,7 +99,7 @@ async function putBodies(
   id: string,
   bodies: readonly BodyWrite[],
 ): Promise<void> {
-  await answerOf(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
+  await writeAnswer(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
 }
 
 async function writeHead({ documents, table, token, heads }: TaskTable, change: Change): Promise<Applied> {

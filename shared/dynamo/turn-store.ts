@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { TurnStore } from '../ports/stores.ts'
-import { answerOf, conditional } from './sending.ts'
+import { answerOf, conditional, writeAnswer } from './sending.ts'
 import {
   advanceTurns,
   frontFromItem,
@@ -22,7 +22,7 @@ export function createTurnStore(
     of: async name => turnsFromItem(await read(getTurns(table, name))),
     advance: async (name, count, expiresAt) => {
       const request = advanceTurns(table, name, count, expiresAt)
-      const { Attributes } = await answerOf(documents.send(new UpdateCommand(request)))
+      const { Attributes } = await writeAnswer(documents.send(new UpdateCommand(request)))
       return turnsFromItem(Attributes) ?? { last: count, joined: 0 }
     },
     join: async (name, from, expiresAt) => {

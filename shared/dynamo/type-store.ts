@@ -5,18 +5,38 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
+import { BatonError } from '../core/errors.ts'
 import type { TaskType } from '../core/task-type.ts'
+import type { Clock, Log } from '../ports/machine.ts'
 import type { TypeStore } from '../ports/stores.ts'
 import { answerOf, conditional } from './sending.ts'
 import { typeFromItem, typeItem } from './side-items.ts'
 import type { Item } from './stored-form.ts'
 import { getType, listTypes, markTypeFair, putType } from './type-requests.ts'
+import { unreadableTeller } from './unreadable-heads.ts'
+
+type TypeTable = {
+  readonly table: string
+  readonly clock: Pick<Clock, 'now'>
+  /** Told of types that `list` leaves out. @default nobody */
+  readonly log?: Pick<Log, 'error'>
+}
 
 /** Task types in a DynamoDB table with the keys of `keys.ts`. */
 export function createTypeStore(
   documents: DynamoDBDocumentClient,
-  { table }: { readonly table: string },
+  { table, clock, log = { error: () => undefined } }: TypeTable,
 ): TypeStore {
+  const tellUnreadable = unreadableTeller(log, clock, 'type')
+  const readable = (item: Item): TaskType[] => {
+    try {
+      return [typeFromItem(item)]
+    } catch (error) {
+      if (!(error instanceof BatonError && error.code === 'unreadable')) throw error
+      tellUnreadable(String(item.sk), error)
+      return []
+    }
+  }
   return {
     get: async type => {
       const { Item } = await answerOf(documents.send(new GetCommand(getType(table, type))))
@@ -29,7 +49,7 @@ export function createTypeStore(
         const { Items, LastEvaluatedKey } = await answerOf(
           documents.send(new QueryCommand(listTypes(table, start))),
         )
-        types.push(...(Items ?? []).map(typeFromItem))
+        types.push(...(Items ?? []).flatMap(readable))
         start = LastEvaluatedKey
       } while (start)
       return types

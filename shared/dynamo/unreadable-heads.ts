@@ -16,15 +16,22 @@ const TOLD_AGAIN_MS = 60_000
 /** A process that meets more of them forgets which it has told of. */
 const TOLD_MAX = 1_000
 
-/** Logs each head that was left out, once a minute. */
-export function unreadableTeller(log: Pick<Log, 'error'>, clock: Pick<Clock, 'now'>) {
+/** Logs each head, or each type, that was left out, once a minute. */
+export function unreadableTeller(
+  log: Pick<Log, 'error'>,
+  clock: Pick<Clock, 'now'>,
+  what: 'task' | 'type' = 'task',
+) {
   const told = new Map<string, number>()
   return (id: string, error: unknown): void => {
     const now = clock.now()
     if (now - (told.get(id) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return
     if (told.size >= TOLD_MAX) told.clear()
     told.set(id, now)
-    log.error('a task is left out: what is stored of it cannot be read', { taskId: id, error })
+    log.error(`a ${what} is left out: what is stored of it cannot be read`, {
+      [what === 'task' ? 'taskId' : 'taskType']: id,
+      error,
+    })
   }
 }
 

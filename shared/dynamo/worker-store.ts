@@ -23,7 +23,7 @@ export function createWorkerStore(
       await conditional(documents.send(new PutCommand(putWorker(table, worker))))
     },
     leave: async worker => {
-      await conditional(documents.send(new DeleteCommand(deleteWorker(table, worker))))
+      await conditional(documents.send(new DeleteCommand(deleteWorker(table, worker))), answerOf)
     },
     get: async workerId => {
       const { Item } = await answerOf(documents.send(new GetCommand(getWorker(table, workerId))))
@@ -62,6 +62,6 @@ async function* allWorkers(documents: DynamoDBDocumentClient, table: string): As
 async function dropSilent(documents: DynamoDBDocumentClient, table: string, item: Item): Promise<string[]> {
   const workerId = item.sk as string
   const request = deleteSilentWorker(table, workerId, item.seen as number)
-  const deleted = await conditional(documents.send(new DeleteCommand(request)))
+  const deleted = await conditional(documents.send(new DeleteCommand(request)), answerOf)
   return 'answer' in deleted ? [workerId] : []
 }

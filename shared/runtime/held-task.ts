@@ -32,8 +32,7 @@ export async function heldTasks(system: System, claimed: readonly Claimed[]): Pr
   })
   const { fitting, excess } = withinAnswer(held.flat())
   await sideBySide(excess, MOST_READS_AT_ONCE, async one => {
-    system.log.warn('gave a claim back: the answer has no room for it', { taskId: one.task.id })
-    await end(system, one, { outcome: 'release' })
+    await giveBack(system, one, 'the answer has no room for it')
   })
   return fitting
 }
@@ -71,7 +70,15 @@ async function endUnread(system: System, one: Claimed, error: unknown): Promise<
     const { name, message } = error
     return end(system, one, { outcome: 'fail', error: { name, message }, fatal: true })
   }
-  system.log.warn('gave a claim back: its input could not be read', { taskId: one.task.id, error })
+  await giveBack(system, one, 'its input could not be read', error)
+}
+
+/** Releases the run of a claim that its worker will not hear of. */
+export async function giveBack(system: System, one: Claimed, why: string, error?: unknown): Promise<void> {
+  system.log.warn(`gave a claim back: ${why}`, {
+    taskId: one.task.id,
+    ...(error !== undefined && { error }),
+  })
   await end(system, one, { outcome: 'release' })
 }
 

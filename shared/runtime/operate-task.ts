@@ -11,6 +11,7 @@ import { type Clean, type RestartRefusal, restart } from '../core/restart.ts'
 import { flowOptionProblems } from '../core/rules/type-configuration.ts'
 import type { Task } from '../core/task.ts'
 import { defaultOrdering, shardOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import { webhookInputProblems } from '../core/webhook-url.ts'
 import type { TypeStore } from '../ports/stores.ts'
 import { markFair } from './control/mark-fair.ts'
 import { dropLastingBodies } from './drop-bodies.ts'
@@ -175,12 +176,14 @@ export type PatchOutcome =
 
 /** Changes an open task. A request that names nothing changes nothing. */
 export async function patchTask(system: System, id: string, request: PatchRequest): Promise<PatchOutcome> {
-  const isAsked = request.priority === null || clears(request.options ?? {})
   const head = await system.tasks.head(id)
+  const isWebhookInput = head?.kind === 'webhook' && request.input !== undefined
+  const isAsked = request.priority === null || clears(request.options ?? {}) || isWebhookInput
   const type = isAsked && head ? await system.types.get(head.type) : undefined
-  const defaults = type?.configuration.defaults ?? {}
   const { decision, task } = await transact(system, head, current =>
-    isHere(system, current) ? decidePatch(current, request, defaults, system.clock.now()) : UNKNOWN,
+    isHere(system, current)
+      ? decidePatch(current, request, type?.configuration, system.clock.now())
+      : UNKNOWN,
   )
   if (!decision.ok && decision.reason === 'invalid') return decision
   return operated(decision, task)
@@ -199,13 +202,14 @@ type PatchDecision =
 function decidePatch(
   task: Task,
   request: PatchRequest,
-  defaults: TypeConfiguration['defaults'],
+  configuration: TypeConfiguration | undefined,
   now: number,
 ): PatchDecision {
   if (task.state !== 'open') return { ok: false, reason: 'finished' }
   if (Object.keys(request).length === 0) return { ok: true }
   const { delayMs, options: given, priority: wanted, ...plain } = request
-  const problems = task.flow ? flowPatchProblems(task.flow, request) : []
+  const defaults = configuration?.defaults ?? {}
+  const problems = patchProblems(task, request, configuration)
   if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
   const overlaid = optionChanges(task, given, defaults)
   if (!overlaid.ok) return { ...overlaid, reason: 'invalid' }
@@ -248,6 +252,15 @@ function optionChanges(
       ...(isEndless && { isEndless }),
     },
   }
+}
+
+function patchProblems(
+  { flow }: Task,
+  request: PatchRequest,
+  configuration: TypeConfiguration | undefined,
+): FieldProblem[] {
+  const ofWebhook = configuration ? webhookInputProblems(configuration, request.input) : []
+  return flow ? [...flowPatchProblems(flow, request), ...ofWebhook] : ofWebhook
 }
 
 function flowPatchProblems(

@@ -2,6 +2,7 @@ import type { FieldProblem } from '../core/errors.ts'
 import { unknownTypeProblem } from '../core/rules/nearest.ts'
 import type { TypeKind } from '../core/task.ts'
 import { shardsOf, type TaskType, type TypeConfiguration } from '../core/task-type.ts'
+import { webhookInputProblems } from '../core/webhook-url.ts'
 import { changeType } from './change-type.ts'
 import { applyTypeChange } from './control/apply-type-change.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -55,28 +56,31 @@ function shardCount(stored: TaskType | undefined): number {
   return stored ? shardsOf(stored.configuration) : 0
 }
 
-/** Steps are done by types that exist and are no flows. */
+/** Steps are done by types that exist and are no flows; their webhooks name no user. */
 async function stepProblems(
   system: Pick<System, 'types' | 'clock'>,
   name: string,
-  { kind, steps = [] }: TypeConfiguration,
+  configuration: TypeConfiguration,
 ): Promise<FieldProblem[]> {
+  const { kind, steps = [] } = configuration
   if (kind !== 'flow') return []
   const typeOf = typesReadOnce(system)
   const actions = steps.flatMap((step, index) => [
-    { path: `steps.${index}.do.type`, type: step.do.type },
-    ...(step.undo ? [{ path: `steps.${index}.undo.type`, type: step.undo.type }] : []),
+    { at: `steps.${index}.do`, ...step.do },
+    ...(step.undo ? [{ at: `steps.${index}.undo`, ...step.undo }] : []),
   ])
   const read = await sideBySide(actions, MOST_READS_AT_ONCE, async action => ({
     ...action,
-    kind: action.type === name ? 'flow' : (await typeOf(action.type))?.configuration.kind,
+    found: action.type === name ? configuration : (await typeOf(action.type))?.configuration,
   }))
-  const existing = read.some(one => one.kind === undefined)
+  const existing = read.some(({ found }) => found === undefined)
     ? (await system.types.list()).map(({ type }) => type)
     : []
-  return read.flatMap(({ path, type, kind: found }) => {
-    if (found === undefined) return [{ path, message: unknownTypeProblem(type, existing) }]
-    if (found !== 'flow') return []
-    return [{ path, message: `must name a type that is no flow, and '${type}' is one` }]
+  return read.flatMap(({ at, type, input, found }) => {
+    if (!found) return [{ path: `${at}.type`, message: unknownTypeProblem(type, existing) }]
+    if (found.kind === 'flow') {
+      return [{ path: `${at}.type`, message: `must name a type that is no flow, and '${type}' is one` }]
+    }
+    return webhookInputProblems(found, input).map(({ path, message }) => ({ path: `${at}.${path}`, message }))
   })
 }

@@ -69,12 +69,28 @@ describe('a service that does not answer', () => {
     async name => {
       const { tasks } = dynamoStores(failingClient(answered(name, 400)), 'tasks')
 
-      const failure = await tasks.head('a:b').catch((error: unknown) => error)
+      const failure = await tasks
+        .apply(create(aPublication(), undefined, NOW))
+        .catch((error: unknown) => error)
 
       expect(failure).toMatchObject({ code: 'unstorable', cause: { name } })
       expect(isFaultOfOne(failure)).toBe(true)
     },
   )
+
+  it('but a read that the table refuses, as of a missing index, is no fault of who asked', async () => {
+    const refused = answered('ValidationException', 400)
+    const { tasks, targets } = dynamoStores(failingClient(refused), 'tasks')
+    const query = { index: 'owner', partition: 'user#a' } as const
+
+    await expect(tasks.head('a:b')).rejects.toBe(refused)
+    await expect(tasks.heads(['a:b'])).rejects.toBe(refused)
+    await expect(tasks.page({ ...query, limit: 1 })).rejects.toBe(refused)
+    await expect(tasks.count(query)).rejects.toBe(refused)
+    await expect(targets.clear({ workerId: 'w', taskId: 'a:b', born: 'b', revision: 1 })).rejects.toBe(
+      refused,
+    )
+  })
 
   it('and so is what the SDK has no form for', async () => {
     const { tasks } = dynamoStores(dynamo.client(), 'tasks')

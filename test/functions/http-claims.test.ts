@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Task } from '../../shared/core/task.ts'
 import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
 import { planTasks } from '../../shared/runtime/plan-tasks.ts'
 import { NOW, SECOND } from '../support/a-task.ts'
@@ -56,6 +57,30 @@ describe('a claim', () => {
       idempotencyKey: expect.stringMatching(/^jobs:a\/[0-9A-Z]{26}$/),
     })
     expect(await claim()).toEqual([])
+  })
+
+  test('that cannot be shown is given back at once, and the others are handed out', async () => {
+    const tasks = createMemoryTaskStore()
+    const oddTimeOfBad = (task: Task) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
+    let isClaiming = false
+    api = await anApi({
+      tasks: {
+        ...tasks,
+        apply: async change => {
+          const applied = await tasks.apply(change)
+          return applied.applied && isClaiming ? { ...applied, task: oddTimeOfBad(applied.task) } : applied
+        },
+      },
+    })
+    await published(api, { key: 'bad' })
+    await published(api, { key: 'good' })
+
+    isClaiming = true
+    const claims = await claim()
+    isClaiming = false
+
+    expect(keysOf(claims)).toEqual(['good'])
+    expect(await get('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
   })
 
   test.each([

@@ -145,8 +145,8 @@ describe('a repeated word', () => {
       body: { detail: expect.stringContaining('there is no run') },
     })
     expect(await say({ ...run, fence: run.fence + 1 }, 'succeed')).toMatchObject({
-      status: 409,
-      body: { reason: 'lost', detail: expect.stringContaining(`has the fence ${run.fence}, not`) },
+      status: 400,
+      body: { errors: [{ path: 'fence', message: expect.stringContaining(`must be ${run.fence}, not`) }] },
     })
   })
 })

@@ -142,7 +142,7 @@ describe('the word of a run', () => {
     expect(fence).toBe(2)
     expect(status).toBe(409)
     expect(body).toMatchObject({ reason: 'ended', holder: 'new', run: { state: 'released' } })
-    expect((await api.call('POST', `${zombie.path}/succeed`, { fence: 2 })).status).toBe(409)
+    expect((await api.call('POST', `${zombie.path}/succeed`, { fence: 2 })).status).toBe(400)
   })
 
   test('with a result or a progress that is too long is a 413', async () => {

@@ -60,6 +60,37 @@ describe('a password in the URL of an input', () => {
     expect(JSON.stringify(answer)).not.toContain('hidden')
   })
 
+  it('is refused where the input of a task is changed', async () => {
+    const { body: own } = await api.call('POST', '/v1/tasks', {
+      type: 'webhook',
+      input: { url: 'https://example.com/' },
+    })
+
+    const { status, body } = await api.call('PATCH', `/v1/tasks/${own.id}`, { input: task.input })
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual([
+      { path: 'input.url', message: expect.stringContaining('must have no user name or password') },
+    ])
+    const { body: kept } = await api.call('GET', `/v1/tasks/${own.id}`)
+    expect(kept.input).toEqual({ url: 'https://example.com/' })
+  })
+
+  it('is refused where a step of a flow brings it', async () => {
+    const steps = [
+      { name: 'one', do: { type: 'jobs' }, undo: task },
+      { name: 'two', do: task },
+    ]
+
+    const { status, body } = await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+
+    expect(status).toBe(400)
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      'steps.0.undo.input.url',
+      'steps.1.do.input.url',
+    ])
+  })
+
   it('is refused for its member of a batch alone', async () => {
     const { body } = await api.call('POST', '/v1/tasks', { tasks: [task, { type: 'jobs' }] })
 

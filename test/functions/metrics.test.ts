@@ -49,7 +49,3 @@ test('a metric that the app asked for is written for its type, too', async () =>
 test('a metric that is kept for every type is written for each, and no other metric is', async () => {
   expect((await written('RunTime:*')).sort()).toEqual([...ALL, 'RunTime resize 7'].sort())
 })
-
-test('where names do not fit into the environment, every type has its own', async () => {
-  expect((await written('*')).sort()).toEqual([...ALL, 'Lateness resize 3', 'RunTime resize 7'].sort())
-})

@@ -51,7 +51,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     table,
     clock,
     tasks: createTaskStore(documents, { table, token, clock, chance }),
-    types: createTypeStore(documents, { table }),
+    types: createTypeStore(documents, { table, clock }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
     limits: createLimitStore(documents, { table, token }),
     turns: createTurnStore(documents, { table }),

@@ -242,7 +242,7 @@ describe('a program that speaks HTTP', () => {
       status: 200,
       body: { leaseUntil: expect.any(String), options: { heartbeatMs: 5_000 } },
     })
-    expect(wrong.status).toBe(409)
+    expect(wrong.status).toBe(400)
     expect(done).toMatchObject({ status: 200, body: { task: { status: 'succeeded', result: 42 } } })
     expect(again.status).toBe(200)
     expect(released.body.results[0].status).toBe(200)

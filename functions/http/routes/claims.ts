@@ -1,5 +1,8 @@
 import type * as z from 'zod'
+import type { Claim } from '../../../shared/client/run-types.ts'
+import { isFaultOfOne } from '../../../shared/core/errors.ts'
 import { eachApart } from '../../../shared/runtime/apart.ts'
+import { giveBack, type HeldTask } from '../../../shared/runtime/held-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/http-claims.ts'
 import { describeHead } from '../../../shared/runtime/read-task.ts'
 import { presentClaim } from '../present.ts'
@@ -33,9 +36,7 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   }
   const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers, call.claimPace)
   if (outcome.ok) {
-    const claims = await eachApart(system, outcome.claims, outcome.claims.length, async held =>
-      presentClaim(held, await describeHead(system, call, held.task)),
-    )
+    const claims = await eachApart(system, outcome.claims, outcome.claims.length, held => shown(call, held))
     const { retryAfterMs } = outcome
     return { status: 200, body: { claims, ...(retryAfterMs !== undefined && { retryAfterMs }) } }
   }
@@ -51,6 +52,15 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
     : 'served by its handler; only types of kind http are claimed'
   const detail = `${type} is of kind ${configuration.kind} and ${by}`
   return answerProblem(problem('conflict', detail))
+}
+
+async function shown(call: Call<unknown, Body>, held: HeldTask): Promise<Claim> {
+  try {
+    return presentClaim(held, await describeHead(call.system, call, held.task))
+  } catch (error) {
+    if (isFaultOfOne(error)) await giveBack(call.system, held, 'it cannot be shown', error)
+    throw error
+  }
 }
 
 function tooManyWaiting(retryAfterMs: number): Answer {
