@@ -2,9 +2,9 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { required } from '../shared/aws/environment.ts'
 import { systemClock } from '../shared/aws/machine.ts'
 import { patient } from '../shared/aws/requests.ts'
-import type { PlanningSystem } from '../shared/runtime/system.ts'
-import { createFarTimers } from '../shared/scheduler/far-timers.ts'
-import { encodeMinute } from '../shared/sqs/wire.ts'
+import { createFarTimers } from '../shared/aws/scheduler/far-timers.ts'
+import { encodeMinute } from '../shared/aws/sqs/wire.ts'
+import type { PlanningSystem } from '../shared/runtime/kernel/system.ts'
 import { composeSystem } from './compose.ts'
 
 /**

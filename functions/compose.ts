@@ -1,12 +1,12 @@
 import { Logger } from '@aws-lambda-powertools/logger'
 import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
+import type { HeadReader } from '../shared/aws/dynamo/head/head-reader.ts'
 import { systemOfEnvironment } from '../shared/aws/environment.ts'
 import { type AwsWorld, createAwsHeadReader, createAwsSystem, createAwsWorld } from '../shared/aws/system.ts'
-import { EVERY_TYPE } from '../shared/core/limits.ts'
-import type { HeadReader } from '../shared/dynamo/head-reader.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import type { Log, MetricName, Metrics } from '../shared/ports/machine.ts'
-import { withPlainErrors } from '../shared/runtime/run-log.ts'
-import type { System } from '../shared/runtime/system.ts'
+import type { System } from '../shared/runtime/kernel/system.ts'
+import { withPlainErrors } from '../shared/runtime/run/run-log.ts'
 
 /** The composition root: the only place where functions meet the environment and Powertools. */
 export function composeSystem(): System {

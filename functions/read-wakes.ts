@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda'
+import { decodeWake } from '../shared/aws/sqs/wire.ts'
 import type { LateEvents, Wake } from '../shared/ports/messages.ts'
-import type { System } from '../shared/runtime/system.ts'
-import { decodeWake } from '../shared/sqs/wire.ts'
+import type { System } from '../shared/runtime/kernel/system.ts'
 
 type ReceivedWakes = {
   readonly wakes: ReadonlyArray<{ readonly messageId: string; readonly wake: Wake }>

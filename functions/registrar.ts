@@ -1,6 +1,6 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
-import type { TypeConfiguration } from '../shared/core/task-type.ts'
-import { flowDeployed, handlerDeployed, handlerGone } from '../shared/runtime/register-type.ts'
+import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
+import { flowDeployed, handlerDeployed, handlerGone } from '../shared/runtime/types/register-type.ts'
 import { composeSystem } from './compose.ts'
 
 type TypeProperties = {

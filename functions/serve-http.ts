@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
-import { flushSpans } from '../shared/runtime/spans.ts'
-import type { System } from '../shared/runtime/system.ts'
+import { flushSpans } from '../shared/runtime/kernel/spans.ts'
+import type { System } from '../shared/runtime/kernel/system.ts'
 import { flushMetrics } from './compose.ts'
 import type { createApi } from './http/create-api.ts'
 

@@ -1,7 +1,7 @@
 import { required, versionOfEnvironment } from '../shared/aws/environment.ts'
 import { systemClock } from '../shared/aws/machine.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
-import { flushSpans } from '../shared/runtime/spans.ts'
+import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import { flushMetrics, log, metrics } from './compose.ts'

@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib'
 import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { BatonError } from '../shared/core/errors.ts'
-import { MESSAGE_LIFE_MS } from '../shared/core/limits.ts'
+import { MESSAGE_LIFE_MS } from '../shared/core/bounds.ts'
+import { BatonError } from '../shared/core/errors/errors.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 import {
   MAX_MESSAGE_BYTES,

@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { queueNameOf } from '../shared/core/queue-name.ts'
+import { queueNameOf } from '../shared/core/types/queue-name.ts'
 import { FedQueue, visibilityFor } from './fed-queue.ts'
 import { allow, type Runner } from './grants.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from './limits.ts'

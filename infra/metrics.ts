@@ -1,6 +1,6 @@
 import { Duration, Lazy } from 'aws-cdk-lib'
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
-import { EVERY_TYPE } from '../shared/core/limits.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { ALARM_PERIOD_MINUTES } from './limits.ts'
 import type { MetricsScope } from './settings.ts'

@@ -1,5 +1,3 @@
-import { concurrencyName } from '../shared/core/control/limit-names.ts'
-import { limitPlace, readyPlace } from '../shared/core/place.ts'
 import {
   definitionPartition,
   frontPartition,
@@ -9,7 +7,9 @@ import {
   targetPartition,
   turnsPartition,
   WORKERS_PARTITION,
-} from '../shared/dynamo/keys.ts'
+} from '../shared/aws/dynamo/keys.ts'
+import { limitPlace, readyPlace } from '../shared/core/index/place.ts'
+import { concurrencyName } from '../shared/core/limits/limit-names.ts'
 
 /**
  * Which partitions of the table and of its index `place` stand for what, as patterns of IAM for `dynamodb:LeadingKeys`. Names

@@ -17,7 +17,7 @@ import {
   PERMITS_SORT_KEY,
   PRIMARY_KEY,
   WORKERS_PARTITION,
-} from '../shared/dynamo/keys.ts'
+} from '../shared/aws/dynamo/keys.ts'
 import { watchAttention, watchIteratorAge } from './alarms.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 import { functionFile } from './function-file.ts'

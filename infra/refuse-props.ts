@@ -1,5 +1,5 @@
 import { type Duration, Token } from 'aws-cdk-lib'
-import type { FieldProblem } from '../shared/core/errors.ts'
+import type { FieldProblem } from '../shared/core/errors/errors.ts'
 import { versionRule } from '../shared/core/rules/options.ts'
 import { type Rule, shown, unless } from '../shared/core/rules/rule.ts'
 import { whole } from '../shared/core/rules/scalars.ts'

@@ -1,5 +1,5 @@
 import { Lazy } from 'aws-cdk-lib'
-import { FAIR_ATTRIBUTE, PRIMARY_KEY, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../shared/dynamo/keys.ts'
+import { FAIR_ATTRIBUTE, PRIMARY_KEY, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
 import { allow, type Conditions, type Runner } from './grants.ts'
 import {
   countPartitions,

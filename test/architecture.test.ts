@@ -27,7 +27,7 @@ const sources = new Map(files.map(file => [file, readFileSync(resolve(root, file
 
 describe('the folders', () => {
   test('were found', () => {
-    expect(files).toEqual(expect.arrayContaining(['shared/core/task.ts', 'test/architecture.test.ts']))
+    expect(files).toEqual(expect.arrayContaining(['shared/core/task/task.ts', 'test/architecture.test.ts']))
   })
 
   test('have a rule for every file, and no rule is for nothing', () => {
@@ -51,7 +51,7 @@ describe('clock, chance and environment', () => {
 
   /** Where worlds are made: by the client, from AWS, in memory, and for the processes of a worker. */
   const EDGES = [
-    ...['shared/client/', 'shared/aws/', 'shared/memory/clock.ts', 'shared/worker/isolation/'],
+    ...['shared/client/', 'shared/aws/', 'shared/testing/clock.ts', 'shared/worker/isolation/'],
     ...['console-log', 'create-worker', 'definitions-in', 'worker-id'].map(
       name => `shared/worker/${name}.ts`,
     ),

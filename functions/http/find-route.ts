@@ -1,4 +1,4 @@
-import { idOf } from '../../shared/core/api-paths.ts'
+import { idOf } from '../../shared/api/paths.ts'
 import type { Route } from './route.ts'
 
 export type Found =

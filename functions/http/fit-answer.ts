@@ -5,11 +5,11 @@
  * - a batch leaves out, from its last members on, the task, the options or the list of errors;
  * - a task leaves out values, and names them in `omitted`.
  *
- * Claims are bounded before they are written (`shared/core/claim-size.ts`).
+ * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
  */
 import type { ApiTask } from '../../shared/client/api-types.ts'
+import { MAX_ANSWER_BYTES } from '../../shared/core/bounds.ts'
 import { escapedBytes, type Json } from '../../shared/core/json.ts'
-import { MAX_ANSWER_BYTES } from '../../shared/core/limits.ts'
 import { fittedTask } from './fit-task.ts'
 import type { Answer } from './route.ts'
 

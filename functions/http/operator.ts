@@ -1,4 +1,4 @@
-import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/limits.ts'
+import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/bounds.ts'
 
 /** What API Gateway says of the request's caller, by the kind of its authorizer. */
 export type RequestContext = {

@@ -2,8 +2,8 @@ import type { ApiTask } from '../../shared/client/api-types.ts'
 import type { ApiStep } from '../../shared/client/flow-types.ts'
 import { describeSteps } from '../../shared/core/flow/describe-steps.ts'
 import type { ActionRecord } from '../../shared/core/flow/flow.ts'
-import { workOf } from '../../shared/core/work.ts'
-import type { TaskDescription } from '../../shared/runtime/describe-task.ts'
+import { workOf } from '../../shared/core/run/work.ts'
+import type { TaskDescription } from '../../shared/runtime/read/describe-task.ts'
 import { iso } from './iso.ts'
 
 type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepType' | 'direction'>

@@ -9,18 +9,23 @@ import type {
 import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
 import type { ApiWorker } from '../../shared/client/worker-types.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
-import { scaleWarnings } from '../../shared/core/control/scale-warnings.ts'
 import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
-import { beatIntervalMs } from '../../shared/core/heartbeat.ts'
-import { idempotencyKey } from '../../shared/core/idempotency-key.ts'
-import type { Options } from '../../shared/core/options.ts'
-import { type EndedRun, runId, type Task, taskId } from '../../shared/core/task.ts'
-import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../shared/core/task-type.ts'
-import { withoutUser } from '../../shared/core/webhook-url.ts'
-import type { DescribedRun, TaskDescription } from '../../shared/runtime/describe-task.ts'
-import type { HeldTask } from '../../shared/runtime/held-task.ts'
-import type { PresentWorker } from '../../shared/runtime/list-workers.ts'
-import { traceIdOf } from '../../shared/runtime/traceparent.ts'
+import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'
+import type { Options } from '../../shared/core/options/options.ts'
+import { beatIntervalMs } from '../../shared/core/run/heartbeat.ts'
+import { idempotencyKey } from '../../shared/core/run/work.ts'
+import { type EndedRun, runId, type Task, taskId } from '../../shared/core/task/task.ts'
+import {
+  orderingOf,
+  shardsOf,
+  type TaskType,
+  type WebhookSettings,
+} from '../../shared/core/types/task-type.ts'
+import { withoutUser } from '../../shared/core/types/webhook-url.ts'
+import { traceIdOf } from '../../shared/runtime/kernel/traceparent.ts'
+import type { DescribedRun, TaskDescription } from '../../shared/runtime/read/describe-task.ts'
+import type { HeldTask } from '../../shared/runtime/run/held-task.ts'
+import type { PresentWorker } from '../../shared/runtime/worker/list-workers.ts'
 import { iso } from './iso.ts'
 import { presentFlow } from './present-flow.ts'
 

@@ -1,5 +1,5 @@
 import type { Problem } from '../../shared/client/api-types.ts'
-import { MAX_REQUEST_BYTES } from '../../shared/core/limits.ts'
+import { MAX_REQUEST_BYTES } from '../../shared/core/bounds.ts'
 import { parseExactly } from './parse-exactly.ts'
 import { invalid, problem } from './problems.ts'
 

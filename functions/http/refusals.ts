@@ -1,18 +1,23 @@
+import { canvasPath, schedulePath } from '../../shared/api/paths.ts'
 import type { Problem } from '../../shared/client/api-types.ts'
-import { canvasPath, schedulePath } from '../../shared/core/api-paths.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.ts'
-import type { RecordedEnd } from '../../shared/core/recorded-end.ts'
-import { reservedFor } from '../../shared/core/reserved-types.ts'
-import type { RestartRefusal } from '../../shared/core/restart.ts'
 import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'
-import type { RunGone } from '../../shared/core/run-gone.ts'
+import type { RecordedEnd, RunGone } from '../../shared/core/run/run-gone.ts'
 import { SCHEDULE_TYPE } from '../../shared/core/schedule/schedule.ts'
-import { type EndedRunState, liveRuns, splitTaskId, type Task, taskIdPrefix } from '../../shared/core/task.ts'
-import type { RunRefusal } from '../../shared/runtime/http-runs.ts'
-import type { Operated } from '../../shared/runtime/operate-task.ts'
-import type { UnknownType } from '../../shared/runtime/publication-of.ts'
-import type { PublishOutcome } from '../../shared/runtime/publish.ts'
+import type { RestartRefusal } from '../../shared/core/task/restart.ts'
+import {
+  type EndedRunState,
+  liveRuns,
+  splitTaskId,
+  type Task,
+  taskIdPrefix,
+} from '../../shared/core/task/task.ts'
+import { reservedFor } from '../../shared/core/types/reserved-types.ts'
+import type { Operated } from '../../shared/runtime/operate/operate-task.ts'
+import type { UnknownType } from '../../shared/runtime/publish/publication-of.ts'
+import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'
+import type { RunRefusal } from '../../shared/runtime/run/http-runs.ts'
 import { dotted } from './check.ts'
 import { iso } from './iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'

@@ -1,9 +1,9 @@
 import type * as z from 'zod'
 import type { Problem } from '../../shared/client/api-types.ts'
-import type { HttpWorkers } from '../../shared/runtime/announce-http-workers.ts'
-import type { Surroundings } from '../../shared/runtime/describe-task.ts'
-import type { System } from '../../shared/runtime/system.ts'
-import type { ClaimPace } from '../../shared/runtime/wait-for-work.ts'
+import type { ClaimPace } from '../../shared/runtime/claim/wait-for-work.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
+import type { Surroundings } from '../../shared/runtime/read/describe-task.ts'
+import type { HttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 
 /** What every route works with. */
 export type Api = Surroundings & {

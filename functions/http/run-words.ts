@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { Outcome } from '../../shared/core/finish.ts'
 import type { Json } from '../../shared/core/json.ts'
+import type { Outcome } from '../../shared/core/run/finish.ts'
 import { type Checked, check, fits } from './check.ts'
 import {
   type failBody,

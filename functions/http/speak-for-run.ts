@@ -1,15 +1,15 @@
 import type { Problem } from '../../shared/client/api-types.ts'
-import type { Outcome } from '../../shared/core/finish.ts'
+import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../shared/core/bounds.ts'
 import { type Json, jsonBytes, textBytes } from '../../shared/core/json.ts'
-import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../shared/core/limits.ts'
-import type { Task } from '../../shared/core/task.ts'
+import type { Outcome } from '../../shared/core/run/finish.ts'
+import type { Task } from '../../shared/core/task/task.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
 import {
   beatOverHttp,
   type EndOutcome,
   finishOverHttp,
   type RunReference,
-} from '../../shared/runtime/http-runs.ts'
-import type { System } from '../../shared/runtime/system.ts'
+} from '../../shared/runtime/run/http-runs.ts'
 import { dotted } from './check.ts'
 import { invalid } from './problems.ts'
 import { sizeProblem } from './publish-requests.ts'

@@ -1,7 +1,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { required } from '../../shared/aws/environment.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
-import { createTimedCache } from '../../shared/runtime/timed-cache.ts'
+import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
 
 /** A rotated secret is used after at most this time. */
 const LIFETIME_MS = 300_000

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { WebhookSettings } from '../../shared/core/task-type.ts'
-import { NO_USER_IN_WEBHOOK, namesUser, urlInInput } from '../../shared/core/webhook-url.ts'
+import type { WebhookSettings } from '../../shared/core/types/task-type.ts'
+import { NO_USER_IN_WEBHOOK, namesUser, urlInInput } from '../../shared/core/types/webhook-url.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal } from '../../shared/signals.ts'

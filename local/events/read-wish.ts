@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { EVENT_TYPES } from '../../shared/core/event-types.ts'
+import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
 import type { ToldEvent } from './event-log.ts'
 
 /** What a reader of events asks for. */

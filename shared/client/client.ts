@@ -1,5 +1,5 @@
+import { MAX_BATCH_TASKS, MAX_REQUEST_BYTES } from '../core/bounds.ts'
 import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
-import { MAX_BATCH_TASKS, MAX_REQUEST_BYTES } from '../core/limits.ts'
 import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type {

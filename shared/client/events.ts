@@ -1,4 +1,4 @@
-import type { EventType } from '../core/event-types.ts'
+import type { EventType } from '../core/events/event-types.ts'
 import type { ApiEvent } from './api-types.ts'
 import { ProblemError } from './problem-error.ts'
 import type { Open } from './send.ts'

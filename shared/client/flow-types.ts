@@ -1,6 +1,6 @@
 import type { StepState } from '../core/flow/flow.ts'
 import type { Json } from '../core/json.ts'
-import type { TaskError } from '../core/task.ts'
+import type { TaskError } from '../core/task/task.ts'
 import type { RetryBody } from './api-types.ts'
 
 /** What the HTTP API says of flows; see `api-types.ts`. */

@@ -1,4 +1,4 @@
-import { canvasPath, runPath, schedulePath, taskPath, typePath } from '../core/api-paths.ts'
+import { canvasPath, runPath, schedulePath, taskPath, typePath } from '../api/paths.ts'
 import type { Json } from '../core/json.ts'
 import type {
   ApiTask,

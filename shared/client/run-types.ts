@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts'
-import type { RunGone } from '../core/run-gone.ts'
-import type { EndedRunState, TaskError } from '../core/task.ts'
+import type { RunGone } from '../core/run/run-gone.ts'
+import type { EndedRunState, TaskError } from '../core/task/task.ts'
 import type { ApiOptions, ApiRun, ApiTask, Problem } from './api-types.ts'
 
 /** What workers say and are told over HTTP; see `api-types.ts`. */

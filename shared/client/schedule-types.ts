@@ -1,5 +1,5 @@
 /** Requests and answers of the HTTP API about schedules, as they are in JSON. */
-import type { TaskError } from '../core/task.ts'
+import type { TaskError } from '../core/task/task.ts'
 import type { ApiOperation, DerivedBody } from './api-types.ts'
 
 /** What each tick publishes: its key and its due time follow from the tick. */

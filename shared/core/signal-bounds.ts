@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from './limits.ts'
+import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from './bounds.ts'
 import { isName } from './name.ts'
 import { shown } from './rules/rule.ts'
 

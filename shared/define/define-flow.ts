@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { TypeConfiguration, TypeLimits } from '../core/task-type.ts'
+import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
 import type { TaskDefinition } from './define-task.ts'
 import { distinctTasks } from './distinct-tasks.ts'
 import { configuredSteps, type FlowStep, refuseFlow, tasksOf } from './flow-steps.ts'

@@ -1,8 +1,12 @@
-import type { FieldProblem } from '../core/errors.ts'
+import type { FieldProblem } from '../core/errors/errors.ts'
 import { jsonProblem } from '../core/json.ts'
-import type { Retry } from '../core/options.ts'
+import type { Retry } from '../core/options/options.ts'
 import { definitionProblems, refuseFields } from '../core/rules/type-configuration.ts'
-import type { StepActionConfiguration, StepConfiguration, TypeConfiguration } from '../core/task-type.ts'
+import type {
+  StepActionConfiguration,
+  StepConfiguration,
+  TypeConfiguration,
+} from '../core/types/task-type.ts'
 import type { AnyTask } from './any-definition.ts'
 
 /** What is different about a task where it is a step; what is not given is as its type has it. */

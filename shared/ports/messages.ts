@@ -1,9 +1,10 @@
 /** Ports: what is sent, and how it is received. As with the stores, calls may throw `BatonError('unavailable')`. */
-import type { LimitLook } from '../core/control/held-permits.ts'
-import type { BatonEvent } from '../core/event-types.ts'
+
+import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Json } from '../core/json.ts'
-import type { Task } from '../core/task.ts'
-import type { JobLook } from '../core/type-job.ts'
+import type { LimitLook } from '../core/limits/held-permits.ts'
+import type { Task } from '../core/task/task.ts'
+import type { JobLook } from '../core/types/type-job.ts'
 import type { IndexEntry } from './stores.ts'
 
 /**

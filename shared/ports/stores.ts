@@ -3,14 +3,15 @@
  * stand behind all ports in production, memory ones in tests; contract suites hold both to the same promises.
  * Every call may throw `BatonError('unavailable')` when its service does not answer.
  */
-import type { BodyWrite, Change } from '../core/change.ts'
-import type { HeldPermits, Holder } from '../core/control/held-permits.ts'
-import type { StartLog, StoredStarts } from '../core/control/starts.ts'
+
 import type { Json } from '../core/json.ts'
-import type { LookRecord } from '../core/look-chain.ts'
-import type { EndedRun, Task } from '../core/task.ts'
-import type { TaskType } from '../core/task-type.ts'
-import type { Marker, Worker } from '../core/worker.ts'
+import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
+import type { StartLog, StoredStarts } from '../core/limits/starts.ts'
+import type { LookRecord } from '../core/plan/look-chain.ts'
+import type { BodyWrite, Change } from '../core/task/change.ts'
+import type { EndedRun, Task } from '../core/task/task.ts'
+import type { TaskType } from '../core/types/task-type.ts'
+import type { Marker, Worker } from '../core/worker/worker.ts'
 
 /** What became of a change: written, or not because its guard did not hold; then the item that stood there. */
 export type Applied =

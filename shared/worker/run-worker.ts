@@ -1,22 +1,20 @@
 import { setMaxListeners } from 'node:events'
-import { BatonError } from '../core/errors.ts'
-import { WORKER_ID_BYTES_MAX } from '../core/limits.ts'
-import { workOf } from '../core/work.ts'
-import { isShortWorkerId } from '../core/worker.ts'
+import { WORKER_ID_BYTES_MAX } from '../core/bounds.ts'
+import { BatonError } from '../core/errors/errors.ts'
+import { workOf } from '../core/run/work.ts'
+import { type Worker as Announced, isShortWorkerId } from '../core/worker/worker.ts'
 import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
-import { createTokenDesk } from '../runtime/claim-by-token.ts'
-import { inOwnSlot } from '../runtime/control/starting.ts'
-import type { System } from '../runtime/system.ts'
-import { cachedTypes } from '../runtime/type-cache.ts'
-import { announce } from './announce.ts'
+import { createTokenDesk } from '../runtime/claim/claim-by-ticket.ts'
+import type { System } from '../runtime/kernel/system.ts'
+import { inOwnSlot } from '../runtime/limits/starting.ts'
+import { cachedTypes } from '../runtime/types/type-cache.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receive, receiveTargets } from './receive.ts'
 import { type Serving, serve, serveClaimed } from './serve.ts'
-import { createSlots } from './slots.ts'
-import { createWaitingRoom } from './waiting-room.ts'
+import { createSlots, createWaitingRoom } from './slots.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
@@ -148,4 +146,28 @@ function checkedWorkerId(workerId: string): string {
 function checkedConcurrency(concurrency: number): number {
   if (Number.isInteger(concurrency) && concurrency >= 1) return concurrency
   throw new BatonError('invalid', `concurrency is ${concurrency}; give a whole number from 1 up`)
+}
+
+/** A third of what a worker may be silent: two announcements may fail before it counts as gone. */
+const INTERVAL_MS = 10_000
+
+/** Keeps the worker in the registry until `gone`, then takes it out. One write every ten seconds. Never fails. */
+async function announce(
+  { workers, clock, log }: Pick<System, 'workers' | 'clock' | 'log'>,
+  worker: Omit<Announced, 'kind' | 'running' | 'startedAt' | 'lastSeen'>,
+  running: () => number,
+  gone: AbortSignal,
+): Promise<void> {
+  const { workerId } = worker
+  const startedAt = clock.now()
+  const orLog = (error: unknown) => log.warn('a worker could not be announced', { workerId, error })
+  while (!gone.aborted) {
+    const sign: Announced = {
+      ...worker,
+      ...{ kind: 'standalone', running: running(), startedAt, lastSeen: clock.now() },
+    }
+    await workers.announce(sign).catch(orLog)
+    await clock.sleep(INTERVAL_MS, gone)
+  }
+  await workers.leave({ workerId, startedAt }).catch(orLog)
 }

@@ -1,19 +1,28 @@
-import type { Claimer } from '../core/claim.ts'
-import { startsAt } from '../core/place.ts'
-import { openSlots, type Task } from '../core/task.ts'
-import type { TaskType } from '../core/task-type.ts'
-import { workOf } from '../core/work.ts'
+import { startsAt } from '../core/index/place.ts'
+import type { Claimer } from '../core/run/claim.ts'
+import { workOf } from '../core/run/work.ts'
+import { openSlots, type Task } from '../core/task/task.ts'
+import type { TaskType } from '../core/types/task-type.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'
-import { isToken, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S, type TokenDesk } from '../runtime/claim-by-token.ts'
-import type { Claimed, NotClaimed } from '../runtime/claim-task.ts'
-import type { Starting } from '../runtime/control/starting.ts'
-import { sendBackSeconds, setBackSeconds } from '../runtime/early-dispatch.ts'
-import { logFields } from '../runtime/log-fields.ts'
-import { MAX_PASSES, PASS_DELAY_S } from '../runtime/received-dispatch.ts'
-import { type Ran, runClaimed, runTask } from '../runtime/run-task.ts'
-import { sleepUntil } from '../runtime/sleep-until.ts'
-import type { System } from '../runtime/system.ts'
+import {
+  isToken,
+  MAX_TOKEN_PASSES,
+  TOKEN_PASS_DELAY_S,
+  type TokenDesk,
+} from '../runtime/claim/claim-by-ticket.ts'
+import type { Claimed, NotClaimed } from '../runtime/claim/claim-task.ts'
+import {
+  MAX_PASSES,
+  PASS_DELAY_S,
+  sendBackSeconds,
+  setBackSeconds,
+} from '../runtime/dispatch/received-dispatch.ts'
+import { sleepUntil } from '../runtime/kernel/moment.ts'
+import type { System } from '../runtime/kernel/system.ts'
+import { logFields } from '../runtime/kernel/traceparent.ts'
+import type { Starting } from '../runtime/limits/starting.ts'
+import { type Ran, runClaimed, runTask } from '../runtime/run/run-task.ts'
 import type { SafeHooks } from './hooks.ts'
 
 /**

@@ -1,3 +1,6 @@
+import type { Clock } from '../ports/machine.ts'
+import type { WaitingRoom } from '../runtime/limits/starting.ts'
+
 /** The room of a worker: how many runs it may have at a time. Whoever waits for room gets it in turn. */
 export type Slots = {
   /** Takes at least one slot and at most `most`, as soon as there are any; 0 when `signal` aborts. */
@@ -68,5 +71,19 @@ export function createSlots(initialSize: number): Slots {
       size = next
       pump()
     },
+  }
+}
+
+/**
+ * Who waits for a turn keeps the slot, so that there is one when the turn comes; at least half of the slots are left to others. All
+ * leave when the worker takes on nothing more.
+ */
+export function createWaitingRoom(clock: Clock, slots: Slots, over: AbortSignal): WaitingRoom {
+  let waiting = 0
+  return async time => {
+    if (2 * (waiting + 1) > slots.size()) return
+    waiting += 1
+    await clock.sleep(time - clock.now(), over)
+    waiting -= 1
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Task } from '../../shared/core/task.ts'
+import type { Task } from '../../shared/core/task/task.ts'
 import type { Clock } from '../../shared/ports/machine.ts'
 import type { Inbox } from '../../shared/ports/messages.ts'
 import { aTask } from '../support/a-task.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { TaskType } from '../../shared/core/task-type.ts'
+import type { TaskType } from '../../shared/core/types/task-type.ts'
 import { NOW } from '../support/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { LIFECYCLE, RUN_MOVES } from '../../shared/core/lifecycle.ts'
+import { LIFECYCLE, RUN_MOVES } from '../../shared/core/task/lifecycle.ts'
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/lifecycle.md'), 'utf8')
 const [taskDiagram = '', runDiagram = ''] = [...page.matchAll(/```mermaid\n([\s\S]*?)```/g)].map(

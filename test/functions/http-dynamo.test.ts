@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSeededChance } from '../../shared/memory/chance.ts'
+import { createSeededChance } from '../../shared/testing/chance.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../support/an-api.ts'
 import { type DynamoStores, dynamoStores } from '../support/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 
 import { allRoutes } from '../../functions/http/all-routes.ts'
-import { BatonError } from '../../shared/core/errors.ts'
-import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { BatonError } from '../../shared/core/errors/errors.ts'
+import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
 
 let api: TestApi

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createMemoryTaskStore } from '../../shared/memory/task-store.ts'
+import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
 import { MINUTE } from '../support/a-task.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../support/an-api.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { lose } from '../../shared/core/lose.ts'
+import { lose } from '../../shared/core/run/lose.ts'
 import { SECOND } from '../support/a-task.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../support/an-api.ts'
 

@@ -108,7 +108,7 @@ describe('the word of a run', () => {
       async () => {
         await api.system.clock.advance(16 * SECOND)
         const lost = await api.system.tasks.head('jobs:a')
-        const { lose } = await import('../../shared/core/lose.ts')
+        const { lose } = await import('../../shared/core/run/lose.ts')
         const decision = lost && lose(lost, api.system.clock.now())
         if (decision?.ok) await api.system.tasks.apply(decision.change)
       },

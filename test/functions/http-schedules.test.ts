@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { schedulePath, taskPath } from '../../shared/core/api-paths.ts'
+import { schedulePath, taskPath } from '../../shared/api/paths.ts'
 import { anApi, published, type TestApi } from '../support/an-api.ts'
 import { BAD_OPTIONS, type Bad } from '../support/bad-fields.ts'
 

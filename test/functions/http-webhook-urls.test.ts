@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { putType } from '../../shared/runtime/types.ts'
+import { putType } from '../../shared/runtime/types/types.ts'
 import { anApi, type TestApi } from '../support/an-api.ts'
 
 const URL_WITH_PASSWORD = 'https://user:hidden@example.com/hook?a=1'

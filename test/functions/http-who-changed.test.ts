@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { RequestContext } from '../../functions/http/operator.ts'
-import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/limits.ts'
+import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/bounds.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../support/an-api.ts'
 
 let api: TestApi

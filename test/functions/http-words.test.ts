@@ -99,7 +99,7 @@ describe('a cron expression that cannot be read is told by its fault first', () 
 describe('the kind of a type that is deployed', () => {
   test('is changed by deployment only, and all else of it over HTTP', async () => {
     const { system, call } = await anApi()
-    const { handlerDeployed, handlerGone } = await import('../../shared/runtime/register-type.ts')
+    const { handlerDeployed, handlerGone } = await import('../../shared/runtime/types/register-type.ts')
     await handlerDeployed(system, 'resize', { kind: 'handler', defaults: {} })
     await handlerDeployed(system, 'webhook', { kind: 'webhook', defaults: {} })
 

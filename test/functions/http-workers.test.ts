@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
-import { WORKER_LIFE_MS } from '../../shared/core/worker.ts'
-import { handlerDeployed } from '../../shared/runtime/register-type.ts'
+import { WORKER_LIFE_MS } from '../../shared/core/worker/worker.ts'
+import { handlerDeployed } from '../../shared/runtime/types/register-type.ts'
 import { NOW, SECOND } from '../support/a-task.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
 

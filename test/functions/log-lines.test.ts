@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { prices } from '../../local/prices.ts'
-import { claim } from '../../shared/core/claim.ts'
-import { finish } from '../../shared/core/finish.ts'
-import { create } from '../../shared/core/publish.ts'
-import { tellRunEnds } from '../../shared/runtime/tell-run-ends.ts'
+import { claim } from '../../shared/core/run/claim.ts'
+import { finish } from '../../shared/core/run/finish.ts'
+import { create } from '../../shared/core/task/publish.ts'
+import { tellRunEnds } from '../../shared/runtime/events/tell-run-ends.ts'
 import { aPublication, BORN, changeOf } from '../support/a-task.ts'
 
 /** So late that fences have nine digits, as they will from 2029 to 2057. */

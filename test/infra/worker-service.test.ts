@@ -3,7 +3,7 @@ import { Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Cluster } from 'aws-cdk-lib/aws-ecs'
 import { describe, expect, test } from 'vitest'
 import type { WorkerServiceProps } from '../../infra/worker-service.ts'
-import { queueNameOf } from '../../shared/core/queue-name.ts'
+import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { aSystem, type Resource, readTemplate, targetOf } from './synthesised.ts'
 
 const TWO_TASKS = 'test/infra/fixtures/two-tasks.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { ManualClock } from '../../shared/memory/clock.ts'
+import type { ManualClock } from '../../shared/testing/clock.ts'
 import { CALM, type Scenario, type Weather } from './scenario.ts'
 import type { History } from './world/history.ts'
 import { createProcess, type Process } from './world/process.ts'

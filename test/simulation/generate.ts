@@ -1,5 +1,5 @@
-import type { PartialOptions } from '../../shared/core/options.ts'
-import { createSeededChance } from '../../shared/memory/chance.ts'
+import type { PartialOptions } from '../../shared/core/options/options.ts'
+import { createSeededChance } from '../../shared/testing/chance.ts'
 import { type Cast, FIRST_JOB_NONCE } from './generate/cast.ts'
 import { withControl } from './generate/control.ts'
 import { createDice, type Dice } from './generate/dice.ts'

@@ -1,4 +1,4 @@
-import type { Task } from '../../shared/core/task.ts'
+import type { Task } from '../../shared/core/task/task.ts'
 import { INVARIANTS } from './invariants/all.ts'
 import { firstAtWork } from './invariants/settling.ts'
 import type { Scenario } from './scenario.ts'

@@ -1,13 +1,13 @@
 import type { Composition } from '../../shared/core/canvas/shape.ts'
 import type { ResumeAction } from '../../shared/core/flow/resume.ts'
-import type { PartialOptions } from '../../shared/core/options.ts'
-import type { Clean } from '../../shared/core/restart.ts'
+import type { PartialOptions } from '../../shared/core/options/options.ts'
 import type { Missed, Timing } from '../../shared/core/schedule/schedule.ts'
-import type { Status } from '../../shared/core/status.ts'
-import type { Ordering } from '../../shared/core/task.ts'
-import type { StepConfiguration, TypeLimits } from '../../shared/core/task-type.ts'
-import type { PatchRequest } from '../../shared/runtime/operate-task.ts'
-import type { PublishRequest } from '../../shared/runtime/publication-of.ts'
+import type { Clean } from '../../shared/core/task/restart.ts'
+import type { Status } from '../../shared/core/task/status.ts'
+import type { Ordering } from '../../shared/core/task/task.ts'
+import type { StepConfiguration, TypeLimits } from '../../shared/core/types/task-type.ts'
+import type { PatchRequest } from '../../shared/runtime/operate/operate-task.ts'
+import type { PublishRequest } from '../../shared/runtime/publish/publication-of.ts'
 
 /**
  * Everything that a simulated run consists of, as data: the same scenario always plays the same way, and a part can be

@@ -1,5 +1,5 @@
-import type { Task } from '../../shared/core/task.ts'
-import { finishOverHttp } from '../../shared/runtime/http-runs.ts'
+import type { Task } from '../../shared/core/task/task.ts'
+import { finishOverHttp } from '../../shared/runtime/run/http-runs.ts'
 import { deployTypes } from './actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from './actors/functions.ts'
 import { createScript } from './actors/handlers.ts'

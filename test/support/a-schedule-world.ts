@@ -1,17 +1,17 @@
-import { MINUTE_LEAD_MS } from '../../shared/core/limits.ts'
-import { minuteStart } from '../../shared/core/place.ts'
+import { MINUTE_LEAD_MS } from '../../shared/core/bounds.ts'
+import { minuteStart } from '../../shared/core/index/place.ts'
+import { plan as planOf } from '../../shared/core/plan/plan.ts'
 import { SCHEDULE_TYPE, type Timing } from '../../shared/core/schedule/schedule.ts'
-import { type Task, taskId } from '../../shared/core/task.ts'
-import { plan as planOf } from '../../shared/core/wake.ts'
-import { createManualClock } from '../../shared/memory/clock.ts'
+import { type Task, taskId } from '../../shared/core/task/task.ts'
 import type { Look } from '../../shared/ports/messages.ts'
-import { lookOf, planTasks } from '../../shared/runtime/plan-tasks.ts'
+import { lookOf, planTasks } from '../../shared/runtime/plan/plan-tasks.ts'
 import {
   type PutScheduleOutcome,
   putSchedule,
   type ScheduleRequest,
-} from '../../shared/runtime/schedules/put-schedule.ts'
-import { wakeTasks } from '../../shared/runtime/wake-tasks.ts'
+} from '../../shared/runtime/schedule/put-schedule.ts'
+import { wakeTasks } from '../../shared/runtime/wake/wake-tasks.ts'
+import { createManualClock } from '../../shared/testing/clock.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 
 export type ScheduleWorld = MemorySystem & {

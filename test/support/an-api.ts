@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { allRoutes } from '../../functions/http/all-routes.ts'
 import { createApi } from '../../functions/http/create-api.ts'
-import { taskPath } from '../../shared/core/api-paths.ts'
+import { taskPath } from '../../shared/api/paths.ts'
 import { jsonBytes } from '../../shared/core/json.ts'
 import type { LogFields } from '../../shared/ports/machine.ts'
-import type { System } from '../../shared/runtime/system.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
 import { aMemorySystem, type MemorySystem } from './memory-system.ts'
 
 /** Tests read answers as their users do, without types. */

@@ -1,15 +1,13 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { createCanvasStore } from '../../shared/dynamo/canvas-store.ts'
-import { createLimitStore } from '../../shared/dynamo/limit-store.ts'
-import { createRecordStore } from '../../shared/dynamo/record-store.ts'
-import { createTargets } from '../../shared/dynamo/targets.ts'
-import { createTaskStore } from '../../shared/dynamo/task-store.ts'
-import { createTurnStore } from '../../shared/dynamo/turn-store.ts'
-import { createTypeStore } from '../../shared/dynamo/type-store.ts'
-import { createWorkerStore } from '../../shared/dynamo/worker-store.ts'
-import { createSeededChance } from '../../shared/memory/chance.ts'
-import { createManualClock, type ManualClock } from '../../shared/memory/clock.ts'
+import { createCanvasStore } from '../../shared/aws/dynamo/canvas/canvas-store.ts'
+import { createTurnStore } from '../../shared/aws/dynamo/fair/turn-store.ts'
+import { createTaskStore } from '../../shared/aws/dynamo/head/task-store.ts'
+import { createLimitStore } from '../../shared/aws/dynamo/limits/limit-store.ts'
+import { createRecordStore } from '../../shared/aws/dynamo/records/record-store.ts'
+import { createTypeStore } from '../../shared/aws/dynamo/types/type-store.ts'
+import { createTargets } from '../../shared/aws/dynamo/worker/targets.ts'
+import { createWorkerStore } from '../../shared/aws/dynamo/worker/worker-store.ts'
 import type {
   CanvasStore,
   LimitStore,
@@ -20,6 +18,8 @@ import type {
   TypeStore,
   WorkerStore,
 } from '../../shared/ports/stores.ts'
+import { createSeededChance } from '../../shared/testing/chance.ts'
+import { createManualClock, type ManualClock } from '../../shared/testing/clock.ts'
 import { NOW } from './a-task.ts'
 
 export type Stores = {

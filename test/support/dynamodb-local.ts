@@ -5,7 +5,7 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
 import { joinDynamoDbLocal, startDynamoDbLocal as startServer } from '../../local/stores/dynamodb-local.ts'
-import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../../shared/dynamo/keys.ts'
+import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../../shared/aws/dynamo/keys.ts'
 import { sharedDynamoDb } from './one-dynamodb.ts'
 
 export type DynamoDbLocal = {

@@ -1,7 +1,7 @@
-import type { LimitLook } from '../../shared/core/control/held-permits.ts'
-import { block } from '../../shared/core/control/wait.ts'
-import type { Task } from '../../shared/core/task.ts'
-import type { TaskType, TypeConfiguration } from '../../shared/core/task-type.ts'
+import type { LimitLook } from '../../shared/core/limits/held-permits.ts'
+import { block } from '../../shared/core/limits/wait.ts'
+import type { Task } from '../../shared/core/task/task.ts'
+import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { changeOf } from './a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from './memory-system.ts'
 

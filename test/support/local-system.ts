@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
-import { taskPath } from '../../shared/core/api-paths.ts'
+import { taskPath } from '../../shared/api/paths.ts'
 import { testAssembly } from '../system/synthesise.ts'
 import { sharedDynamoDb } from './one-dynamodb.ts'
 

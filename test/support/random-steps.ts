@@ -1,24 +1,29 @@
 import fc from 'fast-check'
 import type { CanvasState } from '../../shared/core/canvas/canvas.ts'
-import type { Change } from '../../shared/core/change.ts'
-import { claim } from '../../shared/core/claim.ts'
-import { block, throttle, unblock } from '../../shared/core/control/wait.ts'
-import { finish, type Outcome } from '../../shared/core/finish.ts'
 import { type ResumeAction, resume } from '../../shared/core/flow/resume.ts'
-import { heartbeat } from '../../shared/core/heartbeat.ts'
 import type { Json } from '../../shared/core/json.ts'
-import { lose } from '../../shared/core/lose.ts'
-import { cancel, owe, remove, settle } from '../../shared/core/operate.ts'
-import { type PartialOptions, resolveOptions } from '../../shared/core/options.ts'
-import { type Patch, patch } from '../../shared/core/patch.ts'
-import { type CallbackBodies, create, isGone, type Publication, update } from '../../shared/core/publish.ts'
-import { claimRefused } from '../../shared/core/refused-claim.ts'
-import { type Clean, restart } from '../../shared/core/restart.ts'
+import { block, throttle, unblock } from '../../shared/core/limits/wait.ts'
+import { type PartialOptions, resolveOptions } from '../../shared/core/options/options.ts'
+import { look, nextWake } from '../../shared/core/plan/plan.ts'
+import { claim, claimRefused } from '../../shared/core/run/claim.ts'
+import { finish, type Outcome } from '../../shared/core/run/finish.ts'
+import { heartbeat } from '../../shared/core/run/heartbeat.ts'
+import { lose } from '../../shared/core/run/lose.ts'
+import { completed } from '../../shared/core/run/several-successes.ts'
 import type { ScheduleState } from '../../shared/core/schedule/schedule.ts'
 import { noteTicked } from '../../shared/core/schedule/transitions.ts'
-import { completed } from '../../shared/core/several-successes.ts'
-import type { Task, TaskKind, TypeKind } from '../../shared/core/task.ts'
-import { look, nextWake } from '../../shared/core/wake.ts'
+import type { Change } from '../../shared/core/task/change.ts'
+import { cancel, owe, remove, settle } from '../../shared/core/task/operate.ts'
+import { type Patch, patch } from '../../shared/core/task/patch.ts'
+import {
+  type CallbackBodies,
+  create,
+  isGone,
+  type Publication,
+  update,
+} from '../../shared/core/task/publish.ts'
+import { type Clean, restart } from '../../shared/core/task/restart.ts'
+import type { Task, TaskKind, TypeKind } from '../../shared/core/task/task.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
 
 /** Everything that can happen to one key, as data: random sequences of it are what the property tests play. */

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
-import { DEFAULT_SHARDS } from '../../shared/core/limits.ts'
+import { DEFAULT_SHARDS } from '../../shared/core/bounds.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
 import { isFullScale, scaled } from '../support/scale.ts'
 import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'

@@ -12,9 +12,9 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { headItem } from '../../shared/dynamo/items.ts'
-import { publish } from '../../shared/runtime/publish.ts'
-import type { System } from '../../shared/runtime/system.ts'
+import { headItem } from '../../shared/aws/dynamo/head/items.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
+import { publish } from '../../shared/runtime/publish/publish.ts'
 import { aTask } from '../support/a-task.ts'
 import { dynamoStores } from '../support/dynamo-stores.ts'
 import { aMemorySystem } from '../support/memory-system.ts'

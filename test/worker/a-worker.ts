@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Task } from '../../shared/core/task.ts'
+import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
-import { createMemoryInbox, type MemoryInbox } from '../../shared/memory/inbox.ts'
+import { createMemoryInbox, type MemoryInbox } from '../../shared/testing/inbox.ts'
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/memory-system.ts'
 

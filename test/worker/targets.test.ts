@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { markTargets } from '../../shared/runtime/targets.ts'
+import { markTargets } from '../../shared/runtime/worker/targets.ts'
 import { SECOND } from '../support/a-task.ts'
 import { aMemorySystem, stored } from '../support/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Task } from '../../shared/core/task.ts'
-import type { TypeLimits } from '../../shared/core/task-type.ts'
+import type { Task } from '../../shared/core/task/task.ts'
+import type { TypeLimits } from '../../shared/core/types/task-type.ts'
 import { SECOND } from '../support/a-task.ts'
 import { aMemorySystem, registered, timed } from '../support/memory-system.ts'
 import { aDefinition, aWorker, ended } from './a-worker.ts'

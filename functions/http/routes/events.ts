@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { EVENT_TYPES } from '../../../shared/core/event-types.ts'
+import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
 import { problem } from '../problems.ts'
 import { answerProblem, route } from '../route.ts'
 import { optional, strict } from '../schemas/scalars.ts'

@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES } from '../../../shared/core/limits.ts'
+import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
 import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'

@@ -1,19 +1,19 @@
 import type * as z from 'zod'
-import { schedulePath, taskPath } from '../../../shared/core/api-paths.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { schedulePath, taskPath } from '../../../shared/api/paths.ts'
+import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/schedule/schedule.ts'
-import { taskId } from '../../../shared/core/task.ts'
-import type { Operated } from '../../../shared/runtime/operate-task.ts'
+import { taskId } from '../../../shared/core/task/task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import type { Operated } from '../../../shared/runtime/operate/operate-task.ts'
 import {
   pauseSchedule,
   removeSchedule,
   resumeSchedule,
   triggerSchedule,
-} from '../../../shared/runtime/schedules/operate-schedule.ts'
-import { putSchedule } from '../../../shared/runtime/schedules/put-schedule.ts'
-import { listSchedules, readSchedule } from '../../../shared/runtime/schedules/read-schedules.ts'
-import type { System } from '../../../shared/runtime/system.ts'
+} from '../../../shared/runtime/schedule/operate-schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import { presentSchedule } from '../present-schedule.ts'
 import { invalid, problem } from '../problems.ts'
 import { publishProblem, unknownTypes } from '../refusals.ts'

@@ -1,10 +1,8 @@
 import type * as z from 'zod'
-import { taskPath } from '../../../shared/core/api-paths.ts'
-import type { Status } from '../../../shared/core/status.ts'
-import { eachApart } from '../../../shared/runtime/apart.ts'
+import { taskPath } from '../../../shared/api/paths.ts'
+import type { Status } from '../../../shared/core/task/status.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
-import { areOpen, type ListOrder } from '../../../shared/runtime/list-query.ts'
-import { type ListAnswer, listTasks } from '../../../shared/runtime/list-tasks.ts'
+import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import {
   cancelTask,
   type Operated,
@@ -13,8 +11,10 @@ import {
   restartTask,
   resumeTask,
   retryCallbacks,
-} from '../../../shared/runtime/operate-task.ts'
-import { describeHead, readTask } from '../../../shared/runtime/read-task.ts'
+} from '../../../shared/runtime/operate/operate-task.ts'
+import { areOpen, type ListOrder } from '../../../shared/runtime/read/list-query.ts'
+import { type ListAnswer, listTasks } from '../../../shared/runtime/read/list-tasks.ts'
+import { describeHead, readTask } from '../../../shared/runtime/read/read-task.ts'
 import { presentTask } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_KEY_LENGTH } from '../../../shared/core/limits.ts'
+import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { whole } from './answers.ts'
 import { publishBody } from './requests.ts'

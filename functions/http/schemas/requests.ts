@@ -7,11 +7,11 @@ import {
   MAX_DELAY_MS,
   MAX_KEY_LENGTH,
   MAX_TYPE_LENGTH,
-} from '../../../shared/core/limits.ts'
+} from '../../../shared/core/bounds.ts'
 import { optionRules, patchedOptionRules, priorityRule } from '../../../shared/core/rules/options.ts'
 import { text } from '../../../shared/core/rules/scalars.ts'
 import { typeRule } from '../../../shared/core/rules/type-configuration.ts'
-import { isTraceparent } from '../../../shared/runtime/traceparent.ts'
+import { isTraceparent } from '../../../shared/runtime/kernel/traceparent.ts'
 import { fromRule, optionalFields } from './from-rule.ts'
 import {
   duration,

@@ -6,7 +6,7 @@ import {
   SCHEDULE_GRACE_MS,
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
-} from '../../../shared/core/limits.ts'
+} from '../../../shared/core/bounds.ts'
 import { publishBody } from './requests.ts'
 import { duration, operations, optional, shownTime, strict, time, whole } from './scalars.ts'
 import { error } from './task-error.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ERROR_CAUSES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/limits.ts'
+import { ERROR_CAUSES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { optional, strict } from './scalars.ts'
 
 const shownCause = z.object({ name: z.string(), message: z.string() })

@@ -1,4 +1,5 @@
-import type { Body } from '../task.ts'
+import type { Body, Task } from '../task/task.ts'
+import type { End } from './standing.ts'
 
 /** The type under which canvases stand in the indexes; no task type can have its name. */
 export const CANVAS_TYPE = 'canvas'
@@ -24,4 +25,17 @@ export type Member = {
   readonly leaf: number
   /** How it ended the first time, once it has been started over: that is what its canvas counts. */
   readonly first?: 'succeeded' | 'failed'
+}
+
+/** How a task counts in its canvas: by its first end, for ever. Undefined while it has none. */
+export function memberEnd({ member, state }: Task): { member: Member; end: End } | undefined {
+  if (!member) return undefined
+  if (member.first) return { member, end: member.first }
+  if (state === 'open') return undefined
+  return { member, end: state === 'succeeded' ? 'succeeded' : 'failed' }
+}
+
+/** Its canvas counts how a member ended first; one that is removed or started over while it waits has failed there. */
+export function afterFirstEnd(member: Member, { state }: Task): Member {
+  return { ...member, first: member.first ?? (state === 'succeeded' ? 'succeeded' : 'failed') }
 }

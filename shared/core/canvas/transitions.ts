@@ -1,11 +1,12 @@
-import { bodyOf } from '../body.ts'
-import { type BodyWrite, type Change, type Decision, refuse, revise } from '../change.ts'
-import { finished } from '../finished.ts'
+import { MAX_STARTED_AT_ONCE } from '../bounds.ts'
+import { indexed } from '../index/place.ts'
 import type { Json } from '../json.ts'
-import { DEFAULT_OPTIONS } from '../options.ts'
-import { indexed } from '../place.ts'
-import { create, newborn, type Publication } from '../publish.ts'
-import type { Task, TaskError } from '../task.ts'
+import { DEFAULT_OPTIONS } from '../options/options.ts'
+import { bodyOf } from '../task/body.ts'
+import { type BodyWrite, type Change, type Decision, refuse, revise } from '../task/change.ts'
+import { finished } from '../task/finished.ts'
+import { create, newborn, type Publication } from '../task/publish.ts'
+import type { Task, TaskError } from '../task/task.ts'
 import { CANVAS_TYPE, type CanvasState } from './canvas.ts'
 import type { End } from './standing.ts'
 
@@ -92,4 +93,18 @@ export function createCancelled(
   const { task, bodies } = newborn(publication, { revision: 1, fence: 0, operation: 'cancel' }, now)
   const after = indexed(finished(task, 'cancelled', now), now)
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
+}
+
+/** Who publishes or cancels a small canvas begins with its members at once, and has so long for it. */
+const BEGINNER_MS = 20_000
+
+/**
+ * When the jobs function is to see to a canvas as it stands: when its first members may not have been published, or not all of
+ * a cancelled one's have been cancelled. A large one is the jobs function's from the start. Undefined: nothing is owed.
+ */
+export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): number | undefined {
+  if (!canvas) return undefined
+  const isOwed = (state === 'open' && !canvas.started) || owes
+  if (!isOwed) return undefined
+  return canvas.leaves > MAX_STARTED_AT_ONCE ? now : updatedAt + BEGINNER_MS
 }

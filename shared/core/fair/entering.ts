@@ -1,6 +1,6 @@
-import type { Change } from '../change.ts'
-import { isLimitPlace, readyPlaceOf } from '../place.ts'
-import { isSamePiece } from '../work.ts'
+import { isLimitPlace, readyPlaceOf } from '../index/place.ts'
+import { isSamePiece } from '../run/work.ts'
+import type { Change } from '../task/change.ts'
 import { type FairLine, fairLineOf, tenantOf, turnAt, turnOrder } from './fair.ts'
 
 /** A task that enters the ready place of a line in the name of its tenant. */

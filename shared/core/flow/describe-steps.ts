@@ -1,5 +1,5 @@
-import { attempts } from '../attempts.ts'
-import type { EndedRun, Task } from '../task.ts'
+import { attempts } from '../run/attempts.ts'
+import type { EndedRun, Task } from '../task/task.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
 
 /** A step as people see it: those that have not begun are pending. */

@@ -1,7 +1,7 @@
-import { without } from '../change.ts'
-import { endRuns } from '../end-runs.ts'
-import { successes, type Task } from '../task.ts'
-import { pastDigest } from '../word.ts'
+import { endRuns } from '../run/end-runs.ts'
+import { pastDigest } from '../run/word.ts'
+import { without } from '../task/change.ts'
+import { successes, type Task } from '../task/task.ts'
 import type { Direction, FlowDefinition, FlowState } from './flow.ts'
 
 /** The draft of a new task of a flow, at its first step. The options it was published with hold for the flow as a whole. */

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../errors.ts'
+import type { FieldProblem } from '../errors/errors.ts'
 import { didYouMean } from './nearest.ts'
 import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rule.ts'
 

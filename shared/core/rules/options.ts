@@ -5,9 +5,9 @@ import {
   MAX_PRIORITY,
   MAX_RETRIES,
   WORKER_ID_BYTES_MAX,
-} from '../limits.ts'
+} from '../bounds.ts'
 import { isName } from '../name.ts'
-import { isShortWorkerId } from '../worker.ts'
+import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, objectOf, orNull } from './compound.ts'
 import type { Rule } from './rule.ts'
 import { duration, fraction, oneOf, text, whole } from './scalars.ts'

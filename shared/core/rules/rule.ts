@@ -4,7 +4,7 @@
  *
  * A message follows the name of its field: `must be EXPECTED, not VALUE`. What it repeats of a value is bounded.
  */
-import type { FieldProblem } from '../errors.ts'
+import type { FieldProblem } from '../errors/errors.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

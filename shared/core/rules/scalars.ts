@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS } from '../limits.ts'
+import { MAX_DELAY_MS } from '../bounds.ts'
 import { isName } from '../name.ts'
 import { didYouMean } from './nearest.ts'
 import { type Rule, unless, wrong } from './rule.ts'

@@ -1,5 +1,3 @@
-import { BatonError, type FieldProblem } from '../errors.ts'
-import { type Json, jsonBytes } from '../json.ts'
 import {
   MAX_PERMITS,
   MAX_RATE,
@@ -10,12 +8,14 @@ import {
   MAX_TYPE_LENGTH,
   MIN_RATE_PERIOD_MS,
   TYPE_NAME_PATTERN,
-} from '../limits.ts'
-import { DEFAULT_OPTIONS, type PartialOptions } from '../options.ts'
-import { overlaidOptions } from '../overlaid-options.ts'
-import { reservedFor } from '../reserved-types.ts'
-import type { StepConfiguration, TypeConfiguration } from '../task-type.ts'
-import { NO_USER_IN_WEBHOOK, namesUser } from '../webhook-url.ts'
+} from '../bounds.ts'
+import { BatonError, type FieldProblem } from '../errors/errors.ts'
+import { type Json, jsonBytes } from '../json.ts'
+import { DEFAULT_OPTIONS, type PartialOptions } from '../options/options.ts'
+import { overlaidOptions } from '../options/overlaid-options.ts'
+import { reservedFor } from '../types/reserved-types.ts'
+import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts'
+import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown, type ValueOf } from './rule.ts'

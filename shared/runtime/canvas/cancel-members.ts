@@ -1,18 +1,20 @@
+import { MAX_STARTED_AT_ONCE } from '../../core/bounds.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
 import { createCancelled } from '../../core/canvas/transitions.ts'
-import { isFaultOfOne } from '../../core/errors.ts'
-import { cancel, settle } from '../../core/operate.ts'
-import type { Task } from '../../core/task.ts'
-import { tellFault } from '../apart.ts'
-import type { TypeReader } from '../flow/resolve-flow.ts'
-import { publicationOf, withOwnBirth } from '../publication-of.ts'
-import { sideBySide } from '../side-by-side.ts'
-import type { System } from '../system.ts'
-import { transact } from '../transact.ts'
-import { typesReadOnce } from '../types-read-once.ts'
+import { isFaultOfOne } from '../../core/errors/errors.ts'
+import { cancel, settle } from '../../core/task/operate.ts'
+import { isGone } from '../../core/task/publish.ts'
+import type { Task } from '../../core/task/task.ts'
+import { tellFault } from '../kernel/isolate-faults.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
+import { transact } from '../kernel/transact.ts'
+import type { Operated } from '../operate/operate-task.ts'
+import { publicationOf, withOwnBirth } from '../publish/publication-of.ts'
+import { type TypeReader, typesReadOnce } from '../publish/resolve-flow.ts'
 import { goOn } from './go-on.ts'
 import { allEnds } from './known-ends.ts'
-import { type Canvas, leafRequest, memberId, memberKey } from './load-canvas.ts'
+import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './load-canvas.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
@@ -85,4 +87,33 @@ async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
   const resolved =
     type && (await publicationOf(settings, type, { ...request, key: memberKey(canvas.born, leaf), member }))
   return resolved?.ok ? resolved.publication : undefined
+}
+
+/** Longer than this nobody waits for an answer; the waker goes on. */
+const MOST_MS = 15_000
+
+/**
+ * Cancels a canvas: nothing of it starts any more, its members are cancelled, here or, of a large one, by the waker.
+ * Repeating it changes nothing.
+ */
+export async function cancelCanvas(system: System, id: string): Promise<Operated<'finished'>> {
+  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
+    current?.canvas && !isGone(current, system.clock.now()) ? cancel(current, system.clock.now()) : UNKNOWN,
+  )
+  if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
+  if (!decision.ok && decision.reason !== 'already-cancelled') return { ok: false, reason: 'finished', task }
+  if (task.owes) await cancelNow(system, task)
+  return { ok: true, task }
+}
+
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
+
+async function cancelNow(system: System, head: Task): Promise<void> {
+  if ((head.canvas?.leaves ?? 0) > MAX_STARTED_AT_ONCE) return
+  try {
+    const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+    if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + MOST_MS)
+  } catch (error) {
+    system.log.warn('members of a cancelled canvas are left to the waker', { canvasId: head.id, error })
+  }
 }

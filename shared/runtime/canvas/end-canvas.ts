@@ -1,10 +1,10 @@
 import type { Outcome } from '../../core/canvas/follow.ts'
 import { endCanvas } from '../../core/canvas/transitions.ts'
-import type { Task } from '../../core/task.ts'
-import type { System } from '../system.ts'
-import { transact } from '../transact.ts'
-import type { Canvas } from './load-canvas.ts'
-import { memberError } from './member-error.ts'
+import type { Task, TaskError } from '../../core/task/task.ts'
+import type { System } from '../kernel/system.ts'
+import { transact } from '../kernel/transact.ts'
+import { fullError } from '../plan/full-error.ts'
+import { type Canvas, memberId } from './load-canvas.ts'
 
 /** Ends a canvas, with the error of its first failed member. One that has ended stays as it is. */
 export async function endCanvasBy(
@@ -19,4 +19,30 @@ export async function endCanvasBy(
       ? endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now())
       : { ok: false as const, reason: 'finished' as const },
   )
+}
+
+/** Why a member counts as failed. */
+export async function memberError(
+  system: Pick<System, 'tasks'>,
+  canvas: Canvas,
+  leaf: number,
+): Promise<{ readonly error: TaskError; readonly taskId: string }> {
+  const taskId = memberId(canvas, leaf)
+  const task = await system.tasks.head(taskId)
+  const told = task && toldBy(task)
+  return { taskId, error: task?.error && !told ? await fullError(system, task) : (told ?? gone(taskId)) }
+}
+
+/** Of a member that no run failed of: a reason in words; undefined when the task tells one itself. */
+export function toldBy({ id, state, error, member }: Task): TaskError | undefined {
+  if (state === 'removed') return { name: 'Removed', message: `${id} was removed` }
+  if (state === 'cancelled') return { name: 'Cancelled', message: `${id} was cancelled` }
+  if (error) return undefined
+  return member?.first === 'failed'
+    ? { name: 'StartedOver', message: `${id} had failed or was stopped before it was started over` }
+    : undefined
+}
+
+function gone(taskId: string): TaskError {
+  return { name: 'NotPublished', message: `${taskId} could not be published` }
 }

@@ -1,14 +1,13 @@
 import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
 import { type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
 import { canvasRef } from '../../core/canvas/transitions.ts'
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/errors/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { type Task, taskId } from '../../core/task.ts'
+import { type Task, taskId } from '../../core/task/task.ts'
 import type { CanvasName, TaskStore } from '../../ports/stores.ts'
-import { bodyValue } from '../body-value.ts'
-import type { PublishRequest } from '../publication-of.ts'
-import type { System } from '../system.ts'
-import { createMemo, type Memo } from './memo.ts'
+import { bodyValue } from '../kernel/living-bodies.ts'
+import type { System } from '../kernel/system.ts'
+import type { PublishRequest } from '../publish/publication-of.ts'
 
 /** What the leaf of a canvas is published as: what makes it a member is added then. */
 export type LeafRequest = Omit<
@@ -80,4 +79,43 @@ function pageAt(system: Pick<System, 'tasks'>, { id, born }: Canvas, page: numbe
     const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
     return value as unknown as readonly LeafRequest[] | undefined
   })
+}
+
+/** Remembers what was read under a name; what is not there, or could not be read, is read again. */
+export type Memo<Value> = (name: string, read: () => Promise<Value | undefined>) => Promise<Value | undefined>
+
+/** Forgets what was read longest ago once all that it remembers weighs more than `most`. */
+export function createMemo<Value>(most: number, weigh: (value: Value) => number): Memo<Value> {
+  const known = new Map<string, { readonly value: Promise<Value | undefined>; weight: number }>()
+  let total = 0
+  const forget = (name: string) => {
+    total -= known.get(name)?.weight ?? 0
+    known.delete(name)
+  }
+  const makeRoom = (kept: string) => {
+    for (const old of known.keys()) if (total > most && old !== kept) forget(old)
+  }
+  const remember = async (name: string, read: () => Promise<Value | undefined>) => {
+    const value = read()
+    const entry = { value, weight: 0 }
+    known.set(name, entry)
+    try {
+      const present = await value
+      // Forgotten while it was read: it weighs nothing here.
+      if (known.get(name) !== entry) return
+      if (present === undefined) return forget(name)
+      entry.weight = weigh(present)
+      total += entry.weight
+      makeRoom(name)
+    } catch {
+      if (known.get(name) === entry) forget(name)
+    }
+  }
+  return (name, read) => {
+    const present = known.get(name)
+    if (present) return present.value
+    const done = remember(name, read)
+    const value = known.get(name)?.value
+    return done.then(() => value)
+  }
 }

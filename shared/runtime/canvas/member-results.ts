@@ -1,10 +1,10 @@
-import { memberEnd } from '../../core/canvas/member-end.ts'
+import { memberEnd } from '../../core/canvas/canvas.ts'
 import { type Json, jsonBytes } from '../../core/json.ts'
-import { resultOf } from '../../core/result.ts'
-import type { Task } from '../../core/task.ts'
-import { bodyValue } from '../body-value.ts'
-import { sideBySide } from '../side-by-side.ts'
-import type { System } from '../system.ts'
+import { resultOf } from '../../core/task/result.ts'
+import type { Task } from '../../core/task/task.ts'
+import { bodyValue } from '../kernel/living-bodies.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
 import { type Canvas, memberId } from './load-canvas.ts'
 
 const PAGE = 500

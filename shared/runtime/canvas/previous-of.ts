@@ -1,9 +1,9 @@
 import { groupAt, nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, type TreeNode } from '../../core/canvas/tree.ts'
 import { escapedBytes, type Json, jsonBytes } from '../../core/json.ts'
-import type { Task } from '../../core/task.ts'
-import { bodyValue } from '../body-value.ts'
-import type { System } from '../system.ts'
+import type { Task } from '../../core/task/task.ts'
+import { bodyValue } from '../kernel/living-bodies.ts'
+import type { System } from '../kernel/system.ts'
 import { type Canvas, loadCanvas } from './load-canvas.ts'
 import { memberResults } from './member-results.ts'
 

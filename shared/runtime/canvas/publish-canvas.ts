@@ -1,30 +1,29 @@
-import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
-import { evaluate } from '../../core/canvas/evaluate.ts'
-import { storedLayout } from '../../core/canvas/layout.ts'
-import { type Composition, takeApart } from '../../core/canvas/shape.ts'
-import { createCanvas, noteStarted } from '../../core/canvas/transitions.ts'
-import { countMembers, growTree, pathOf, type Tree } from '../../core/canvas/tree.ts'
-import { BatonError, type FieldProblem } from '../../core/errors.ts'
-import { hash32 } from '../../core/hash.ts'
-import { type Json, jsonBytes } from '../../core/json.ts'
 import {
   DEFAULT_SHARDS,
   MAX_BODY_BYTES,
   MAX_CANVAS_LEAVES,
   MAX_STARTED_AT_ONCE,
   MAX_TOLD_MEMBERS,
-} from '../../core/limits.ts'
-import { isGone } from '../../core/publish.ts'
-import { type Task, taskId } from '../../core/task.ts'
-import { publicationOf, type UnknownType } from '../publication-of.ts'
-import { sideBySide } from '../side-by-side.ts'
-import type { System } from '../system.ts'
-import { newTraceparent } from '../traceparent.ts'
-import { transact } from '../transact.ts'
-import { typesReadOnce } from '../types-read-once.ts'
+} from '../../core/bounds.ts'
+import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
+import { evaluate } from '../../core/canvas/evaluate.ts'
+import { storedLayout } from '../../core/canvas/layout.ts'
+import { type Composition, takeApart } from '../../core/canvas/shape.ts'
+import { createCanvas, noteStarted } from '../../core/canvas/transitions.ts'
+import { countMembers, growTree, pathOf, type Tree } from '../../core/canvas/tree.ts'
+import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
+import { hash32 } from '../../core/hash.ts'
+import { type Json, jsonBytes } from '../../core/json.ts'
+import { isGone } from '../../core/task/publish.ts'
+import { type Task, taskId } from '../../core/task/task.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
+import { newTraceparent } from '../kernel/traceparent.ts'
+import { transact } from '../kernel/transact.ts'
+import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
+import { typesReadOnce } from '../publish/resolve-flow.ts'
 import { settleEnds } from './count-ends.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './load-canvas.ts'
-import { pagesOf } from './pages.ts'
 import { startLeaves } from './start-leaves.ts'
 
 export type CanvasRequest = {
@@ -172,4 +171,24 @@ async function begin(system: System, canvas: Canvas, head: Task): Promise<void> 
   } catch (error) {
     system.log.warn('a canvas was not begun with; the waker goes on', { canvasId: canvas.id, error })
   }
+}
+
+/** Publish bodies are stored in items of so many bytes, below the 400 KB that one may have; a longer one has its own. */
+const PAGE_BYTES = 300 * 1024
+
+type Page = { readonly from: number; readonly requests: readonly LeafRequest[] }
+
+function pagesOf(leaves: readonly LeafRequest[]): Page[] {
+  const pages: Array<{ from: number; requests: LeafRequest[] }> = []
+  let room = 0
+  for (const [leaf, request] of leaves.entries()) {
+    const bytes = jsonBytes(request as unknown as Json) + 1
+    if (bytes > room) {
+      pages.push({ from: leaf, requests: [] })
+      room = PAGE_BYTES
+    }
+    pages.at(-1)?.requests.push(request)
+    room -= bytes
+  }
+  return pages
 }

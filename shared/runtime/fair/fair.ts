@@ -1,7 +1,7 @@
-import type { Change } from '../../core/change.ts'
 import { atTurn, type Entering, entering } from '../../core/fair/entering.ts'
 import { turnAt } from '../../core/fair/fair.ts'
-import type { System } from '../system.ts'
+import type { Change } from '../../core/task/change.ts'
+import type { System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
 

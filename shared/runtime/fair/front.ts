@@ -1,10 +1,10 @@
 import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../core/fair/fair.ts'
-import { readyPlace } from '../../core/place.ts'
-import { shardNumbers } from '../../core/task-type.ts'
+import { readyPlace } from '../../core/index/place.ts'
+import { shardNumbers } from '../../core/types/task-type.ts'
 import type { TaskStore } from '../../ports/stores.ts'
-import { isWithin, type Moment, momentOf } from '../moment.ts'
-import type { System } from '../system.ts'
-import { cachedTypes } from '../type-cache.ts'
+import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
+import type { System } from '../kernel/system.ts'
+import { cachedTypes } from '../types/type-cache.ts'
 
 /**
  * A front is remembered for so long. Turns of two tenants that come to different processes differ by what is claimed in

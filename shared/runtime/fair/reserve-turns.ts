@@ -1,8 +1,8 @@
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/errors/errors.ts'
 import type { Entering } from '../../core/fair/entering.ts'
 import { lineName } from '../../core/fair/fair.ts'
 import type { TenantTurns, TurnStore } from '../../ports/stores.ts'
-import type { System } from '../system.ts'
+import type { System } from '../kernel/system.ts'
 
 /** The last turn of a tenant lies in the past by then, or its first task has waited for a week. */
 const TURNS_LIFE_MS = 7 * 86_400_000

@@ -1,4 +1,4 @@
-import type { System } from '../system.ts'
+import type { System } from '../kernel/system.ts'
 
 /** A message that has been silent for so long counts as lost even while others wait in the jobs queue. */
 const PATIENCE_MS = 15 * 60_000

@@ -1,6 +1,6 @@
-import type { JobLook, PurgeJob } from '../../core/type-job.ts'
+import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import type { System } from '../system.ts'
+import type { System } from '../kernel/system.ts'
 
 /** How far a purge is in one partition of its type's view, as whoever works on it notes. */
 export type PurgeProgress = {

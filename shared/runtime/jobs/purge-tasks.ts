@@ -1,11 +1,11 @@
-import { purge } from '../../core/purge.ts'
-import type { Task } from '../../core/task.ts'
-import type { PurgeJob } from '../../core/type-job.ts'
-import { eachApart } from '../apart.ts'
-import { dropLastingBodies } from '../drop-bodies.ts'
-import { settleTask } from '../settle-debts.ts'
-import type { System } from '../system.ts'
-import { transact } from '../transact.ts'
+import type { Task } from '../../core/task/task.ts'
+import { purge } from '../../core/types/purge.ts'
+import type { PurgeJob } from '../../core/types/type-job.ts'
+import { eachApart } from '../kernel/isolate-faults.ts'
+import type { System } from '../kernel/system.ts'
+import { transact } from '../kernel/transact.ts'
+import { dropLastingBodies } from '../operate/drop-bodies.ts'
+import { settleTask } from '../plan/publish-callbacks.ts'
 
 const MOST_AT_ONCE = 25
 

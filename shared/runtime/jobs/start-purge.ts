@@ -1,7 +1,7 @@
-import type { TaskType } from '../../core/task-type.ts'
-import type { PurgeJob } from '../../core/type-job.ts'
-import { changeType } from '../change-type.ts'
-import type { System } from '../system.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import type { PurgeJob } from '../../core/types/type-job.ts'
+import type { System } from '../kernel/system.ts'
+import { changeType } from '../types/change-type.ts'
 import { startJob } from './work-on-job.ts'
 
 /** Indexes show what was written up to 2 s ago: what was there when the purge was asked for must be found. */

@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../../core/errors.ts'
-import type { Outcome } from '../../core/finish.ts'
+import type { ErrorCode } from '../../core/errors/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { TaskError } from '../../core/task.ts'
+import type { Outcome } from '../../core/run/finish.ts'
+import type { TaskError } from '../../core/task/task.ts'
 import type { ChildPublication, TaskContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 

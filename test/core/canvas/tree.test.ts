@@ -4,8 +4,14 @@ import { evaluate } from '../../../shared/core/canvas/evaluate.ts'
 import { follow } from '../../../shared/core/canvas/follow.ts'
 import { nodeValue, valueLeaves } from '../../../shared/core/canvas/node-value.ts'
 import { takeApart } from '../../../shared/core/canvas/shape.ts'
-import { sourceOf } from '../../../shared/core/canvas/source.ts'
-import { leafNode, nodeAt, pathOf, type Tree, type TreeNode } from '../../../shared/core/canvas/tree.ts'
+import {
+  leafNode,
+  nodeAt,
+  pathOf,
+  sourceOf,
+  type Tree,
+  type TreeNode,
+} from '../../../shared/core/canvas/tree.ts'
 import { a, type Canvas, canvases, chain, chord, group, treeOf } from './a-canvas.ts'
 
 function pathsOf(tree: Tree): string[] {

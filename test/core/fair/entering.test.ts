@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { block, unblock } from '../../../shared/core/control/wait.ts'
 import { atTurn, entering } from '../../../shared/core/fair/entering.ts'
 import { turnOrder } from '../../../shared/core/fair/fair.ts'
-import { finish } from '../../../shared/core/finish.ts'
-import { patch } from '../../../shared/core/patch.ts'
-import { create, update } from '../../../shared/core/publish.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import { block, unblock } from '../../../shared/core/limits/wait.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { patch } from '../../../shared/core/task/patch.ts'
+import { create, update } from '../../../shared/core/task/publish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
 
 const FAIR = { kind: 'http', ordering: 'arrival', fairnessKey: 'a' } as const

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { finish } from '../../../shared/core/finish.ts'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
-import { cancel, remove } from '../../../shared/core/operate.ts'
-import { statusOf } from '../../../shared/core/status.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import { pieceOf } from '../../../shared/core/work.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { pieceOf } from '../../../shared/core/run/work.ts'
+import { cancel, remove } from '../../../shared/core/task/operate.ts'
+import { statusOf } from '../../../shared/core/task/status.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, afterOf, BORN, HOUR, NOW, SECOND } from '../../support/a-task.ts'
 import {
   aFlowTask,

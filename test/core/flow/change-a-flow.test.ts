@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { patch } from '../../../shared/core/patch.ts'
-import { update } from '../../../shared/core/publish.ts'
-import { restart } from '../../../shared/core/restart.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import { pieceOf } from '../../../shared/core/work.ts'
+import { pieceOf } from '../../../shared/core/run/work.ts'
+import { patch } from '../../../shared/core/task/patch.ts'
+import { update } from '../../../shared/core/task/publish.ts'
+import { restart } from '../../../shared/core/task/restart.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import {
   afterOf,
   anEndedRun,

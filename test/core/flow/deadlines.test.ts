@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { claim } from '../../../shared/core/claim.ts'
-import { resolveOptions } from '../../../shared/core/options.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import { look, nextWake } from '../../../shared/core/wake.ts'
-import { pieceOf } from '../../../shared/core/work.ts'
+import { resolveOptions } from '../../../shared/core/options/options.ts'
+import { look, nextWake } from '../../../shared/core/plan/plan.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { pieceOf } from '../../../shared/core/run/work.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, afterOf, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
 import {
   aFlowTask,

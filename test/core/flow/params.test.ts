@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { roomForResult } from '../../../shared/core/flow/params.ts'
-import { MAX_PARAMS_BYTES } from '../../../shared/core/limits.ts'
+import { MAX_PARAMS_BYTES } from '../../../shared/core/bounds.ts'
+import { roomForResult } from '../../../shared/core/flow/flow.ts'
 import { aTask } from '../../support/a-task.ts'
 import { aFlowTask, done } from '../../support/flow-life.ts'
 

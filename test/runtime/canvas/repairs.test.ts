@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { driveAt } from '../../../shared/core/canvas/drive-at.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
-import { cancel } from '../../../shared/core/operate.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import { driveAt } from '../../../shared/core/canvas/transitions.ts'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { cancel } from '../../../shared/core/task/operate.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
-import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-canvas.ts'
+import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { startLeaves } from '../../../shared/runtime/canvas/start-leaves.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
-import { removeTask, restartTask } from '../../../shared/runtime/operate-task.ts'
-import { serveWakes } from '../../../shared/runtime/serve-wakes.ts'
+import { removeTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import {
   aCanvasWorld,
   add,

@@ -1,15 +1,14 @@
-import type { Outcome } from '../../../shared/core/finish.ts'
-import { idempotencyKey } from '../../../shared/core/idempotency-key.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import { pieceOf } from '../../../shared/core/work.ts'
-import type { HeldTask } from '../../../shared/runtime/held-task.ts'
-import { claimOverHttp } from '../../../shared/runtime/http-claims.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import { idempotencyKey, pieceOf } from '../../../shared/core/run/work.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
+import type { HeldTask } from '../../../shared/runtime/run/held-task.ts'
 import {
   type BeatOutcome,
   beatOverHttp,
   type EndOutcome,
   type finishOverHttp,
-} from '../../../shared/runtime/http-runs.ts'
+} from '../../../shared/runtime/run/http-runs.ts'
 import type { Again, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/api.ts'
 import type { Process } from '../world/process.ts'

@@ -1,14 +1,14 @@
 import type { ScheduledTask } from '../../../shared/client/schedule-types.ts'
 import type { Timing } from '../../../shared/core/schedule/schedule.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {
   pauseSchedule,
   removeSchedule,
   resumeSchedule,
   triggerSchedule,
-} from '../../../shared/runtime/schedules/operate-schedule.ts'
-import { putSchedule } from '../../../shared/runtime/schedules/put-schedule.ts'
-import { listSchedules, readSchedule } from '../../../shared/runtime/schedules/read-schedules.ts'
-import type { System } from '../../../shared/runtime/system.ts'
+} from '../../../shared/runtime/schedule/operate-schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import type { Job, Step } from '../scenario.ts'
 import type { Answer } from '../world/history.ts'
 import { START } from '../world/world.ts'

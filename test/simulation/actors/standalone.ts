@@ -1,5 +1,5 @@
 import type { Inbox } from '../../../shared/ports/messages.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { runWorker, type Worker } from '../../../shared/worker/run-worker.ts'
 import type { WorkerSetup } from '../scenario.ts'
 import type { Process } from '../world/process.ts'

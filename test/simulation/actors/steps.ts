@@ -1,22 +1,22 @@
-import { statusOf } from '../../../shared/core/status.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import type { TaskType } from '../../../shared/core/task-type.ts'
-import { pauseType, resumeType } from '../../../shared/runtime/control/pause-type.ts'
-import { countTasks } from '../../../shared/runtime/count-tasks.ts'
+import { statusOf } from '../../../shared/core/task/status.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
-import { listTasks } from '../../../shared/runtime/list-tasks.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import {
   cancelTask,
   patchTask,
   removeTask,
   restartTask,
   resumeTask,
-} from '../../../shared/runtime/operate-task.ts'
-import { publish } from '../../../shared/runtime/publish.ts'
-import { readTask } from '../../../shared/runtime/read-task.ts'
-import { handlerGone } from '../../../shared/runtime/register-type.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
-import { putType } from '../../../shared/runtime/types.ts'
+} from '../../../shared/runtime/operate/operate-task.ts'
+import { publish } from '../../../shared/runtime/publish/publish.ts'
+import { countTasks } from '../../../shared/runtime/read/count-tasks.ts'
+import { listTasks } from '../../../shared/runtime/read/list-tasks.ts'
+import { readTask } from '../../../shared/runtime/read/read-task.ts'
+import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
+import { handlerGone } from '../../../shared/runtime/types/register-type.ts'
+import { putType } from '../../../shared/runtime/types/types.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/api.ts'
 import { allowanceIn, liveWorkersIn, typesIn } from '../world/caches.ts'

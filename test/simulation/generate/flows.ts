@@ -1,4 +1,4 @@
-import type { StepActionConfiguration, StepConfiguration } from '../../../shared/core/task-type.ts'
+import type { StepActionConfiguration, StepConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { FlowSetup, Step, TypeSetup } from '../scenario.ts'
 import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'

@@ -1,4 +1,4 @@
-import { SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS_MIN } from '../../../shared/core/limits.ts'
+import { SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS_MIN } from '../../../shared/core/bounds.ts'
 import type { Missed, Timing } from '../../../shared/core/schedule/schedule.ts'
 import type { Step } from '../scenario.ts'
 import type { Cast } from './cast.ts'

@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { allJobs } from '../jobs-in.ts'
 import type { Callbacks, Step } from '../scenario.ts'
 import type { Invariant, Write } from './invariant.ts'

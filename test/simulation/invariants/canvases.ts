@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { jobsIn } from '../jobs-in.ts'
 import type { Step } from '../scenario.ts'
 import { type End, type Part, standing, startable } from './canvas-model.ts'

@@ -1,5 +1,5 @@
 import type { FlowState, StepRecord } from '../../../shared/core/flow/flow.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { type Invariant, ofWrites, type Write } from './invariant.ts'
 import { isOpening } from './pieces.ts'
 

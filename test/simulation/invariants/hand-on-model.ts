@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { jobsIn } from '../jobs-in.ts'
 import type { Job, Step } from '../scenario.ts'
 import { placesIn } from './callbacks.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { allJobs } from '../jobs-in.ts'
 import type { Job } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'

@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 

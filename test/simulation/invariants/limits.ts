@@ -1,5 +1,5 @@
-import { liveRuns, type Task } from '../../../shared/core/task.ts'
-import type { RateLimit, TypeLimits } from '../../../shared/core/task-type.ts'
+import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
+import type { RateLimit, TypeLimits } from '../../../shared/core/types/task-type.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'

@@ -1,5 +1,5 @@
 import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'

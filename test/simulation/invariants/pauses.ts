@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Step } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'

@@ -1,4 +1,4 @@
-import { liveRuns } from '../../../shared/core/task.ts'
+import { liveRuns } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'

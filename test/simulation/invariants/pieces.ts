@@ -1,4 +1,4 @@
-import { endedRuns, liveRuns, type Task } from '../../../shared/core/task.ts'
+import { endedRuns, liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { Happening } from '../world/history.ts'
 
 /** Tasks piece by piece, as far as their heads show it. */

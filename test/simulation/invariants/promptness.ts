@@ -1,5 +1,5 @@
-import { MAX_QUEUE_DELAY_MS } from '../../../shared/core/limits.ts'
-import { endedRuns, type Task } from '../../../shared/core/task.ts'
+import { MAX_QUEUE_DELAY_MS } from '../../../shared/core/bounds.ts'
+import { endedRuns, type Task } from '../../../shared/core/task/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import { CALM, type Scenario } from '../scenario.ts'
 import { START } from '../world/world.ts'

@@ -1,5 +1,5 @@
-import { type Status, statusOf } from '../../../shared/core/status.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import { type Status, statusOf } from '../../../shared/core/task/status.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'

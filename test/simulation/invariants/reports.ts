@@ -1,4 +1,10 @@
-import { type EndedRun, endedRuns, type LiveRun, liveRuns, type Task } from '../../../shared/core/task.ts'
+import {
+  type EndedRun,
+  endedRuns,
+  type LiveRun,
+  liveRuns,
+  type Task,
+} from '../../../shared/core/task/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'

@@ -1,6 +1,6 @@
-import { isComplete } from '../../../shared/core/several-successes.ts'
-import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task.ts'
-import { versionSuffices } from '../../../shared/core/worker-version.ts'
+import { isComplete } from '../../../shared/core/run/several-successes.ts'
+import { endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
+import { versionSuffices } from '../../../shared/core/worker/worker.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn, endsOf, isOpening } from './pieces.ts'
 

@@ -1,5 +1,5 @@
-import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
-import { liveRuns } from '../../../shared/core/task.ts'
+import { DEFAULT_OPTIONS } from '../../../shared/core/options/options.ts'
+import { liveRuns } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'

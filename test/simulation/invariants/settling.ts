@@ -1,4 +1,4 @@
-import { successes, type Task } from '../../../shared/core/task.ts'
+import { successes, type Task } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
 import { AT_FAULT, isAtFault } from '../world/faults.ts'
 import type { Invariant } from './invariant.ts'

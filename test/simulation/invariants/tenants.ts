@@ -1,4 +1,4 @@
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Invariant, Write } from './invariant.ts'
 
 /** Where tenants take turns, each of the others is served this often at most before one is. */

@@ -1,5 +1,5 @@
 import type { Timing } from '../../../shared/core/schedule/schedule.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import { isCreation } from './tags.ts'

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../../shared/core/finish.ts'
-import type { Body, EndedRun, Task } from '../../../shared/core/task.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Body, EndedRun, Task } from '../../../shared/core/task/task.ts'
 import type { Happening } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { endsOf } from './pieces.ts'

@@ -1,4 +1,4 @@
-import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task.ts'
+import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
 import { type Invariant, ofWrites } from './invariant.ts'
 
 /** Promises that can be seen in each single write. */

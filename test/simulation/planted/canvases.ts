@@ -1,5 +1,5 @@
-import type { Change } from '../../../shared/core/change.ts'
-import type { Task } from '../../../shared/core/task.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in how canvases count their tasks and go on. */

@@ -1,11 +1,11 @@
-import { type Change, revise } from '../../../shared/core/change.ts'
-import { claim } from '../../../shared/core/claim.ts'
 import { openStep } from '../../../shared/core/flow/open-piece.ts'
-import { settle } from '../../../shared/core/operate.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import { isSamePiece } from '../../../shared/core/work.ts'
-import { settleDebts } from '../../../shared/runtime/settle-debts.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { isSamePiece } from '../../../shared/core/run/work.ts'
+import { type Change, revise } from '../../../shared/core/task/change.ts'
+import { settle } from '../../../shared/core/task/operate.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { settleDebts } from '../../../shared/runtime/plan/publish-callbacks.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in how steps follow each other, and in what the ends of tasks publish. */

@@ -1,5 +1,5 @@
-import type { finishOverHttp } from '../../../shared/runtime/http-runs.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import type { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { Rarity } from '../generate.ts'
 import type { Table } from '../world/table.ts'
 

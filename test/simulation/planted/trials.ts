@@ -1,7 +1,7 @@
-import type { Change } from '../../../shared/core/change.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Table } from '../world/table.ts'
 import type { Planted } from './planted.ts'
 

@@ -1,5 +1,5 @@
-import type { Task } from '../../../shared/core/task.ts'
-import { finishOverHttp } from '../../../shared/runtime/http-runs.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in what the workers over HTTP are told of their runs. */

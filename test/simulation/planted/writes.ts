@@ -1,5 +1,5 @@
-import type { Change } from '../../../shared/core/change.ts'
-import type { Operation, Task } from '../../../shared/core/task.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import type { Operation, Task } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/table.ts'
 import type { Planted } from './planted.ts'

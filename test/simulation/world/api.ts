@@ -1,5 +1,5 @@
-import { type HttpWorkers, httpWorkers } from '../../../shared/runtime/announce-http-workers.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { type HttpWorkers, httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import type { Process } from './process.ts'
 import type { Sandboxes } from './sandboxes.ts'
 

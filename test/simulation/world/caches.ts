@@ -1,9 +1,9 @@
-import { cachedAllowance } from '../../../shared/runtime/control/allows-start.ts'
-import { cachedLiveWorkers } from '../../../shared/runtime/live-workers.ts'
-import type { Rounds } from '../../../shared/runtime/sweep.ts'
-import type { SeenMinutes } from '../../../shared/runtime/sweep-minutes.ts'
-import type { System } from '../../../shared/runtime/system.ts'
-import { cachedTypes } from '../../../shared/runtime/type-cache.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
+import type { Rounds } from '../../../shared/runtime/sweep/sweep.ts'
+import type { SeenMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
+import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedLiveWorkers } from '../../../shared/runtime/worker/list-workers.ts'
 
 /** What a process of the API or a Lambda remembers from one invocation to the next, as its entry does. */
 export const typesIn = perSystem(cachedTypes)

@@ -1,5 +1,5 @@
 import type { PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
-import { INDEXES, PRIMARY_KEY } from '../../../shared/dynamo/keys.ts'
+import { INDEXES, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
 
 type Put = Pick<
   PutCommandInput,

@@ -1,7 +1,7 @@
-import { deletableAt } from '../../../shared/core/deletable-at.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import { createSeededChance } from '../../../shared/memory/chance.ts'
-import type { MemoryHeads } from '../../../shared/memory/heads.ts'
+import { deletableAt } from '../../../shared/core/task/fence.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
+import type { MemoryHeads } from '../../../shared/testing/heads.ts'
 import type { World } from './world.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { Outcome } from '../../../shared/core/finish.ts'
-import type { Task } from '../../../shared/core/task.ts'
-import type { TaskType } from '../../../shared/core/task-type.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Act, Step } from '../scenario.ts'
 
 /** What happened in a simulated run, as far as anybody may be held to it. `at` is the world's own time. */

@@ -1,4 +1,4 @@
-import { createSeededChance } from '../../../shared/memory/chance.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
 import type { World } from './world.ts'
 
 /** One delivery of a message; a later delivery of it has another receipt. */

@@ -1,5 +1,5 @@
-import { isOutage } from '../../../shared/core/errors.ts'
-import type { PlanningSystem } from '../../../shared/runtime/system.ts'
+import { isOutage } from '../../../shared/core/errors/errors.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createProcess, type Process } from './process.ts'
 import type { World } from './world.ts'
 

@@ -1,5 +1,5 @@
-import { MINUTE_LEAD_MS } from '../../../shared/core/limits.ts'
-import { createSeededChance } from '../../../shared/memory/chance.ts'
+import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
 import type { World } from './world.ts'
 
 /** Scheduler: fires late by up to a minute, and in bad weather twice, or not at all. */

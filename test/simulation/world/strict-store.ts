@@ -1,12 +1,12 @@
-import type { BodyWrite, Change } from '../../../shared/core/change.ts'
-import { putBody } from '../../../shared/dynamo/body-requests.ts'
-import { addEnds } from '../../../shared/dynamo/canvas-requests.ts'
-import { putHead, updateHead } from '../../../shared/dynamo/head-requests.ts'
-import { headItem } from '../../../shared/dynamo/items.ts'
-import { acquirePermit, noteWaiting, putStarts } from '../../../shared/dynamo/limit-requests.ts'
-import { putRecord } from '../../../shared/dynamo/record-requests.ts'
-import { putMarker } from '../../../shared/dynamo/target-requests.ts'
-import { putType } from '../../../shared/dynamo/type-requests.ts'
+import { addEnds } from '../../../shared/aws/dynamo/canvas/canvas-requests.ts'
+import { putBody } from '../../../shared/aws/dynamo/head/body-requests.ts'
+import { putHead, updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
+import { acquirePermit, noteWaiting, putStarts } from '../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { putRecord } from '../../../shared/aws/dynamo/records/record-requests.ts'
+import { putType } from '../../../shared/aws/dynamo/types/type-requests.ts'
+import { putMarker } from '../../../shared/aws/dynamo/worker/target-requests.ts'
+import type { BodyWrite, Change } from '../../../shared/core/task/change.ts'
 import type {
   CanvasStore,
   LimitStore,

@@ -2,7 +2,7 @@ import {
   SCHEDULE_GRACE_MS,
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
-} from '../../../../shared/core/limits.ts'
+} from '../../../../shared/core/bounds.ts'
 import type { Timing } from '../../../../shared/core/schedule/schedule.ts'
 import type { Lost, Outage, Scenario } from '../../scenario.ts'
 import type { Dice } from '../dice.ts'

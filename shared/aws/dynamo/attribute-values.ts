@@ -1,0 +1,33 @@
+/** A value as DynamoDB's wire and its stream carry it. */
+export type AttributeValue = {
+  readonly S?: string | undefined
+  readonly N?: string | undefined
+  readonly BOOL?: boolean | undefined
+  readonly NULL?: boolean | undefined
+  readonly L?: readonly AttributeValue[] | undefined
+  readonly M?: Readonly<Record<string, AttributeValue>> | undefined
+}
+
+/** An item in plain values. Needed where no document client stands between: stream records, refused writes. */
+export function plainItem(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, plain(value)]))
+}
+
+function plain(value: AttributeValue): unknown {
+  if (value.S !== undefined) return value.S
+  if (value.N !== undefined) return Number(value.N)
+  if (value.M !== undefined) return plainItem(value.M)
+  if (value.L !== undefined) return value.L.map(plain)
+  if (value.BOOL !== undefined) return value.BOOL
+  return null
+}
+
+/** The members of `T` that may be undefined, as optional ones. */
+export type Defined<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K]
+} & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
+
+/** The object without its undefined members, which DynamoDB has no form for. */
+export function defined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>
+}

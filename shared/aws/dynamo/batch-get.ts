@@ -1,0 +1,60 @@
+import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  type DynamoDBDocumentClient,
+} from '@aws-sdk/lib-dynamodb'
+import type { Chance, Clock } from '../../ports/machine.ts'
+import { answerOf, unavailable } from './sending.ts'
+import type { Item } from './stored-form.ts'
+
+export type BatchReader = {
+  readonly documents: DynamoDBDocumentClient
+  readonly table: string
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly chance: Pick<Chance, 'fraction'>
+}
+
+/** BatchGetItem takes 100 keys. Source: DynamoDB API reference. */
+const BATCH_KEYS = 100
+const BATCHES_AT_ONCE = 8
+const MAX_BATCH_ROUNDS = 8
+const FIRST_PAUSE_MS = 25
+
+/** The items that `requestOf` asks for, up to 100 wanted ones at a time; they must differ. In no order. */
+export async function readBatches<Wanted>(
+  reader: BatchReader,
+  wanted: readonly Wanted[],
+  requestOf: (table: string, some: readonly Wanted[]) => BatchGetCommandInput,
+): Promise<Item[]> {
+  const starts = Array.from(
+    { length: Math.ceil(wanted.length / BATCH_KEYS) },
+    (_, index) => index * BATCH_KEYS,
+  )
+  const found: Item[][] = []
+  const left = starts.values()
+  const lane = async () => {
+    for (const start of left) {
+      const some = wanted.slice(start, start + BATCH_KEYS)
+      found.push(await readBatch(reader, requestOf(reader.table, some)))
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(BATCHES_AT_ONCE, starts.length) }, lane))
+  return found.flat()
+}
+
+/** What DynamoDB leaves unprocessed is asked for again, after pauses that grow. */
+async function readBatch(
+  { documents, table, clock, chance }: BatchReader,
+  first: BatchGetCommandInput,
+): Promise<Item[]> {
+  const found: Item[] = []
+  let request = first
+  for (let round = 0; round < MAX_BATCH_ROUNDS; round++) {
+    const answer = await answerOf(documents.send(new BatchGetCommand(request)))
+    found.push(...(answer.Responses?.[table] ?? []))
+    if (!answer.UnprocessedKeys?.[table]?.Keys?.length) return found
+    request = { ...request, RequestItems: answer.UnprocessedKeys }
+    await clock.sleep(FIRST_PAUSE_MS * 2 ** round * (0.5 + chance.fraction() / 2))
+  }
+  throw unavailable(`${MAX_BATCH_ROUNDS} requests in a row left keys unprocessed`)
+}

@@ -1,0 +1,67 @@
+import type { BatchGetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
+import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
+import type { CanvasEnds, CanvasName } from '../../../ports/stores.ts'
+import { ENDS_SORT_KEY, endsPartition } from '../keys.ts'
+import { METERED } from '../sending.ts'
+import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
+
+/** Leaves are stored by their place in their chunk: three bytes each. */
+const ATTRIBUTES = { ok: 'ok', bad: 'bad' } as const
+
+/** No guard: adding what is there already changes nothing. Answers the whole chunk. */
+export function addEnds(
+  table: string,
+  canvas: CanvasName,
+  chunk: number,
+  { ends, expiresAt }: { readonly ends: CanvasEnds; readonly expiresAt: number },
+): UpdateCommandInput {
+  const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
+  const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
+  return {
+    ...METERED,
+    TableName: table,
+    Key: chunkKey(canvas, chunk),
+    UpdateExpression: [
+      'SET #v = :v, #ttl = :ttl',
+      ...(added.length > 0 ? [`ADD ${added.map(name => `#${name} :${name}`).join(', ')}`] : []),
+    ].join(' '),
+    ExpressionAttributeNames: {
+      '#v': 'v',
+      '#ttl': 'ttl',
+      ...Object.fromEntries(added.map(name => [`#${name}`, name])),
+    },
+    ExpressionAttributeValues: {
+      ':v': SCHEMA.v,
+      ':ttl': ttlSeconds(expiresAt),
+      ...Object.fromEntries(sets),
+    },
+    ReturnValues: 'ALL_NEW',
+  }
+}
+
+/** Strongly consistent; at most 100 different chunks. */
+export function batchGetEnds(
+  table: string,
+  canvas: CanvasName,
+  chunks: readonly number[],
+): BatchGetCommandInput {
+  const Keys = chunks.map(chunk => chunkKey(canvas, chunk))
+  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
+}
+
+function chunkKey({ canvasId, born }: CanvasName, chunk: number) {
+  return { pk: endsPartition(canvasId, born, chunk), sk: ENDS_SORT_KEY }
+}
+
+export function chunkFromItem(item: Item): number {
+  return Number(String(item.pk).split('#').at(-1))
+}
+
+export function endsFromItem(item: Item | undefined, chunk: number): CanvasEnds {
+  return { ok: leavesIn(item?.ok, chunk), bad: leavesIn(item?.bad, chunk) }
+}
+
+function leavesIn(set: unknown, chunk: number): number[] {
+  const places = set instanceof Set ? [...(set as Set<number>)] : []
+  return places.map(place => Number(place) + chunk * CHUNK_LEAVES).sort((a, b) => a - b)
+}

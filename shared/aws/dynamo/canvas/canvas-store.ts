@@ -1,0 +1,28 @@
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import type { CanvasStore } from '../../../ports/stores.ts'
+import { type BatchReader, readBatches } from '../batch-get.ts'
+import { writeAnswer } from '../sending.ts'
+import { assertKnownSchema } from '../stored-form.ts'
+import { addEnds, batchGetEnds, chunkFromItem, endsFromItem } from './canvas-requests.ts'
+
+/** Ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
+export function createCanvasStore(
+  documents: DynamoDBDocumentClient,
+  settings: Omit<BatchReader, 'documents'>,
+): CanvasStore {
+  const reader: BatchReader = { documents, ...settings }
+  return {
+    addEnds: async (canvas, chunk, ends, expiresAt) => {
+      const request = addEnds(settings.table, canvas, chunk, { ends, expiresAt })
+      const { Attributes } = await writeAnswer(documents.send(new UpdateCommand(request)))
+      return endsFromItem(Attributes, chunk)
+    },
+    ends: async (canvas, chunks) => {
+      const different = [...new Set(chunks)]
+      const items = await readBatches(reader, different, (table, some) => batchGetEnds(table, canvas, some))
+      for (const item of items) assertKnownSchema(item)
+      const byChunk = new Map(items.map(item => [chunkFromItem(item), item]))
+      return new Map(different.map(chunk => [chunk, endsFromItem(byChunk.get(chunk), chunk)]))
+    },
+  }
+}

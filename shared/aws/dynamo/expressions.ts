@@ -1,0 +1,32 @@
+import type { ChangedPaths, Path } from './head/changed-paths.ts'
+
+/** An expression, or a part of one, with the names and values it uses. */
+export type Expression = {
+  readonly text: string
+  readonly names: Readonly<Record<string, string>>
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+export const JOINED_BY_AND = ' AND '
+
+/** The update expression that writes the paths. Each name and value is written once, as `#n0…` and `:v0…`. */
+export function updateExpression({ set, remove }: ChangedPaths): Expression {
+  const aliases = new Map<string, string>()
+  const aliasOf = (name: string) => {
+    const alias = aliases.get(name) ?? `#n${aliases.size}`
+    aliases.set(name, alias)
+    return alias
+  }
+  const textOf = (path: Path) => path.map(aliasOf).join('.')
+  const sets = set.map(([path], index) => `${textOf(path)} = :v${index}`)
+  const removes = remove.map(textOf)
+  const parts = [
+    ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
+    ...(removes.length > 0 ? [`REMOVE ${removes.join(', ')}`] : []),
+  ]
+  return {
+    text: parts.join(' '),
+    names: Object.fromEntries([...aliases].map(([name, alias]) => [alias, name])),
+    values: Object.fromEntries(set.map(([, value], index) => [`:v${index}`, value])),
+  }
+}

@@ -1,0 +1,99 @@
+import type { GetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
+import { SCHEMA_VERSION } from '../../../core/bounds.ts'
+import type { JoinedFrom, TenantTurns } from '../../../ports/stores.ts'
+import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
+import { METERED } from '../sending.ts'
+import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
+
+const NOTHING_THERE = 'attribute_not_exists(#last)'
+const IS_BEHIND = '#last < :front'
+const JOINED_TOO_FAR = '#joined > :far'
+const NONE_NOTED = 'attribute_not_exists(#turn)'
+const NOTED_BEFORE = '#turn < :turn'
+const JOINED_BY_OR = ' OR '
+
+function turnsKey(name: string) {
+  return { pk: turnsPartition(name), sk: TURNS_SORT_KEY }
+}
+
+function frontKey(line: string) {
+  return { pk: frontPartition(line), sk: FRONT_SORT_KEY }
+}
+
+/** Eventually consistent. */
+export function getTurns(table: string, name: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: turnsKey(name) }
+}
+
+/** Without a guard: a repetition wastes turns. */
+export function advanceTurns(
+  table: string,
+  name: string,
+  count: number,
+  expiresAt: number,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: turnsKey(name),
+    UpdateExpression: 'SET #v = :v, #ttl = :ttl ADD #last :count',
+    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last' },
+    ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':count': count },
+    ReturnValues: 'ALL_NEW',
+  }
+}
+
+/** Guard: nothing is reserved at the front or after it, or the tenant joined too far beyond it. */
+export function joinTurns(
+  table: string,
+  name: string,
+  { front, count, far }: JoinedFrom,
+  expiresAt: number,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: turnsKey(name),
+    UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
+    ConditionExpression: [NOTHING_THERE, IS_BEHIND, JOINED_TOO_FAR].join(JOINED_BY_OR),
+    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last', '#joined': 'joined' },
+    ExpressionAttributeValues: {
+      ':v': SCHEMA_VERSION,
+      ':ttl': ttlSeconds(expiresAt),
+      ':last': front + count - 1,
+      ':front': front,
+      ':far': far,
+    },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
+  if (!item) return undefined
+  assertKnownSchema(item)
+  return { last: item.last as number, joined: (item.joined as number | undefined) ?? 0 }
+}
+
+/** Eventually consistent. */
+export function getFront(table: string, line: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: frontKey(line) }
+}
+
+/** Guard: no later turn is noted. */
+export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: frontKey(line),
+    UpdateExpression: 'SET #v = :v, #ttl = :ttl, #turn = :turn',
+    ConditionExpression: [NONE_NOTED, NOTED_BEFORE].join(JOINED_BY_OR),
+    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#turn': 'turn' },
+    ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':turn': turn },
+  }
+}
+
+export function frontFromItem(item: Item | undefined): number | undefined {
+  if (!item) return undefined
+  assertKnownSchema(item)
+  return item.turn as number
+}

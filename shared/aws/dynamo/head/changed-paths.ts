@@ -1,0 +1,63 @@
+import type { Item } from '../stored-form.ts'
+import type { HeadItem } from './items.ts'
+
+/** A path into an item: an attribute, and keys of maps below it. */
+export type Path = readonly string[]
+
+export type ChangedPaths = {
+  readonly set: ReadonlyArray<readonly [Path, unknown]>
+  readonly remove: readonly Path[]
+}
+
+/**
+ * Maps that several writers change side by side, and how many levels of keys are paths of their own: a run's lease is
+ * moved by its heartbeats while others change the rest.
+ */
+const MAP_LEVELS: Readonly<Partial<Record<keyof HeadItem, number>>> = { live: 2, ended: 1, failuresBy: 1 }
+
+/**
+ * Maps that no change alters without a new revision, so that a change which names the revision may write them whole. It does
+ * where more of their entries differ: each path takes some 20 characters, and an update expression ends at 4 KB.
+ */
+const WHOLE_BEYOND_ENTRIES: Readonly<Partial<Record<keyof HeadItem, number>>> = { ended: 40, failuresBy: 40 }
+
+/**
+ * What must be written to make `after` of `before`: exactly the paths that differ, and `always`, which may differ in
+ * the store though they do not here. A map that is absent or empty in one of the two is written or removed whole: a path
+ * into a map that is not there is refused.
+ */
+export function changedPaths(before: Item, after: Item, always: readonly string[] = []): ChangedPaths {
+  const set: Array<readonly [Path, unknown]> = []
+  const remove: Path[] = []
+
+  const compare = (path: Path, from: unknown, to: unknown, levels: number) => {
+    const isByEntry = levels > 0 && hasEntries(from) && hasEntries(to) && !isWrittenWhole(path, from, to)
+    if (isByEntry) return descend(path, from, to, levels - 1)
+    const isFixed = path.length === 1 && always.includes(path[0] ?? '')
+    if (!isFixed && JSON.stringify(from) === JSON.stringify(to)) return
+    if (to === undefined) remove.push(path)
+    else set.push([path, to])
+  }
+  const descend = (path: Path, from: Item, to: Item, levels?: number) => {
+    const names = new Set([...Object.keys(from), ...Object.keys(to), ...(levels === undefined ? always : [])])
+    for (const name of names) {
+      compare([...path, name], from[name], to[name], levels ?? MAP_LEVELS[name as keyof HeadItem] ?? 0)
+    }
+  }
+
+  descend([], before, after)
+  return { set, remove }
+}
+
+function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): boolean {
+  const most = below.length === 0 ? WHOLE_BEYOND_ENTRIES[name as keyof HeadItem] : undefined
+  if (most === undefined) return false
+  const entries = new Set([...Object.keys(from), ...Object.keys(to)])
+  const differing = [...entries].filter(key => JSON.stringify(from[key]) !== JSON.stringify(to[key]))
+  return differing.length > most
+}
+
+function hasEntries(value: unknown): value is Item {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMap && Object.keys(value).length > 0
+}

@@ -1,0 +1,163 @@
+import type {
+  BatchGetCommandInput,
+  GetCommandInput,
+  PutCommandInput,
+  UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import type { LookRecord } from '../../../core/plan/look-chain.ts'
+import type { Change, Guard } from '../../../core/task/change.ts'
+import type { Task } from '../../../core/task/task.ts'
+import { JOINED_BY_AND, updateExpression } from '../expressions.ts'
+import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
+import { METERED } from '../sending.ts'
+import { changedPaths } from './changed-paths.ts'
+import { guardExpression } from './guard-clauses.ts'
+import { headItem } from './items.ts'
+
+/**
+ * Names one write of a head, so that a request repeated after its answer was lost recognises its own work. Heartbeats
+ * carry none: repeating one changes nothing, and theirs would hide that of the write before.
+ */
+export const TOKEN_ATTRIBUTE = 'tok'
+
+/**
+ * Heartbeats change these without a new revision: they mark the item as beaten, and the first of a handler's run
+ * enters the running place. So a write decided before such a beat must state them even where it means no change: else
+ * the stream's filter would drop it as a beat, and an ended task would stay in the running place.
+ */
+const CHANGED_BY_BEATS = [OPERATION_ATTRIBUTE, 'ppk', 'psk']
+
+function headKey(id: string) {
+  return { pk: id, sk: HEAD_SORT_KEY }
+}
+
+/** Strongly consistent. */
+export function getHead(table: string, id: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: headKey(id), ConsistentRead: true }
+}
+
+/** Eventually consistent; at most 100 different ids. */
+export function batchGetHeads(table: string, ids: readonly string[]): BatchGetCommandInput {
+  return { ...METERED, RequestItems: { [table]: { Keys: ids.map(headKey) } } }
+}
+
+/** Guard: nothing under this id. */
+export function putHead(table: string, { after, guard }: Change, token: string): PutCommandInput {
+  const { text, names } = guardExpression(guard)
+  return {
+    ...METERED,
+    TableName: table,
+    Item: { ...headItem(after), [TOKEN_ATTRIBUTE]: token },
+    ConditionExpression: text,
+    ExpressionAttributeNames: names,
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+/**
+ * Moves one run to the ended ones and counts the revision up, whatever it is. Guard: the run is live. Carries no token, as a
+ * heartbeat: the run's end is the proof of a write whose answer was lost.
+ */
+function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateCommandInput {
+  const fence = String(guard.fence)
+  const { ended, updated } = headItem(after)
+  const condition = guardExpression(guard)
+  return {
+    ...METERED,
+    TableName: table,
+    Key: headKey(after.id),
+    UpdateExpression:
+      'SET #ended.#fence = :run, #op = :op, #updated = :updated, #rev = #rev + :one REMOVE #live.#fence',
+    ConditionExpression: condition.text,
+    ExpressionAttributeNames: {
+      ...condition.names,
+      '#op': OPERATION_ATTRIBUTE,
+      '#updated': 'updated',
+      '#rev': 'rev',
+    },
+    ExpressionAttributeValues: {
+      ...condition.values,
+      ':run': ended?.[fence],
+      ':op': after.operation,
+      ':updated': updated,
+      ':one': 1,
+    },
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+type CountedGuard = Extract<Guard, { fence: number }>
+
+/** Guard: the change's own. */
+export function updateHead(
+  table: string,
+  change: Change & { readonly before: Task },
+  token: string,
+): UpdateCommandInput {
+  const { before, after, guard } = change
+  if (guard.kind === 'counted') return countSuccess(table, change, guard)
+  const isBeat = after.operation === 'beat'
+  const paths = changedPaths(
+    headItem(before),
+    headItem(after),
+    isBeat ? [OPERATION_ATTRIBUTE] : CHANGED_BY_BEATS,
+  )
+  const update = updateExpression(
+    isBeat ? paths : { ...paths, set: [...paths.set, [[TOKEN_ATTRIBUTE], token]] },
+  )
+  const condition = guardExpression(guard)
+  return {
+    ...METERED,
+    TableName: table,
+    Key: headKey(after.id),
+    UpdateExpression: update.text,
+    ConditionExpression: condition.text,
+    ExpressionAttributeNames: { ...update.names, ...condition.names },
+    ExpressionAttributeValues: { ...update.values, ...condition.values },
+    ReturnValues: isBeat ? 'ALL_NEW' : 'NONE',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+const NO_CHAIN_AS_FAR = [
+  'attribute_not_exists(#looks)',
+  '#looks.#rev <> :rev',
+  '#looks.#hops < :hops',
+  '#looks.#until < :now',
+  '#looks.#name = :name',
+].join(' OR ')
+
+/** Guard: birth and revision are those seen, and no other chain of looks at this revision has come as far. */
+export function recordLook(
+  table: string,
+  { id, born, revision }: Task,
+  { hops, name, until }: LookRecord,
+  now: number,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: headKey(id),
+    UpdateExpression: 'SET #looks = :looks, #op = :beat',
+    ConditionExpression: ['#born = :born', '#rev = :rev', `(${NO_CHAIN_AS_FAR})`].join(JOINED_BY_AND),
+    ExpressionAttributeNames: {
+      '#born': 'born',
+      '#rev': 'rev',
+      '#op': OPERATION_ATTRIBUTE,
+      '#looks': 'looks',
+      '#hops': 'hops',
+      '#until': 'until',
+      '#name': 'name',
+    },
+    ExpressionAttributeValues: {
+      ':born': born,
+      ':rev': revision,
+      ':looks': { rev: revision, hops, name, until },
+      ':beat': BEAT_OPERATION,
+      ':hops': hops,
+      ':now': now,
+      ':name': name,
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import type { Json } from '../../../core/json.ts'
+import type { Wait } from '../../../core/limits/wait.ts'
+import type {
+  Body,
+  EndCause,
+  EndedRun,
+  EndedRunState,
+  LiveRun,
+  Permit,
+  Task,
+  TaskError,
+} from '../../../core/task/task.ts'
+import { defined } from '../attribute-values.ts'
+
+/**
+ * The parts of a head as attribute values. JSON of users is kept as JSON text, since DynamoDB's own maps would lose
+ * lone surrogates and know no key `__proto__`; a body kept apart is a map, so the two cannot be mistaken.
+ */
+
+export type BodyValue = string | { readonly ref: string; readonly bytes: number; readonly expires: number }
+
+export function bodyValue(body: Body): BodyValue {
+  if ('inline' in body) return JSON.stringify(body.inline)
+  return { ref: body.ref, bytes: body.bytes, expires: body.expiresAt }
+}
+
+export function bodyFrom(value: BodyValue): Body {
+  if (typeof value === 'string') return { inline: JSON.parse(value) as Json }
+  return { ref: value.ref, bytes: value.bytes, expiresAt: value.expires }
+}
+
+/** Name, message, stack and causes as JSON text; what is missing at the end is left out, and a missing stack before causes is null. */
+export function errorValue({ name, message, stack, causes }: TaskError): string {
+  if (causes)
+    return JSON.stringify([name, message, stack ?? null, causes.map(cause => [cause.name, cause.message])])
+  return JSON.stringify(stack === undefined ? [name, message] : [name, message, stack])
+}
+
+type StoredError = readonly [string, string, (string | null)?, (readonly (readonly [string, string])[])?]
+
+export function errorFrom(value: string): TaskError {
+  const [name, message, stack = null, causes] = JSON.parse(value) as StoredError
+  return {
+    name,
+    message,
+    ...(stack !== null && { stack }),
+    ...(causes && { causes: causes.map(([causeName, text]) => ({ name: causeName, message: text })) }),
+  }
+}
+
+/** A live run; its fence is its key in the map. */
+export type LiveValue = {
+  readonly by: string
+  readonly at: number
+  readonly lease: number
+  readonly length?: number
+  readonly limit?: number
+  readonly progress?: string
+  readonly permits?: Readonly<Record<string, string>>
+}
+
+export function liveValue(run: LiveRun): LiveValue {
+  return defined({
+    by: run.workerId,
+    at: run.startedAt,
+    lease: run.leaseUntil,
+    length: run.leaseMs,
+    limit: run.timeoutAt,
+    progress: jsonText(run.progress),
+    permits: permitsValue(run.permits),
+  })
+}
+
+export function liveFrom(fence: number, value: LiveValue): LiveRun {
+  return defined({
+    fence,
+    workerId: value.by,
+    startedAt: value.at,
+    leaseUntil: value.lease,
+    leaseMs: value.length,
+    timeoutAt: value.limit,
+    progress: parsedJson(value.progress),
+    permits: permitsFrom(value.permits),
+  })
+}
+
+/** An ended run; its fence is its key in the map, or stands in its record. */
+export type EndedValue = {
+  readonly by: string
+  readonly state: EndedRunState
+  readonly at: number
+  readonly end: number
+  readonly result?: BodyValue
+  readonly error?: string
+  readonly cause?: EndCause
+  readonly progress?: string
+  readonly log?: string
+  readonly piece?: string
+  readonly past?: true
+  readonly word?: string
+}
+
+export function endedValue(run: EndedRun): EndedValue {
+  return defined({
+    by: run.workerId,
+    state: run.state,
+    at: run.startedAt,
+    end: run.endedAt,
+    result: run.result && bodyValue(run.result),
+    error: run.error && errorValue(run.error),
+    cause: run.cause,
+    progress: jsonText(run.progress),
+    log: run.log,
+    piece: run.piece,
+    past: run.past,
+    word: run.word,
+  })
+}
+
+export function endedFrom(fence: number, value: EndedValue): EndedRun {
+  return defined({
+    fence,
+    workerId: value.by,
+    state: value.state,
+    startedAt: value.at,
+    endedAt: value.end,
+    result: value.result === undefined ? undefined : bodyFrom(value.result),
+    error: value.error === undefined ? undefined : errorFrom(value.error),
+    cause: value.cause,
+    progress: parsedJson(value.progress),
+    log: value.log,
+    piece: value.piece,
+    past: value.past,
+    word: value.word,
+  })
+}
+
+function jsonText(value: Json | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value)
+}
+
+function parsedJson(text: string | undefined): Json | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as Json)
+}
+
+/** Workers choose their ids; the mark keeps one called `__proto__` an ordinary key. */
+const WORKER_MARK = '~'
+
+export function failuresValue(failuresBy: Task['failuresBy']): Record<string, number> | undefined {
+  const marked = Object.entries(failuresBy).map(([worker, count]) => [WORKER_MARK + worker, count] as const)
+  return marked.length > 0 ? Object.fromEntries(marked) : undefined
+}
+
+export function failuresFrom(map: Readonly<Record<string, number>> | undefined): Record<string, number> {
+  return Object.fromEntries(Object.entries(map ?? {}).map(([worker, count]) => [worker.slice(1), count]))
+}
+
+/** What limits have to do with a task, as attribute values of its head. */
+
+/** `at` and `terms` of a turn; neither of a permit. */
+export type WaitValue = { readonly of: string; readonly at?: number; readonly terms?: string }
+
+export function waitValue(wait: Wait): WaitValue {
+  return wait.kind === 'turn' ? { of: wait.limit, at: wait.at, terms: wait.terms } : { of: wait.limit }
+}
+
+export function waitFrom({ of: limit, at, terms = '' }: WaitValue): Wait {
+  return at === undefined ? { kind: 'permit', limit } : { kind: 'turn', limit, at, terms }
+}
+
+/** Holders by their limits. */
+function permitsValue(permits: readonly Permit[] | undefined): Record<string, string> | undefined {
+  return permits && Object.fromEntries(permits.map(({ limit, holder }) => [limit, holder]))
+}
+
+function permitsFrom(value: Readonly<Record<string, string>> | undefined): Permit[] | undefined {
+  return value && Object.entries(value).map(([limit, holder]) => ({ limit, holder }))
+}

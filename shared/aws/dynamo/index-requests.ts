@@ -1,0 +1,73 @@
+import type { QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import type { IndexEntry, IndexQuery, IndexRange } from '../../ports/stores.ts'
+import { type Expression, JOINED_BY_AND } from './expressions.ts'
+import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
+import { METERED } from './sending.ts'
+import type { Item } from './stored-form.ts'
+
+const IN_PARTITION = '#partition = :partition'
+const FROM_TO = '#sort BETWEEN :from AND :to'
+const FROM = '#sort >= :from'
+const UP_TO = '#sort <= :to'
+
+/** One page of a partition of an index. Eventually consistent, as all reads of such indexes. */
+export function queryIndex(table: string, query: IndexQuery): QueryCommandInput {
+  return {
+    ...rangeOf(table, query),
+    ScanIndexForward: !query.descending,
+    Limit: query.limit,
+    ...(query.after && { ExclusiveStartKey: positionOf(query, query.after) }),
+  }
+}
+
+/** The number of entries in a range, from `start` on, as far as one request counts (1 MB of keys). */
+export function countIndex(table: string, range: IndexRange, start?: Item): QueryCommandInput {
+  return { ...rangeOf(table, range), Select: 'COUNT', ...(start && { ExclusiveStartKey: start }) }
+}
+
+/**
+ * The query as DynamoDB accepts it, which refuses bounds in the wrong order and positions out of bounds. Undefined
+ * when nothing can match.
+ */
+export function withinBounds(query: IndexQuery): IndexQuery | undefined {
+  const { from, to, after, descending } = query
+  if (from !== undefined && to !== undefined && from > to) return undefined
+  const isBelow = after !== undefined && from !== undefined && after.sort < from
+  const isAbove = after !== undefined && to !== undefined && after.sort > to
+  if (descending ? isBelow : isAbove) return undefined
+  return isBelow || isAbove ? fromTheStart(query) : query
+}
+
+function fromTheStart({ after: _after, ...query }: IndexQuery): IndexQuery {
+  return query
+}
+
+/** The entry of an index in the attributes of its keys. */
+export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
+  return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
+}
+
+function rangeOf(table: string, range: IndexRange): QueryCommandInput {
+  const { name, partition, sort } = INDEXES[range.index]
+  const bounds = boundsOf(range)
+  return {
+    ...METERED,
+    TableName: table,
+    IndexName: name,
+    KeyConditionExpression: [IN_PARTITION, ...(bounds ? [bounds.text] : [])].join(JOINED_BY_AND),
+    ExpressionAttributeNames: { '#partition': partition, ...(bounds && { '#sort': sort }) },
+    ExpressionAttributeValues: { ':partition': range.partition, ...bounds?.values },
+  }
+}
+
+function boundsOf({ from, to }: IndexRange): Omit<Expression, 'names'> | undefined {
+  if (from !== undefined && to !== undefined) return { text: FROM_TO, values: { ':from': from, ':to': to } }
+  if (from !== undefined) return { text: FROM, values: { ':from': from } }
+  if (to !== undefined) return { text: UP_TO, values: { ':to': to } }
+  return undefined
+}
+
+function positionOf({ index, partition }: IndexRange, { id, sort }: IndexEntry): Item {
+  const keys = INDEXES[index]
+  return { pk: id, sk: HEAD_SORT_KEY, [keys.partition]: partition, [keys.sort]: sort }
+}

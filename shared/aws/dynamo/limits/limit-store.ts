@@ -1,0 +1,74 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import type { HeldPermits } from '../../../core/limits/held-permits.ts'
+import type { LimitStore } from '../../../ports/stores.ts'
+import { TOKEN_ATTRIBUTE } from '../head/head-requests.ts'
+import { answerOf, conditional } from '../sending.ts'
+import {
+  acquirePermit,
+  clearWaiting,
+  countStarts,
+  getPermits,
+  getStarts,
+  keepPermit,
+  noteWaiting,
+  permitsFromItem,
+  putStarts,
+  releasePermit,
+  renewWaiting,
+  startsFromItem,
+} from './limit-requests.ts'
+
+/** What limits have granted, in a DynamoDB table with the keys of `keys.ts`. */
+export function createLimitStore(
+  documents: DynamoDBDocumentClient,
+  { table, token }: { readonly table: string; readonly token: () => string },
+): LimitStore {
+  const read = async (request: ReturnType<typeof getStarts>) =>
+    (await answerOf(documents.send(new GetCommand(request)))).Item
+  const update = (request: ReturnType<typeof releasePermit>) =>
+    conditional(documents.send(new UpdateCommand(request)))
+  return {
+    starts: async limit => startsFromItem(await read(getStarts(table, limit))),
+    putStarts: async (limit, log, seen, expiresAt) => {
+      const name = token()
+      const request = putStarts(table, limit, log, { seen, expiresAt, token: name })
+      const written = await conditional(documents.send(new PutCommand(request)))
+      if (!('refusedBy' in written)) return undefined
+      // A repetition of a write whose answer was lost finds its own work. Others may have written the very same starts.
+      return written.refusedBy?.[TOKEN_ATTRIBUTE] === name ? undefined : startsFromItem(written.refusedBy)
+    },
+    countStarts: async (limit, version, count, expiresAt) => {
+      const written = await update(countStarts(table, limit, version, { count, expiresAt }))
+      return 'refusedBy' in written ? undefined : (written.answer.Attributes?.more as number)
+    },
+    acquire: async (limit, holder, max) => {
+      const written = await update(acquirePermit(table, limit, holder, max))
+      if (!('refusedBy' in written)) return undefined
+      const held = permitsFromItem(written.refusedBy)
+      return held.holders.some(one => one.holder === holder.holder) ? undefined : held
+    },
+    release: async (limit, holder, since) => {
+      const written = await update(releasePermit(table, limit, holder, since))
+      return permitsFromItem('refusedBy' in written ? written.refusedBy : written.answer.Attributes)
+    },
+    keep: async (limit, holder, now) =>
+      !('refusedBy' in (await update(keepPermit(table, limit, holder, now)))),
+    permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
+    noteWaiting: async (limit, now, most) => {
+      const found = noteBefore(await update(noteWaiting(table, limit, now, most)))
+      return found?.waitsSince === now ? undefined : found
+    },
+    renewWaiting: async (limit, now, seen) => {
+      const found = noteBefore(await update(renewWaiting(table, limit, now, seen)))
+      return !found || found.waitsSince === now
+    },
+    clearWaiting: async (limit, since) => {
+      await update(clearWaiting(table, limit, since))
+    },
+  }
+}
+
+/** What refused a note; undefined when it was written. A repetition whose answer was lost finds its own. */
+function noteBefore(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
+  return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
+}

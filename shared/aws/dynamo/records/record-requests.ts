@@ -1,0 +1,35 @@
+import type { GetCommandInput, PutCommandInput } from '@aws-sdk/lib-dynamodb'
+import type { Json } from '../../../core/json.ts'
+import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
+import { METERED } from '../sending.ts'
+import { recordItem } from '../side-items.ts'
+
+/** Strongly consistent. */
+export function getRecord(table: string, name: string): GetCommandInput {
+  const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
+  return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
+}
+
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const EXPIRED = '#expires <= :now'
+
+/** Guard: nothing is there, or what is has expired. */
+export function putNewRecord(
+  table: string,
+  name: string,
+  value: Json,
+  times: { readonly expiresAt: number; readonly now: number },
+): PutCommandInput {
+  return {
+    ...putRecord(table, name, value, times.expiresAt),
+    ConditionExpression: `${NOTHING_THERE} OR ${EXPIRED}`,
+    ExpressionAttributeNames: { '#pk': 'pk', '#expires': 'expires' },
+    ExpressionAttributeValues: { ':now': times.now },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+/** No guard: the last writer's word holds. */
+export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutCommandInput {
+  return { ...METERED, TableName: table, Item: recordItem(name, value, expiresAt) }
+}

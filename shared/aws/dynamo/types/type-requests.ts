@@ -1,0 +1,69 @@
+import type {
+  GetCommandInput,
+  PutCommandInput,
+  QueryCommandInput,
+  UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import type { TaskType } from '../../../core/types/task-type.ts'
+import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
+import { METERED } from '../sending.ts'
+import { typeItem } from '../side-items.ts'
+import type { Item } from '../stored-form.ts'
+
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const SAME_VERSION = '#version = :version'
+const WITH_TENANTS = 'SET #fair = :fair, #version = :next'
+
+/** Strongly consistent. */
+export function getType(table: string, type: string): GetCommandInput {
+  return { ...METERED, TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
+}
+
+/** All types by name, from `start` on. Strongly consistent. */
+export function listTypes(table: string, start?: Item): QueryCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    KeyConditionExpression: '#pk = :types',
+    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeValues: { ':types': TYPES_PARTITION },
+    ConsistentRead: true,
+    ...(start && { ExclusiveStartKey: start }),
+  }
+}
+
+/** Guard: the stored version is still `version`; 0 means that none is stored. */
+export function putType(table: string, next: TaskType, version: number): PutCommandInput {
+  const put = {
+    ...METERED,
+    TableName: table,
+    Item: typeItem(next),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const
+  if (version === 0) {
+    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+  }
+  return {
+    ...put,
+    ConditionExpression: SAME_VERSION,
+    ExpressionAttributeNames: { '#version': 'version' },
+    ExpressionAttributeValues: { ':version': version },
+  }
+}
+
+/** Guard: the stored version is still `version`. A policy can allow these attributes of the types' items and no others. */
+export function markTypeFair(
+  table: string,
+  { type, version: next }: TaskType,
+  version: number,
+): UpdateCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: { pk: TYPES_PARTITION, sk: type },
+    UpdateExpression: WITH_TENANTS,
+    ConditionExpression: SAME_VERSION,
+    ExpressionAttributeNames: { '#fair': FAIR_ATTRIBUTE, '#version': VERSION_ATTRIBUTE },
+    ExpressionAttributeValues: { ':fair': next, ':next': next, ':version': version },
+  }
+}

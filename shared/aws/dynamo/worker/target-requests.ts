@@ -1,0 +1,69 @@
+import type {
+  BatchGetCommandInput,
+  DeleteCommandInput,
+  PutCommandInput,
+  QueryCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { taskIdPrefix } from '../../../core/task/task.ts'
+import type { Marker } from '../../../core/worker/worker.ts'
+import type { MarkerQuery } from '../../../ports/stores.ts'
+import { JOINED_BY_AND } from '../expressions.ts'
+import { targetPartition } from '../keys.ts'
+import { METERED } from '../sending.ts'
+import { markerItem } from '../side-items.ts'
+
+const SAME_BIRTH = '#born = :born'
+const SAME_REVISION = '#rev = :rev'
+const OF_WORKER = '#pk = :worker'
+const OF_TYPE = 'begins_with(#sk, :prefix)'
+
+/** No guard: a marker says nothing but that its task is worth a look. */
+export function putMarker(table: string, marker: Marker, now: number): PutCommandInput {
+  return { ...METERED, TableName: table, Item: markerItem(marker, now) }
+}
+
+/** One page of a worker's markers by task id. Strongly consistent. */
+export function queryMarkers(
+  table: string,
+  workerId: string,
+  { type, after, limit }: MarkerQuery,
+): QueryCommandInput {
+  const pk = targetPartition(workerId)
+  const ofType = type === undefined ? undefined : { ':prefix': taskIdPrefix(type) }
+  return {
+    ...METERED,
+    TableName: table,
+    KeyConditionExpression: [OF_WORKER, ...(ofType ? [OF_TYPE] : [])].join(JOINED_BY_AND),
+    ExpressionAttributeNames: { '#pk': 'pk', ...(ofType && { '#sk': 'sk' }) },
+    ExpressionAttributeValues: { ':worker': pk, ...ofType },
+    ConsistentRead: true,
+    Limit: limit,
+    ...(after !== undefined && { ExclusiveStartKey: { pk, sk: after } }),
+  }
+}
+
+/** Eventually consistent; at most 100 different markers. */
+export function batchGetMarkers(table: string, markers: readonly Marker[]): BatchGetCommandInput {
+  return { ...METERED, RequestItems: { [table]: { Keys: markers.map(markerKey) } } }
+}
+
+/** Tells markers apart. */
+export function markerName(marker: Marker): string {
+  return JSON.stringify(Object.values(markerKey(marker)))
+}
+
+function markerKey({ workerId, taskId }: Marker) {
+  return { pk: targetPartition(workerId), sk: taskId }
+}
+
+/** Guard: still the marker that was read, and not one for a later revision. */
+export function deleteMarker(table: string, marker: Marker): DeleteCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: markerKey(marker),
+    ConditionExpression: [SAME_BIRTH, SAME_REVISION].join(JOINED_BY_AND),
+    ExpressionAttributeNames: { '#born': 'born', '#rev': 'rev' },
+    ExpressionAttributeValues: { ':born': marker.born, ':rev': marker.revision },
+  }
+}

@@ -1,0 +1,181 @@
+import {
+  GetQueueAttributesCommand,
+  QueueDoesNotExist,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  type SQSClient,
+  SQSServiceException,
+} from '@aws-sdk/client-sqs'
+import { BatonError } from '../../core/errors/errors.ts'
+import { textBytes } from '../../core/json.ts'
+import { workOf } from '../../core/run/work.ts'
+import { queueNameOf } from '../../core/types/queue-name.ts'
+import { servingType } from '../../core/types/task-type.ts'
+import type { Dispatch, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
+import {
+  encodeCanvasLook,
+  encodeDispatch,
+  encodeJob,
+  encodeLimitLook,
+  encodeLook,
+  encodeMinute,
+} from './wire.ts'
+
+export type QueueNames = {
+  /** Prefix of the physical names of this system's queues. */
+  readonly system: string
+  readonly wakeQueueUrl: string
+  /** The queue of long jobs. A process that starts none, such as a worker, needs none. */
+  readonly jobsQueueUrl?: string
+}
+
+type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
+
+/** Messages over SQS: the queues of the types, found by their names, the wake queue and the jobs queue. */
+export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
+  return {
+    dispatch: async dispatches => {
+      const outgoing = Map.groupBy(
+        dispatches.map((dispatch, index) => ({ dispatch, index })),
+        ({ dispatch }) => queueUrlOf(names, dispatch.task),
+      )
+      const sent = [...outgoing].map(([url, group]) =>
+        sendAll(
+          sqs,
+          url,
+          group.map(one => outgoingOf(codec, one)),
+        ),
+      )
+      return (await Promise.all(sent)).flat()
+    },
+    look: looks => sendWakes(sqs, names.wakeQueueUrl, looks, encodeLook),
+    lookAtMinute: async look => {
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: names.wakeQueueUrl, MessageBody: encodeMinute(look) }),
+      )
+    },
+    lookAtCanvases: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeCanvasLook),
+    lookAtLimits: looks => sendWakes(sqs, names.wakeQueueUrl, looks, encodeLimitLook),
+    goOnWithJobs: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeJob),
+    backlog: type => visibleMessages(sqs, urlOf(names, type)),
+    waitingJobs: async () => (await visibleMessages(sqs, jobsQueueOf(names))) ?? 0,
+  }
+}
+
+function sendWakes<Look extends { readonly delaySeconds: number }>(
+  sqs: SQSClient,
+  queueUrl: string,
+  looks: readonly Look[],
+  encode: (look: Look) => string,
+): Promise<SendFailure[]> {
+  const outgoing = looks.map((look, index) => ({
+    index,
+    body: encode(look),
+    delaySeconds: look.delaySeconds,
+  }))
+  return sendAll(sqs, queueUrl, outgoing)
+}
+
+function jobsQueueOf({ jobsQueueUrl }: QueueNames): string {
+  if (jobsQueueUrl !== undefined) return jobsQueueUrl
+  throw new BatonError(
+    'misconfigured',
+    'a long job needs the jobs queue; set BATON_JOBS_QUEUE_URL to its URL',
+  )
+}
+
+function outgoingOf(
+  codec: TaskCodec,
+  { dispatch, index }: { readonly dispatch: Dispatch; readonly index: number },
+): Outgoing {
+  return { index, body: encodeDispatch(codec, dispatch), delaySeconds: dispatch.delaySeconds }
+}
+
+function queueUrlOf(names: QueueNames, task: Dispatch['task']): string {
+  const { type, kind } = workOf(task)
+  return urlOf(names, servingType(type, kind))
+}
+
+/** All queues of a system stand beside its wake queue: same account, same region, another last segment. */
+export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): string {
+  return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
+}
+
+/** Sends messages in as few batches as they fit in; answers what was not sent, by the index that came with it. */
+export async function sendAll(
+  sqs: SQSClient,
+  url: string,
+  messages: readonly Outgoing[],
+): Promise<SendFailure[]> {
+  const results = await Promise.all(batchesOf(messages).map(batch => sendBatch(sqs, url, batch)))
+  return results.flat()
+}
+
+async function sendBatch(sqs: SQSClient, url: string, batch: readonly Outgoing[]): Promise<SendFailure[]> {
+  try {
+    const answer = await sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: url,
+        Entries: batch.map(({ body, delaySeconds }, position) => ({
+          Id: String(position),
+          MessageBody: body,
+          DelaySeconds: delaySeconds,
+        })),
+      }),
+    )
+    return (answer.Failed ?? []).map(({ Id, Message, Code, SenderFault }) => ({
+      index: batch[Number(Id)]?.index ?? 0,
+      reason: Message ?? Code ?? 'not sent',
+      transient: SenderFault !== true,
+    }))
+  } catch (error) {
+    if (isMissingQueue(error)) return []
+    return batch.map(({ index }) => ({ index, reason: String(error), transient: isTransient(error) }))
+  }
+}
+
+async function visibleMessages(sqs: SQSClient, url: string): Promise<number | undefined> {
+  try {
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['ApproximateNumberOfMessages'] }),
+    )
+    return Number(Attributes?.ApproximateNumberOfMessages ?? 0)
+  } catch (error) {
+    if (isMissingQueue(error)) return undefined
+    throw error
+  }
+}
+
+/** Whether the service may answer another time: anything but a request that it refuses for what it is. */
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof SQSServiceException)) return true
+  const status = error.$metadata.httpStatusCode ?? 500
+  return status >= 500 || status === 429 || error.$retryable !== undefined || error.name.includes('Throttl')
+}
+
+/** No handler of the type is deployed: its tasks wait, and the sweeper dispatches them once it is. */
+export function isMissingQueue(error: unknown): boolean {
+  return (
+    error instanceof QueueDoesNotExist ||
+    (error instanceof Error && error.name === 'AWS.SimpleQueueService.NonExistentQueue')
+  )
+}
+
+/** SQS takes 10 messages and 1 MiB a batch. Source: SQS quotas. A margin is left for the envelope. */
+const MAX_ENTRIES = 10
+const MAX_BATCH_BYTES = 1_000_000
+
+/** Splits messages, in order, into batches that SQS takes. */
+export function batchesOf<T extends { readonly body: string }>(messages: readonly T[]): T[][] {
+  const batches: T[][] = []
+  let bytes = 0
+  for (const message of messages) {
+    const size = textBytes(message.body)
+    const current = batches.at(-1)
+    const fits = current !== undefined && current.length < MAX_ENTRIES && bytes + size <= MAX_BATCH_BYTES
+    if (fits) current.push(message)
+    else batches.push([message])
+    bytes = fits ? bytes + size : size
+  }
+  return batches
+}

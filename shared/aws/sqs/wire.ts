@@ -1,0 +1,207 @@
+import { SCHEMA_VERSION } from '../../core/bounds.ts'
+import { BatonError } from '../../core/errors/errors.ts'
+import type { LimitLook } from '../../core/limits/held-permits.ts'
+import { splitTaskId } from '../../core/task/task.ts'
+import type { JobLook } from '../../core/types/type-job.ts'
+import type {
+  CanvasLook,
+  Dispatch,
+  LateEvents,
+  Look,
+  MinuteLook,
+  TaskCodec,
+  Wake,
+} from '../../ports/messages.ts'
+
+/** The text of every message on a type's queue and on the wake queue, and back. */
+
+type WakeMessage =
+  | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
+  | ({ kind: 'minute'; minute: number } & Partial<MinuteLook>)
+  | ({ kind: 'canvas' } & Omit<CanvasLook, 'delaySeconds'>)
+  | ({ kind: 'job' } & Omit<JobLook, 'delaySeconds'>)
+  | ({ kind: 'limit' } & Omit<LimitLook, 'delaySeconds'>)
+  | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
+
+/**
+ * Version of the envelope of a dispatch; what it carries has a version of its own. In version 1 a dispatch carried the task as
+ * the code of that time held it, which no other code can be sure to understand.
+ */
+const DISPATCH_VERSION = 2
+
+/** The envelope of a dispatch. Every version says which task it is about. */
+export type DecodedDispatch = {
+  readonly id: string
+  readonly passedOn: number
+  readonly hops?: number
+  /** What it carries of the task; undefined where the envelope is of a version that this code does not know. */
+  readonly form?: unknown
+}
+
+export function encodeDispatch(
+  codec: TaskCodec,
+  { task, passedOn, hops }: Omit<Dispatch, 'delaySeconds'>,
+): string {
+  const head = codec.encode(task)
+  return asciiJson({
+    v: DISPATCH_VERSION,
+    id: task.id,
+    head,
+    ...(passedOn && { passedOn }),
+    ...(hops && { hops }),
+  })
+}
+
+/** @throws BatonError `invalid` for anything that names no task. */
+export function decodeDispatch(body: string): DecodedDispatch {
+  const { v, id = idInVersion1(body), head, passedOn, hops } = parsed(body)
+  if (typeof id !== 'string' || !splitTaskId(id)) throw malformed('a dispatch', body)
+  return {
+    id,
+    passedOn: countIn(passedOn),
+    ...(hops !== undefined && { hops: countIn(hops) }),
+    ...(v === DISPATCH_VERSION && { form: head }),
+  }
+}
+
+/** How often something has happened, as a message says; 0 for anything that is no count. */
+function countIn(value: unknown): number {
+  const count = Number(value)
+  return Number.isSafeInteger(count) && count > 0 ? count : 0
+}
+
+function idInVersion1(body: string): unknown {
+  const { task } = parsed(body)
+  return typeof task === 'object' && task !== null && 'id' in task ? task.id : undefined
+}
+
+export function encodeLook({ delaySeconds: _delay, ...look }: Look): string {
+  return encodeWake({ kind: 'look', ...look })
+}
+
+export function encodeMinute(look: MinuteLook | { minute: number }): string {
+  return encodeWake({ kind: 'minute', ...look })
+}
+
+export function encodeCanvasLook({ id, born, from }: CanvasLook): string {
+  return encodeWake({ kind: 'canvas', id, born, from })
+}
+
+export function encodeJob({ delaySeconds: _delay, ...look }: JobLook): string {
+  return encodeWake({ kind: 'job', ...look })
+}
+
+export function encodeLimitLook({ delaySeconds: _delay, ...look }: LimitLook): string {
+  return encodeWake({ kind: 'limit', ...look })
+}
+
+export function encodeLateEvents({ events, hops }: LateEvents): string {
+  return encodeWake({ kind: 'events', events, hops })
+}
+
+function encodeWake(message: WakeMessage): string {
+  return asciiJson({ v: SCHEMA_VERSION, ...message })
+}
+
+/** SQS refuses some characters that JSON allows as they are (U+FFFE, U+FFFF); escaped, any text passes. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** What a message on the wake queue is about: waking something, or events that could not be told in time. */
+type Message = Wake | { readonly kind: 'events'; readonly late: LateEvents }
+
+/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no wake message. */
+export function decodeWake(body: string): Message {
+  const message = parse(body) as Partial<WakeMessage>
+  const wake = wakeIn(message)
+  if (!wake) throw malformed(`a wake message${message.kind ? ` of kind ${message.kind}` : ''}`, body)
+  return wake
+}
+
+function wakeIn(message: Partial<WakeMessage>): Message | undefined {
+  switch (message.kind) {
+    case 'look':
+      return lookIn(message)
+    case 'minute':
+      return minuteIn(message)
+    case 'canvas':
+      return canvasIn(message)
+    case 'job':
+      return jobIn(message)
+    case 'limit':
+      return limitIn(message)
+    case 'events':
+      return eventsIn(message)
+    default:
+      return undefined
+  }
+}
+
+type Of<Kind> = Partial<Extract<WakeMessage, { kind: Kind }>>
+
+function lookIn({ id, born, revision = 0, hops = 0, slot }: Of<'look'>): Wake | undefined {
+  if (typeof id !== 'string' || typeof born !== 'string') return undefined
+  return { kind: 'look', look: { id, born, revision, hops, ...(slot && { slot }), delaySeconds: 0 } }
+}
+
+function minuteIn(message: Of<'minute'>): Wake | undefined {
+  const { minute, shard } = message
+  if (typeof minute !== 'number') return undefined
+  return shard === undefined
+    ? { kind: 'minute', minute }
+    : { kind: 'minute-shard', look: message as MinuteLook }
+}
+
+function canvasIn({ id, born, from = 0 }: Of<'canvas'>): Wake | undefined {
+  if (typeof id !== 'string' || typeof born !== 'string') return undefined
+  return { kind: 'canvas', look: { id, born, from: Number(from), delaySeconds: 0 } }
+}
+
+function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined {
+  const isWhole = typeof type === 'string' && job?.kind !== undefined && typeof shard === 'number'
+  if (!isWhole || bucket === undefined) return undefined
+  return { kind: 'job', look: { type, job, bucket, shard, ...(after && { after }), delaySeconds: 0 } }
+}
+
+function limitIn({ limit, quiet, since, given }: Of<'limit'>): Wake | undefined {
+  if (typeof limit !== 'string') return undefined
+  const again = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
+  const look = { limit, ...again, ...(given !== undefined && { given }), delaySeconds: 0 }
+  return { kind: 'limit', look }
+}
+
+function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {
+  if (!Array.isArray(events)) return undefined
+  return { kind: 'events', late: { events, hops: Number(hops), delaySeconds: 0 } }
+}
+
+/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for none. */
+function parse(body: string): Record<string, unknown> {
+  const message = parsed(body)
+  if (typeof message.v === 'number' && message.v > SCHEMA_VERSION) {
+    throw new BatonError(
+      'newer-schema',
+      `a message of version ${message.v} met code of version ${SCHEMA_VERSION}`,
+    )
+  }
+  return message
+}
+
+function parsed(body: string): Record<string, unknown> {
+  let message: unknown
+  try {
+    message = JSON.parse(body)
+  } catch {
+    throw malformed('JSON', body)
+  }
+  if (typeof message !== 'object' || message === null || !('v' in message)) throw malformed('a message', body)
+  return message as Record<string, unknown>
+}
+
+function malformed(what: string, body: string): BatonError {
+  return new BatonError('invalid', `not ${what}: ${body.slice(0, 200)}`)
+}

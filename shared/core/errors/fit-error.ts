@@ -1,0 +1,80 @@
+import { ERROR_BYTES_MAX, ERROR_CAUSES_MAX, SHORT_ERROR_CHARACTERS } from '../bounds.ts'
+import { jsonBytes } from '../json.ts'
+import { cut } from '../task/body.ts'
+import type { ErrorCause, TaskError } from '../task/task.ts'
+
+/** Of a name. It is cut to `SHORT_ERROR_CHARACTERS` as well, so that only exotic ones reach this. */
+const NAME_BYTES_MAX = 240
+/** Kept for the stack, and for the message of each cause, however long the message before them is. */
+const STACK_BYTES_KEPT = 1_024
+const CAUSE_BYTES_KEPT = 256
+
+/**
+ * The error as it is stored: all of it together takes at most `ERROR_BYTES_MAX`, measured in UTF-8 as JSON text. An error that
+ * is too long loses the end of its stack first, then the ends of its causes' messages, then the end of its own message.
+ */
+export function fitError({ name, message, stack, causes = [] }: TaskError): TaskError {
+  const names = [name, ...causes.slice(0, ERROR_CAUSES_MAX).map(cause => cause.name)].map(fitName)
+  const kept = causes.slice(0, ERROR_CAUSES_MAX)
+  const texts = [message, ...kept.map(cause => cause.message), ...(stack === undefined ? [] : [stack])]
+  const least = [0, ...kept.map(() => CAUSE_BYTES_KEPT), STACK_BYTES_KEPT]
+  const frame = jsonBytes([...names.slice(0, 1), '', null, names.slice(1).map(one => [one, ''])])
+  const [ownMessage = '', ...others] = fitTexts(texts, least, ERROR_BYTES_MAX - frame)
+  return {
+    name: names[0] ?? '',
+    message: ownMessage,
+    ...(stack !== undefined && { stack: others.at(-1) ?? '' }),
+    ...(kept.length > 0 && { causes: kept.map((_, at) => causeOf(names[at + 1], others[at])) }),
+  }
+}
+
+function causeOf(name = '', message = ''): ErrorCause {
+  return { name, message }
+}
+
+function fitName(name: string): string {
+  return cutToBytes(cut(name, SHORT_ERROR_CHARACTERS), NAME_BYTES_MAX)
+}
+
+/** Each text takes what those before it have left, and leaves those after it what is kept for them. */
+function fitTexts(texts: readonly string[], least: readonly number[], room: number): string[] {
+  const kept = texts.map((text, at) => Math.min(least[at] ?? 0, innerBytes(text)))
+  let left = room
+  return texts.map((text, at) => {
+    const keptBehind = kept.slice(at + 1).reduce((sum, bytes) => sum + bytes, 0)
+    const fitted = cutToBytes(text, left - keptBehind)
+    left -= innerBytes(fitted)
+    return fitted
+  })
+}
+
+const ELLIPSIS = '…'
+const ELLIPSIS_BYTES = 3
+
+/** The beginning of the text that takes at most so many bytes as JSON text in UTF-8, without its quotes. */
+function cutToBytes(text: string, most: number): string {
+  // A character takes a byte at least, so that a text of megabytes is not measured to its end.
+  const beginning = text.slice(0, Math.max(0, most) + 1).toWellFormed()
+  if (beginning.length === text.length && innerBytes(beginning) <= most) return beginning
+  let [room, end] = [most - ELLIPSIS_BYTES, 0]
+  for (const character of beginning) {
+    room -= bytesInJson(character)
+    if (room < 0) break
+    end += character.length
+  }
+  return beginning.slice(0, end) + ELLIPSIS
+}
+
+function innerBytes(text: string): number {
+  return jsonBytes(text) - 2
+}
+
+/** Of one character, as JSON.stringify writes it: only control characters, quotes and backslashes are escaped. */
+function bytesInJson(character: string): number {
+  const code = character.codePointAt(0) ?? 0
+  if (code < 0x20) return '\b\t\n\f\r'.includes(character) ? 2 : 6
+  if (character === '"' || character === '\\') return 2
+  if (code < 0x80) return 1
+  if (code < 0x800) return 2
+  return code < 0x10000 ? 3 : 4
+}

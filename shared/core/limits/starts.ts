@@ -1,0 +1,170 @@
+import type { RateLimit } from '../types/task-type.ts'
+
+/**
+ * The starts that a rate limit has granted, past and reserved ones. A limit of 50 a second means that no span of one
+ * second sees more than 50 starts, wherever it begins. Time is counted in hundredths of the limit's period, which keeps
+ * the log within two write units whatever the limit is: 1.5 KB as JSON at 50 a second, 1.8 KB at 100,000.
+ */
+export type StartLog = {
+  /** The limit under which these starts were granted. */
+  readonly limit: number
+  readonly perMs: number
+  /** Which hundredth since the epoch, and how many starts in it; ascending. Only those that still bind others. */
+  readonly starts: ReadonlyArray<readonly [part: number, count: number]>
+  /**
+   * How many more are reserved after these. While all are spoken for, each follows from the one that is `limit` before it,
+   * so that many who reserve at once need only count.
+   */
+  readonly more: number
+}
+
+/** A log of starts and its version, which grows with every write; 0: none is stored. */
+export type StoredStarts = { readonly log: StartLog | undefined; readonly version: number }
+
+/** A start that was granted: not before `at`, and under these terms. */
+export type Turn = {
+  readonly at: number
+  /** Names the limit as it was; under another one it is void. */
+  readonly terms: string
+}
+
+const PARTS = 100
+/** A start may come so much later than its turn, in parts of the period. A start later than that reserves anew. */
+const LATE_PARTS = 3
+/** A turn is somewhere in its part, and may be late: so far apart are two starts that must be a whole period apart. */
+const APART = PARTS + LATE_PARTS + 1
+
+export function rateTerms({ limit, perMs }: RateLimit): string {
+  return `${limit}/${perMs}`
+}
+
+/**
+ * Reserves `count` starts, each as early as the limit allows and none before an earlier one, which takes no more than the
+ * last `limit` starts to know. `onlyNow`: as many of them as can begin at once.
+ */
+export function reserve(
+  log: StartLog | undefined,
+  rate: RateLimit,
+  now: number,
+  { count, onlyNow = false }: { readonly count: number; readonly onlyNow?: boolean },
+): { readonly log: StartLog; readonly turns: readonly Turn[] } {
+  const present = partOf(now, rate)
+  const starts = bindingStarts(log, rate, now)
+  const turns: Turn[] = []
+  for (let nth = 0; nth < count; nth++) {
+    const part = nextPart(starts, rate, present)
+    if (onlyNow && part > present) break
+    starts.push(part)
+    turns.push(turnIn(part, rate, now))
+  }
+  // What has begun binds under another limit, too; of what is reserved the last ones are enough.
+  const binding = starts.filter(
+    (part, nth) => part + APART > present && (part <= present || nth >= starts.length - rate.limit),
+  )
+  return { log: { limit: rate.limit, perMs: rate.perMs, starts: counted(binding), more: 0 }, turns }
+}
+
+function turnIn(part: number, rate: RateLimit, now: number): Turn {
+  return { at: Math.max(now, startOf(part, rate)), terms: rateTerms(rate) }
+}
+
+/** Whether starts are so much in demand that a reservation is only counted: the next one is some time ahead. */
+export function isSpokenFor(log: StartLog | undefined, rate: RateLimit, now: number): log is StartLog {
+  if (!log || !isUnder(log, rate)) return false
+  const next = partAfter(singles(log), rate, log.more)
+  return next !== undefined && next > partOf(now, rate) + 1
+}
+
+/** The starts that were counted from number `from` on; undefined where one would have had to begin before now. */
+export function countedTurns(
+  log: StartLog,
+  rate: RateLimit,
+  now: number,
+  { from, count }: { readonly from: number; readonly count: number },
+): Array<Turn | undefined> {
+  const parts = singles(log)
+  return Array.from({ length: count }, (_, nth) => {
+    const part = partAfter(parts, rate, from + nth)
+    return part === undefined || part < partOf(now, rate) ? undefined : turnIn(part, rate, now)
+  })
+}
+
+/** Of start number `nth` after those in the log. */
+function partAfter(starts: readonly number[], { limit }: RateLimit, nth: number): number | undefined {
+  const before = starts[starts.length - limit + (nth % limit)]
+  return before === undefined ? undefined : before + (Math.floor(nth / limit) + 1) * APART
+}
+
+/** When the next start could be; `now` when it can be at once. */
+export function nextStart(log: StartLog | undefined, rate: RateLimit, now: number): number {
+  const present = partOf(now, rate)
+  const part = nextPart(bindingStarts(log, rate, now), rate, present)
+  return part === present ? now : startOf(part, rate)
+}
+
+/** Whether a turn may be used now: its time has come, has not passed, and the limit is still the same. */
+export function isUsable({ at, terms }: Turn, rate: RateLimit, now: number): boolean {
+  const end = startOf(partOf(at, rate) + 1 + LATE_PARTS, rate)
+  return terms === rateTerms(rate) && at <= now && now < end
+}
+
+function nextPart(starts: readonly number[], { limit }: RateLimit, present: number): number {
+  const last = starts.at(-1) ?? present
+  const binding = starts.length >= limit ? (starts[starts.length - limit] ?? present) + APART : present
+  return Math.max(present, last, binding)
+}
+
+/**
+ * One entry for each start that binds others, in order. Of another limit those count that have begun: its reservations are
+ * void.
+ */
+function bindingStarts(log: StartLog | undefined, rate: RateLimit, now: number): number[] {
+  if (!log) return []
+  const parts = withMore(log, partOf(now, log))
+  if (isUnder(log, rate)) return parts
+  return parts
+    .map(part => startOf(part, log))
+    .filter(start => start <= now)
+    .map(start => partOf(start, rate))
+}
+
+/**
+ * The starts of the log with those of the counted ones that still matter: what has begun within the last period, which is
+ * one for each of the last `limit` in the log, and the last ones.
+ */
+function withMore(log: StartLog, now: number): number[] {
+  const parts = singles(log)
+  if (log.more === 0) return parts
+  const last = Array.from({ length: Math.min(log.more, log.limit) }, (_, nth) => log.more - 1 - nth)
+  const present = parts.slice(-log.limit).map((start, nth) => {
+    const periods = Math.floor((now - start) / APART) - 1
+    return periods * log.limit + nth
+  })
+  const begun = present.filter(nth => nth >= 0 && nth < log.more)
+  const ascending = [...new Set([...last, ...begun])].sort((a, b) => a - b)
+  return [...parts, ...ascending.map(nth => partAfter(parts, log, nth) ?? now)]
+}
+
+function isUnder(log: StartLog, rate: RateLimit): boolean {
+  return log.limit === rate.limit && log.perMs === rate.perMs
+}
+
+function singles({ starts }: StartLog): number[] {
+  return starts.flatMap(([part, count]) => Array<number>(count).fill(part))
+}
+
+function counted(parts: readonly number[]): Array<readonly [number, number]> {
+  const counts = new Map<number, number>()
+  for (const part of parts) counts.set(part, (counts.get(part) ?? 0) + 1)
+  return [...counts]
+}
+
+type Period = Pick<RateLimit, 'perMs'>
+
+function partOf(time: number, { perMs }: Period): number {
+  return Math.floor((time * PARTS) / perMs)
+}
+
+function startOf(part: number, { perMs }: Period): number {
+  return Math.ceil((part * perMs) / PARTS)
+}

@@ -1,0 +1,73 @@
+import { type Decision, refuse, revise } from '../task/change.ts'
+import { type Ordering, openSlots, type Task } from '../task/task.ts'
+import type { Turn } from './starts.ts'
+
+/**
+ * What a due task waits for that limits of its type keep from running. Any other change of the task ends the wait; what
+ * it waited for is then asked for anew.
+ *
+ * - `turn`    its start under a rate limit is reserved for this time
+ * - `permit`  a concurrency limit is used up; it stands in the limit's place until a permit is given back
+ */
+export type Wait =
+  | ({ readonly kind: 'turn'; readonly limit: string } & Turn)
+  | { readonly kind: 'permit'; readonly limit: string }
+
+/** `running`: all its workers are at work on it. */
+export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
+
+/** The task waits for its turn: it is dispatched again when that comes. */
+export function throttle(
+  task: Task,
+  turn: Turn & { readonly limit: string },
+  now: number,
+): Decision<WaitRefusal> {
+  const { limit, at, terms } = turn
+  return waiting(task, { kind: 'turn', limit, at, terms }, 'throttle', now)
+}
+
+/** The task waits in the limit's place until somebody gives a permit back. */
+export function block(task: Task, limit: string, now: number): Decision<WaitRefusal> {
+  return waiting(task, { kind: 'permit', limit }, 'block', now)
+}
+
+function waiting(
+  task: Task,
+  wait: Wait,
+  operation: 'throttle' | 'block',
+  now: number,
+): Decision<WaitRefusal> {
+  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
+  if (openSlots(task) === 0) return refuse('running')
+  if (task.dueAt > now) return refuse('not-due')
+  if (task.wait && waitsAsWell(task.wait, wait, now)) return refuse('waits-already')
+  return revise(task, { ...task, operation, wait }, now)
+}
+
+/** Whether the present wait is as good as the new one: whoever asked anew had not seen it. */
+function waitsAsWell(present: Wait, wait: Wait, now: number): boolean {
+  if (present.kind !== wait.kind || present.limit !== wait.limit) return false
+  return present.kind === 'permit' || (present.terms === (wait as Turn).terms && present.at > now)
+}
+
+/** The task waits no more, and is dispatched, or stands in its ready place, again. */
+export function unblock(task: Task, now: number): Decision<'finished' | 'waits-not'> {
+  if (task.state !== 'open') return refuse('finished')
+  return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
+}
+
+/**
+ * The task is run in another order than the one it was published with; `isFair`: tenants of its type take turns by now, and
+ * it names none.
+ */
+export function reorder(
+  task: Task,
+  { ordering, isFair }: { readonly ordering: Ordering; readonly isFair: boolean },
+  now: number,
+): Decision<'finished' | 'same-order'> {
+  if (task.state !== 'open') return refuse('finished')
+  const isNewlyFair = isFair && !task.isFair && task.fairnessKey === undefined
+  if (task.ordering === ordering && !isNewlyFair) return refuse('same-order')
+  const draft = { ...task, ordering, operation: 'patch' as const }
+  return revise(task, isNewlyFair ? { ...draft, isFair: true } : draft, now)
+}

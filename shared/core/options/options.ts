@@ -1,0 +1,90 @@
+import { DEFAULT_RETENTION_MS } from '../bounds.ts'
+
+export type Backoff = 'exponential' | 'fixed' | 'fibonacci' | 'ladder'
+
+/** How failures are retried. Delays in milliseconds. */
+export type Retry = {
+  /** Retries after the first run: 3 means four runs at most. */
+  readonly maxRetries: number
+  readonly backoff: Backoff
+  readonly delayMs: number
+  readonly maxDelayMs: number
+  /** The ladder's delays; the last one repeats. Used by `backoff: 'ladder'` alone. */
+  readonly delaysMs?: readonly number[]
+  /** Share of a delay, 0–1, that chance may take off it. */
+  readonly jitter: number
+  /** Whose budget `maxRetries` is: the task's, or each worker's own. */
+  readonly scope: 'task' | 'worker'
+  /** Repetitions inside one run before its failure is written. */
+  readonly localRetries: number
+}
+
+/** Everything about a task that can be set per task, by its type, or left to the system. Durations in milliseconds. */
+export type Options = {
+  /** How many different workers must succeed, and the most that run it at a time. */
+  readonly concurrency: number
+  /** The only workers that may claim it; empty: any. */
+  readonly workerIds: readonly string[]
+  readonly minWorkerVersion?: string
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  /** Limit of one run. */
+  readonly timeoutMs?: number
+  /** Limit of the whole task, from its due time, retries included. */
+  readonly deadlineMs?: number
+  readonly retry: Retry
+  /** How long the task is kept after its end. */
+  readonly retentionMs: number
+}
+
+/** Options as users give them: any part, at any depth. */
+export type PartialOptions = Partial<Omit<Options, 'retry'>> & { readonly retry?: Partial<Retry> }
+
+export const DEFAULT_OPTIONS: Options = {
+  concurrency: 1,
+  workerIds: [],
+  heartbeatMs: 5_000,
+  leaseMs: 15_000,
+  retry: {
+    maxRetries: 3,
+    backoff: 'exponential',
+    delayMs: 1_000,
+    maxDelayMs: 60_000,
+    jitter: 0,
+    scope: 'task',
+    localRetries: 0,
+  },
+  retentionMs: DEFAULT_RETENTION_MS,
+}
+
+/** The options in force: the system's, overlaid by each layer in turn (a type's defaults, then the task's own). */
+export function resolveOptions(...layers: readonly PartialOptions[]): Options {
+  return layers.reduce<Options>(overlay, DEFAULT_OPTIONS)
+}
+
+function overlay(base: Options, layer: PartialOptions): Options {
+  const { retry, ...rest } = layer
+  return { ...base, ...given(rest), retry: { ...base.retry, ...given(retry ?? {}) } }
+}
+
+function given<T extends object>(layer: T): T {
+  return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined)) as T
+}
+
+/** What of `options` differs from the system's defaults: the form in which a head stores them. */
+export function optionDifferences(options: Options): PartialOptions {
+  const { retry, ...rest } = options
+  const { retry: defaultRetry, ...defaultRest } = DEFAULT_OPTIONS
+  const retryDifferences = differences(retry, defaultRetry)
+  const restDifferences = differences(rest, defaultRest)
+  return Object.keys(retryDifferences).length > 0
+    ? { ...restDifferences, retry: retryDifferences }
+    : restDifferences
+}
+
+function differences<T extends object>(value: T, base: Partial<T>): Partial<T> {
+  const changed = Object.entries(value).filter(
+    ([name, member]) => JSON.stringify(member) !== JSON.stringify(base[name as keyof T]),
+  )
+  return Object.fromEntries(changed) as Partial<T>
+}

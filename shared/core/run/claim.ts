@@ -1,0 +1,137 @@
+import { beginPiece } from '../flow/open-piece.ts'
+import { type Change, refuse, revise } from '../task/change.ts'
+import {
+  type EndedRun,
+  type LiveRun,
+  liveRuns,
+  openSlots,
+  type Permit,
+  successes,
+  type Task,
+} from '../task/task.ts'
+import { hasBudget } from '../worker/targeted.ts'
+import { versionSuffices } from '../worker/worker.ts'
+import { expire, isPastDeadline } from './deadline.ts'
+import { finish } from './finish.ts'
+import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
+import { isSamePiece } from './work.ts'
+
+/** Who claims. */
+export type Claimer = { readonly workerId: string; readonly version?: string }
+
+/** What limits have granted to a run: permits that it holds, and a start of its own, which may be a little before or after now. */
+type Granted = { readonly permits?: readonly Permit[]; readonly startsAt?: number | undefined }
+
+export type ClaimRefusal =
+  | 'finished'
+  | 'not-due'
+  | 'not-allowed'
+  | 'holds-run'
+  | 'already-succeeded'
+  | 'budget-spent'
+  | 'no-slot'
+
+export type ClaimDecision =
+  | { readonly ok: true; readonly change: Change; readonly run: LiveRun }
+  /** `change`, when there, records what was found on the way: the last lost run, a passed deadline. */
+  | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change }
+
+/**
+ * A worker takes the task: a slot and the next fence are its own until its lease ends. Runs whose lease has ended are
+ * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
+ * All is judged by `now`, whenever the run is to start.
+ */
+export function claim(
+  task: Task,
+  claimer: Claimer,
+  now: number,
+  { permits = [], startsAt = now }: Granted = {},
+): ClaimDecision {
+  if (task.state !== 'open' || task.canvas || task.schedule) return refuse('finished')
+  if (isPastDeadline(task, now)) return { ...refuse('finished'), change: expire(task, now) }
+  if (isPastDeadline(task, startsAt)) return refuse('finished')
+  const expired = takeable(task, claimer, now)
+  const judged = endLost(task, expired, now)
+  const leases = expired.map(leaseOf)
+  if (judged.draft.state !== 'open' || !isSamePiece(task, judged.draft)) {
+    return {
+      ...refuse('budget-spent'),
+      change: revise(task, judged.draft, now, { leases, bodies: judged.bodies }).change,
+    }
+  }
+  const reason = refusal(judged.draft, claimer, now)
+  if (reason) return refuse(reason)
+  const from = Math.max(now, startsAt)
+  const run: LiveRun = {
+    fence: task.fence + 1,
+    workerId: claimer.workerId,
+    startedAt: startsAt,
+    leaseUntil: from + task.options.leaseMs,
+    ...(task.options.timeoutMs !== undefined && { timeoutAt: from + task.options.timeoutMs }),
+    ...(permits.length > 0 && { permits }),
+  }
+  const draft: Task = {
+    ...judged.draft,
+    operation: 'claim',
+    fence: run.fence,
+    retrying: false,
+    startedAt: task.startedAt ?? startsAt,
+    live: { ...judged.draft.live, [run.fence]: run },
+  }
+  return { ...revise(task, beginPiece(draft, startsAt), now, { leases, bodies: judged.bodies }), run }
+}
+
+/** Runs past their lease whose slot this claim needs: all of them when none is free, else the claimer's own. */
+function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
+  const needsSlot = openSlots(task) <= 0
+  return liveRuns(task)
+    .filter(run => leaseEnded(run, now) && (needsSlot || run.workerId === claimer.workerId))
+    .slice(0, MAX_LOST_AT_ONCE)
+}
+
+function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
+  if (task.dueAt > now) return 'not-due'
+  if (!isAllowed(task, claimer)) return 'not-allowed'
+  if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
+  if (successes(task).some(isBy(claimer))) return 'already-succeeded'
+  if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
+  return openSlots(task) > 0 ? undefined : 'no-slot'
+}
+
+function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {
+  return run => run.workerId === claimer.workerId
+}
+
+/** Whether the options let this worker take the task at all. */
+function isAllowed(task: Task, claimer: Claimer): boolean {
+  const { workerIds, minWorkerVersion } = task.options
+  const listed = workerIds.length === 0 || workerIds.includes(claimer.workerId)
+  return listed && versionSuffices(claimer.version, minWorkerVersion)
+}
+
+/**
+ * A claim that the store refuses for what it would write is an attempt that failed: its run begins and ends in one write,
+ * which holds nothing that limits granted. So it costs a retry, the task waits as after any failure, and at the end of its
+ * budget it has failed, with the reason on record. Nothing else is tried with it meanwhile.
+ */
+export function claimRefused(
+  task: Task,
+  claimer: Claimer,
+  message: string,
+  now: number,
+  chance: number,
+): { readonly ok: true; readonly change: Change } | { readonly ok: false; readonly reason: 'not-claimable' } {
+  const claimed = claim(task, claimer, now)
+  if (!claimed.ok) return refuse('not-claimable')
+  const { change, run } = claimed
+  const word = {
+    born: task.born,
+    fence: run.fence,
+    outcome: 'fail' as const,
+    error: { name: 'ClaimRefused', message },
+  }
+  const failed = finish(change.after, word, now, chance)
+  if (!failed.ok || !failed.change) return refuse('not-claimable')
+  const after = { ...failed.change.after, revision: change.after.revision }
+  return { ok: true, change: { ...change, after, bodies: [...change.bodies, ...failed.change.bodies] } }
+}

@@ -1,0 +1,30 @@
+import { pieceFailed } from '../flow/end-piece.ts'
+import { type Change, revise } from '../task/change.ts'
+import type { Task, TaskError } from '../task/task.ts'
+import { endRuns } from './end-runs.ts'
+
+/** Whether the task's deadline has passed; it is final whatever its runs are doing. */
+export function isPastDeadline(task: Task, now: number): boolean {
+  return task.state === 'open' && task.deadlineAt !== undefined && task.deadlineAt <= now
+}
+
+/** The task, or its flow's step, fails for good because its deadline passed; its live runs end with it. */
+export function expire(task: Task, now: number): Change {
+  const error = deadlineExceeded(task)
+  const live = Object.keys(task.live)
+  const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)
+  const draft: Task = { ...task, ...runs, operation: 'expire' }
+  return revise(task, pieceFailed(draft, now, error, live.length), now).change
+}
+
+/** Why a task fails, and each run with it, whose deadline has passed. */
+export function deadlineExceeded({ options, flow, deadlineAt }: Task): TaskError {
+  const isOfFlow = flow !== undefined && flow.direction === 'do' && deadlineAt === flow.deadlineAt
+  if (isOfFlow) return exceeded(`the flow was not done within ${flow.deadlineMs} ms of its due time`)
+  const since = flow ? 'its first claim' : 'its due time'
+  return exceeded(`not done within ${options.deadlineMs} ms of ${since}`)
+}
+
+function exceeded(message: string): TaskError {
+  return { name: 'DeadlineExceeded', message }
+}

@@ -1,0 +1,50 @@
+import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../task/change.ts'
+import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
+import { endRuns, runRecord } from './end-runs.ts'
+import { failureCounted } from './settle.ts'
+
+/** An update expression ends at 4 KB, and each lost run takes some 50 characters; the next look takes the rest. */
+export const MAX_LOST_AT_ONCE = 40
+
+export function leaseEnded(run: LiveRun, now: number): boolean {
+  return run.leaseUntil <= now
+}
+
+/**
+ * Records runs whose lease has ended as lost. Each counts against the retry budget, and the task is claimable at once.
+ * The guard names each judged lease: a heartbeat that lands in between wins.
+ */
+export function lose(task: Task, now: number): Decision<'nothing-lost'> {
+  const expired = liveRuns(task)
+    .filter(run => leaseEnded(run, now))
+    .slice(0, MAX_LOST_AT_ONCE)
+  if (task.state !== 'open' || expired.length === 0) return refuse('nothing-lost')
+  const { draft, bodies } = endLost(task, expired, now)
+  return revise(task, draft, now, { leases: expired.map(leaseOf), bodies })
+}
+
+export function leaseOf({ fence, leaseUntil }: LiveRun): Lease {
+  return { fence, leaseUntil }
+}
+
+/** The draft in which `runs` are lost, and their records. */
+export function endLost(
+  task: Task,
+  runs: readonly LiveRun[],
+  now: number,
+): { draft: Task; bodies: BodyWrite[] } {
+  let draft: Task = { ...task, operation: 'lose' }
+  const bodies: BodyWrite[] = []
+  for (const run of runs) {
+    // The loss of another has ended the piece they both worked on.
+    if (!draft.live[run.fence]) continue
+    const ending = {
+      state: 'lost' as const,
+      error: { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat` },
+    }
+    bodies.push(...runRecord(draft, run.fence, ending, now))
+    draft = { ...draft, ...endRuns(draft, [String(run.fence)], ending, now) }
+    if (draft.state === 'open') draft = failureCounted(draft, run.workerId, ending.error, now)
+  }
+  return { draft, bodies }
+}

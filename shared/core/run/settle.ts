@@ -1,0 +1,120 @@
+import { FAILING_WORKERS_MAX, MAX_DELAY_MS } from '../bounds.ts'
+import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
+import type { Retry } from '../options/options.ts'
+import { shortError } from '../task/body.ts'
+import { without } from '../task/change.ts'
+import { liveRuns, successes, type Task, type TaskError } from '../task/task.ts'
+import { isInvocation } from '../worker/worker.ts'
+
+/** The draft after one more failed or lost run: counted, and its piece failed when the budget can no longer yield success. */
+export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
+  const perWorker = task.options.retry.scope === 'worker'
+  const counted: Task = {
+    ...task,
+    failures: task.failures + 1,
+    failuresBy: perWorker
+      ? boundedFailures(task, { ...task.failuresBy, [workerId]: failuresOf(task, workerId) + 1 }, workerId)
+      : task.failuresBy,
+    error: shortError(error),
+  }
+  return canStillSucceed(counted) ? counted : pieceFailed(counted, now, error)
+}
+
+/** The draft, past its piece if its options, changed meanwhile, ask for no more or leave no budget. */
+export function settled(draft: Task, now: number): Task {
+  if (successes(draft).length >= draft.options.concurrency) return pieceSucceeded(draft, now)
+  return canStillSucceed(draft) ? draft : pieceFailed(draft, now, draft.error)
+}
+
+/** Whether the retry budget can still yield as many successes as the task asks for. */
+function canStillSucceed(task: Task): boolean {
+  const { concurrency, retry, workerIds } = task.options
+  if (retry.scope === 'task') return task.failures <= retry.maxRetries
+  if (workerIds.length === 0) return task.failures < concurrency * (retry.maxRetries + 1)
+  const done = new Set(successes(task).map(run => run.workerId))
+  const running = new Set(liveRuns(task).map(run => run.workerId))
+  const hopeful = workerIds.filter(
+    id => !done.has(id) && (running.has(id) || failuresOf(task, id) <= retry.maxRetries),
+  )
+  return done.size + hopeful.length >= concurrency
+}
+
+/**
+ * The failures by worker, those of at most 100 workers: each invocation of a function is a worker of its own, and a head has
+ * room for so many. Those are forgotten first that can claim no more: workers that the task does not list, then invocations.
+ * Of others those with the fewest failures go first, since they gain the fewest runs if they come back. The worker that has
+ * just failed, and those at work, are kept. What is forgotten still counts for the task's whole budget.
+ */
+function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
+  const excess = Object.keys(failuresBy).length - FAILING_WORKERS_MAX
+  if (excess <= 0) return failuresBy
+  const { workerIds } = task.options
+  const running = new Set(liveRuns(task).map(run => run.workerId))
+  const mayComeBack = (id: string) =>
+    workerIds.length > 0 ? workerIds.includes(id) : running.has(id) || !isInvocation(id)
+  const worth = (id: string) => [id === failing || running.has(id), mayComeBack(id)].map(Number)
+  const forgotten = Object.entries(failuresBy)
+    .map(([id, failures]) => ({ id, rank: [...worth(id), failures] }))
+    .sort((a, b) => byRank(a.rank, b.rank) || (a.id < b.id ? -1 : 1))
+    .slice(0, excess)
+  return without(
+    failuresBy,
+    forgotten.map(({ id }) => id),
+  )
+}
+
+function byRank(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index])
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
+}
+
+/** Failed and lost runs of one worker (a worker may be called `constructor`). */
+export function failuresOf(task: Task, workerId: string): number {
+  return Object.hasOwn(task.failuresBy, workerId) ? (task.failuresBy[workerId] ?? 0) : 0
+}
+
+/** Wait before the retry that follows the failure just counted. */
+export function retryDelayMs(task: Task, workerId: string, chance: number): number {
+  const { retry } = task.options
+  const failures = retry.scope === 'worker' ? failuresOf(task, workerId) : task.failures
+  return backoffMs(retry, Math.max(1, failures), chance)
+}
+
+/** A millisecond doubled so often is longer than any delay; beyond 1,023 doublings 0 ms would become no number. */
+const MAX_DOUBLINGS = 60
+
+/**
+ * Milliseconds to wait before retry number `retryNumber` (1 is the first). `chance` (0 to 1) decides how much of the
+ * jitter is taken off.
+ */
+export function backoffMs(retry: Retry, retryNumber: number, chance: number): number {
+  const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry), MAX_DELAY_MS)
+  return Math.round(delay * (1 - retry.jitter * chance))
+}
+
+function plainDelayMs(retry: Retry, retryNumber: number): number {
+  switch (retry.backoff) {
+    case 'fixed':
+      return retry.delayMs
+    case 'exponential':
+      return retry.delayMs * 2 ** Math.min(retryNumber - 1, MAX_DOUBLINGS)
+    case 'fibonacci':
+      return retry.delayMs * fibonacci(retryNumber, retry.maxDelayMs)
+    case 'ladder': {
+      const delays = retry.delaysMs ?? [retry.delayMs]
+      return delays[Math.min(retryNumber, delays.length) - 1] ?? retry.delayMs
+    }
+  }
+}
+
+/** A ladder names its delays itself; the others are bounded by `maxDelayMs`. */
+function ceilingMs(retry: Retry): number {
+  return retry.backoff === 'ladder' ? Number.POSITIVE_INFINITY : retry.maxDelayMs
+}
+
+/** 1, 2, 3, 5, 8 … ; stops growing at `enough`. */
+function fibonacci(position: number, enough: number): number {
+  let [previous, current] = [1, 1]
+  for (let i = 1; i < position && current < enough; i++) [previous, current] = [current, previous + current]
+  return current
+}

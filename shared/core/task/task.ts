@@ -1,0 +1,268 @@
+/**
+ * The words of Baton, and the value they are about.
+ *
+ * - task      one piece of work of a type, named by `type` + `key`; its id is `type:key`
+ * - birth     the ULID of one incarnation of a key (`born`); nothing of an earlier one can touch a later one
+ * - claim     the conditional write by which a worker takes a task
+ * - run       one worker's hold on one task, from claim to its end
+ * - lease     the time until which a run is safe from takeover; each heartbeat moves it
+ * - fence     a number that grows with every claim of the task; every later write of that run carries it
+ * - wake      the next time the task must be looked at; a look is the timer message that says so
+ * - place     where a task waits that must be found without a message
+ * - target    a worker that a task names in `workerIds`; a marker of its own tells it that it may take the task
+ * - revision  grows with every change but heartbeats; a write names the revision it was decided on
+ * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
+ * - permit    leave to run under a concurrency limit, recorded with its holder until it is given back
+ * - turn      the start under a rate limit that is reserved for a task
+ * - fair turn the position of a tenant's task among those of other tenants; see `fair/fair.ts`
+ * - token     a dispatch of a type whose tasks are run in order: it says that one may be claimed, whichever is first
+ * - schedule  a name under which a task is published again and again; each time it is due is a tick
+ * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
+ *
+ * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
+ */
+import type { CanvasState, Member } from '../canvas/canvas.ts'
+import type { Previous } from '../canvas/previous.ts'
+import type { FieldProblem } from '../errors/errors.ts'
+import type { FlowState } from '../flow/flow.ts'
+import type { Json } from '../json.ts'
+import type { Wait } from '../limits/wait.ts'
+import type { Options } from '../options/options.ts'
+import type { ScheduleState } from '../schedule/schedule.ts'
+import type { OperationRecord } from './operations.ts'
+
+/** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
+export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
+
+/** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
+export type TypeKind = 'handler' | 'http' | 'webhook' | 'flow'
+/** The heads of canvases and of schedules are kept as a task's is, and nobody can claim them. */
+export type TaskKind = TypeKind | 'canvas' | 'schedule'
+
+/** In which order the open tasks of a type are run. */
+export type Ordering = 'arrival' | 'priority' | 'aged'
+
+/** Input or result: in the head when small, else an item of its own, found by `ref` and kept until `expiresAt`. */
+export type Body =
+  | { readonly inline: Json }
+  | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
+
+/** Why something failed. `causes`: what the error was caused by, the nearest first. */
+export type TaskError = {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  readonly causes?: readonly ErrorCause[]
+}
+
+export type ErrorCause = { readonly name: string; readonly message: string }
+
+export type LiveRun = {
+  readonly fence: number
+  readonly workerId: string
+  readonly startedAt: number
+  readonly leaseUntil: number
+  /** How long its lease is, where the task's option has been changed since its claim. */
+  readonly leaseMs?: number
+  /** The run's own limit, as its claim found it: options that change later apply at the next claim. */
+  readonly timeoutAt?: number
+  readonly progress?: Json
+  /** What it holds of concurrency limits. */
+  readonly permits?: readonly Permit[]
+}
+
+/** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */
+export type Permit = { readonly limit: string; readonly holder: string }
+
+export type EndedRunState = 'succeeded' | 'failed' | 'lost' | 'released' | 'cancelled'
+export type RunState = 'running' | EndedRunState
+
+/** Why a run ended other than by its worker's word. */
+export type EndCause = 'excluded' | 'timed-out'
+
+export type EndedRun = {
+  readonly fence: number
+  readonly workerId: string
+  readonly state: EndedRunState
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly result?: Body
+  readonly error?: TaskError
+  readonly cause?: EndCause
+  readonly progress?: Json
+  /** Of a failed run: the last that its handler logged. It stands in the run's record only, never in a head. */
+  readonly log?: string
+  /** Which piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
+  readonly piece?: string
+  /** A success of a piece that is over; it counts no more. */
+  readonly past?: true
+  /** A digest of what its worker's word said beyond the state, the result and the short error; see `word.ts`. */
+  readonly word?: string
+}
+
+/** What is published when a task ends, and how much of it, so that its end knows whether anything is owed. */
+export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
+
+/** Callbacks that the task owes and that cannot be published as long as types are as they are. */
+export type Unpublished = {
+  /** Which of those for its end, from 0 on; the others have been published. */
+  readonly indices: readonly number[]
+  /** Why not, the first few, each by its path: `onSuccess.0.deadlineMs`. */
+  readonly problems: readonly FieldProblem[]
+  /** A type that was changed later may have made them possible. */
+  readonly judgedAt: number
+  /** The revision of the end that owes them, from which their keys follow. */
+  readonly revision: number
+}
+
+/** The last operation on a task, stored with it: what the stream's reader sees as the reason of a change. */
+export type Operation =
+  | 'publish'
+  | 'update'
+  | 'claim'
+  | 'beat'
+  | 'succeed'
+  | 'fail'
+  | 'lose'
+  | 'release'
+  | 'expire'
+  | 'surface'
+  | 'throttle'
+  | 'block'
+  | 'patch'
+  | 'cancel'
+  | 'remove'
+  | 'restart'
+  | 'resume'
+  | 'settle'
+  | 'owe'
+  | 'tick'
+
+/** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
+export type View = {
+  readonly bucket: 'open' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
+  readonly sort: number
+}
+
+/** Where the task waits for machinery, and its position there (compares as text). At most one. */
+export type Place = { readonly name: string; readonly order: string }
+
+export type Task = {
+  readonly id: string
+  readonly type: string
+  readonly key: string
+  readonly kind: TaskKind
+  readonly ordering: Ordering
+  readonly born: string
+  readonly revision: number
+  readonly operation: Operation
+  readonly state: TaskState
+  readonly dueAt: number
+  /** Set while `dueAt` is the time of a retry. */
+  readonly retrying: boolean
+  readonly deadlineAt?: number
+  readonly priority: number
+  readonly userId?: string
+  readonly tags?: Readonly<Record<string, string>>
+  /** W3C trace context the task was published under. */
+  readonly traceparent?: string
+  /** Of the present piece. */
+  readonly options: Options
+  readonly input?: Body
+  /** Of an input kept apart, the fields by which limits of its type count it; null where it has none. */
+  readonly limitValues?: Readonly<Record<string, string | null>>
+  /** Whose task it is where tenants take turns. */
+  readonly fairnessKey?: string
+  /** Tenants of its type take turns, and it names none: all such tasks are one tenant. */
+  readonly isFair?: true
+  /** What a limit makes it wait for. */
+  readonly wait?: Wait
+  /** What the task before it handed on. */
+  readonly previous?: Previous
+  /** Takes nothing that a task before it would hand on. */
+  readonly immutable?: true
+  /** The stage it is in; undefined for tasks without stages. */
+  readonly stage?: string
+  /** How often it has moved on to another stage, or to the same one again; undefined for never. */
+  readonly stageChanges?: number
+  readonly flow?: FlowState
+  readonly callbacks?: Callbacks
+  /** It has ended, and what follows from that has not been published yet. */
+  readonly owes?: true
+  readonly unpublished?: Unpublished
+  /** The task that published it, or that ran under its debounced key. */
+  readonly parentId?: string
+  readonly member?: Member
+  readonly canvas?: CanvasState
+  readonly schedule?: ScheduleState
+  /** The last changes asked for over the HTTP API. */
+  readonly operations?: readonly OperationRecord[]
+  /** The last fence handed out. */
+  readonly fence: number
+  readonly live: Readonly<Record<string, LiveRun>>
+  /** All succeeded runs and the last few others, by fence. */
+  readonly ended: Readonly<Record<string, EndedRun>>
+  /** Failed and lost runs, in all and (retry scope `worker`) by worker. */
+  readonly failures: number
+  readonly failuresBy: Readonly<Record<string, number>>
+  readonly error?: TaskError
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  readonly expiresAt?: number
+  /** Which partition of its type's indexes it is in. */
+  readonly shard: number
+  readonly view?: View
+  readonly place?: Place
+}
+
+export function taskId(type: string, key: string): string {
+  return `${taskIdPrefix(type)}${key}`
+}
+
+/** How the ids of all tasks of a type begin, and of no other type. */
+export function taskIdPrefix(type: string): string {
+  return `${type}:`
+}
+
+/** Type and key of an id. A type has no colon; a key may. Undefined when `id` is none. */
+export function splitTaskId(id: string): { type: string; key: string } | undefined {
+  const colon = id.indexOf(':')
+  if (colon < 1 || colon === id.length - 1) return undefined
+  return { type: id.slice(0, colon), key: id.slice(colon + 1) }
+}
+
+/** A run's public id: stable, and unlike that of any other run of the key. */
+export function runId(born: string, fence: number): string {
+  return `${born}.${fence}`
+}
+
+/** Birth and fence of a run's id; undefined when `id` is none. */
+export function splitRunId(id: string): { born: string; fence: number } | undefined {
+  const match = /^([0-9A-HJKMNP-TV-Z]{26})\.([1-9][0-9]{0,14})$/.exec(id)
+  return match?.[1] && match[2] ? { born: match[1], fence: Number(match[2]) } : undefined
+}
+
+/** Whether only listed workers may take the task. Each is told by a marker of its own, never by the type's queue. */
+export function isTargeted({ options }: Task): boolean {
+  return options.workerIds.length > 0
+}
+
+export function liveRuns(task: Task): LiveRun[] {
+  return Object.values(task.live)
+}
+
+export function endedRuns(task: Task): EndedRun[] {
+  return Object.values(task.ended)
+}
+
+/** Of the present piece. */
+export function successes(task: Task): EndedRun[] {
+  return endedRuns(task).filter(run => run.state === 'succeeded' && !run.past)
+}
+
+/** Slots that neither a success nor a live run holds. */
+export function openSlots(task: Task): number {
+  return task.options.concurrency - successes(task).length - liveRuns(task).length
+}

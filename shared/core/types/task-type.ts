@@ -1,0 +1,146 @@
+import { DEFAULT_SHARDS } from '../bounds.ts'
+import { hash32 } from '../hash.ts'
+import type { Json } from '../json.ts'
+import type { PartialOptions, Retry } from '../options/options.ts'
+import type { OperationRecord } from '../task/operations.ts'
+import type { Ordering, TaskKind, TypeKind } from '../task/task.ts'
+import type { PurgeJob } from './type-job.ts'
+
+/** How a `webhook` type calls its receiver. */
+export type WebhookSettings = {
+  /** Where to POST; left out by the shipped type, whose tasks bring their URL as input. */
+  readonly url?: string
+  readonly timeoutMs?: number
+  /** Name of the secret that signs the calls. */
+  readonly secretName?: string
+  /** Whether private and loopback addresses may be called. Link-local ones and metadata services never are. */
+  readonly allowPrivate?: boolean
+}
+
+/** What does or undoes a step of a flow: a task type, and what is different about it here. */
+export type StepActionConfiguration = {
+  readonly type: string
+  /** Given to the handler instead of the flow's parameters. */
+  readonly input?: Json
+  readonly timeoutMs?: number
+  /** From the first claim, retries included. */
+  readonly deadlineMs?: number
+  readonly retry?: Partial<Retry>
+}
+
+export type StepConfiguration = {
+  readonly name: string
+  readonly do: StepActionConfiguration
+  readonly undo?: StepActionConfiguration
+}
+
+/** At most `limit` starts in any span of `perMs`; with `key` for each value of that field. */
+export type RateLimit = { readonly limit: number; readonly perMs: number; readonly key?: string }
+
+/** At most `max` runs at a time; with `key` for each value of that field. */
+export type ConcurrencyLimit = { readonly max: number; readonly key?: string }
+
+export type TypeLimits = { readonly rate?: RateLimit; readonly concurrency?: ConcurrencyLimit }
+
+/** What is set of a task type: by `PUT /v1/types/{type}`, or by the deployment of its handler. */
+export type TypeConfiguration = {
+  readonly kind: TypeKind
+  readonly defaults: PartialOptions & { readonly priority?: number }
+  readonly ordering?: Ordering
+  readonly limits?: TypeLimits
+  /** Partitions of its indexes; may only grow. */
+  readonly shards?: number
+  /** Whether what happens to its tasks is told as events. @default false */
+  readonly events?: boolean
+  readonly webhook?: WebhookSettings
+  /** Of kind `flow`: what is done, in this order. */
+  readonly steps?: readonly StepConfiguration[]
+  /** Of kind `flow`: what happens to the steps that were done when a task is cancelled. @default 'undo' */
+  readonly onCancel?: 'undo' | 'leave'
+}
+
+/** Jobs by which changed limits, or another order, reach the tasks that wait. */
+export type Unapplied = 'relimit' | 'reorder'
+
+/** A task type as stored. */
+export type TaskType = {
+  readonly type: string
+  readonly configuration: TypeConfiguration
+  readonly paused: boolean
+  /** Whether tasks with a fairness key have been published: their claimers look for them, too. */
+  readonly isFair?: true
+  /** Since when it is deployed to be served; undefined: none does. HTTP types need none. */
+  readonly handlerSince?: number
+  /** Who does: workers that fetch from its queue, and are there or not; undefined: Lambda, which always is. */
+  readonly servedBy?: 'workers'
+  /** Of Lambda: the version under which the deployed function claims. */
+  readonly handlerVersion?: string
+  /** What is being removed of it. */
+  readonly purges?: readonly PurgeJob[]
+  /** What of its configuration what waits may not know of yet; who finds it here sees to that. */
+  readonly unapplied?: readonly Unapplied[]
+  /** The last changes by people. */
+  readonly operations?: readonly OperationRecord[]
+  /** Grows with every change. */
+  readonly version: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** In which order the type's tasks are run now; of those that wait some may still be on their way to it. */
+export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType, 'configuration'>): Ordering {
+  return ordering ?? defaultOrdering(kind)
+}
+
+/** What a change from one configuration to another leaves to be done to the tasks that wait. */
+export function toBeApplied(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
+  const isReordered = orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
+  return [
+    ...(limitsIn(before) === limitsIn(after) ? [] : (['relimit'] as const)),
+    ...(isReordered ? (['reorder'] as const) : []),
+  ]
+}
+
+/** The type once tasks of it have fairness keys: those that wait are given turns. */
+export function withTenants(type: TaskType): TaskType {
+  return { ...type, isFair: true, unapplied: [...new Set([...(type.unapplied ?? []), 'reorder' as const])] }
+}
+
+function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): string {
+  return JSON.stringify([
+    rate && [rate.limit, rate.perMs, rate.key],
+    concurrency && [concurrency.max, concurrency.key],
+  ])
+}
+
+/** The order in which a type's tasks are run unless it says otherwise. */
+export function defaultOrdering(kind: TaskKind): Ordering {
+  return kind === 'http' ? 'priority' : 'arrival'
+}
+
+/**
+ * The type whose queue and function serve the tasks of `type`: all webhook types share those of the shipped one.
+ */
+export function servingType(type: string, kind: TaskKind): string {
+  return kind === 'webhook' ? 'webhook' : type
+}
+
+/** Whether one concurrency limit counts all tasks of the type together. */
+export function isLimitedForAll({ configuration: { limits } }: TaskType): boolean {
+  return limits?.concurrency !== undefined && limits.concurrency.key === undefined
+}
+
+/** Over how many partitions each bucket of the type's indexes is spread. */
+export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number {
+  return shards
+}
+
+/** The partitions of each bucket of the type's indexes. */
+export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>): number[] {
+  return [...Array(shardsOf(configuration)).keys()]
+}
+
+/** The partition a new task of the type goes to. */
+export function shardOf(id: string, configuration: TypeConfiguration): number {
+  return hash32(id) % shardsOf(configuration)
+}

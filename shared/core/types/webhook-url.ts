@@ -1,0 +1,39 @@
+import type { FieldProblem } from '../errors/errors.ts'
+import type { Json } from '../json.ts'
+import type { TypeConfiguration } from './task-type.ts'
+
+/** What is wrong with a URL that names a user or a password. */
+export const NO_USER_IN_URL = 'must have no user name or password: all readers of the API would see them'
+
+/** The same of a URL that is called by a webhook, with what to do instead. */
+export const NO_USER_IN_WEBHOOK = `${NO_USER_IN_URL}. Name a secret as webhook.secretName of the type, which signs each call`
+
+/** Whether the text is a URL that names a user or a password. */
+export function namesUser(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && (url.username !== '' || url.password !== '')
+}
+
+/** The URL with its user and password masked, for readers. Types that were stored before they were refused have some. */
+export function withoutUser(text: string): string {
+  const url = URL.parse(text)
+  if (!url || !namesUser(text)) return text
+  url.username = '***'
+  url.password = ''
+  return url.href
+}
+
+/** The URL in the input of a task whose type names none. */
+export function urlInInput(input: unknown): string | undefined {
+  const isObject = typeof input === 'object' && input !== null
+  return isObject && 'url' in input && typeof input.url === 'string' ? input.url : undefined
+}
+
+/** What is wrong with the URL that a task of a webhook type brings in its input. */
+export function webhookInputProblems(
+  { kind, webhook }: Pick<TypeConfiguration, 'kind' | 'webhook'>,
+  input: Json | undefined,
+): FieldProblem[] {
+  if (kind !== 'webhook' || webhook?.url !== undefined) return []
+  return namesUser(urlInInput(input) ?? '') ? [{ path: 'input.url', message: NO_USER_IN_WEBHOOK }] : []
+}

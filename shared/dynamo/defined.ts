@@ -1,9 +1,0 @@
-/** The members of `T` that may be undefined, as optional ones. */
-export type Defined<T> = {
-  [K in keyof T as undefined extends T[K] ? never : K]: T[K]
-} & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
-
-/** The object without its undefined members, which DynamoDB has no form for. */
-export function defined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>
-}

@@ -1,0 +1,130 @@
+import { CLAIM_PATIENCE_MS, MAX_CLAIM_WAIT_MS } from '../../core/bounds.ts'
+import type { Claimer } from '../../core/run/claim.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
+import { type HeldTask, heldTasks } from '../run/held-task.ts'
+import type { HttpWorkers } from '../worker/announce-http-workers.ts'
+import { clearClaimed, findTargets } from '../worker/targets.ts'
+import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
+import { claimOnceByName } from './named-claims.ts'
+import { type ClaimPace, DEFAULT_PACE, type WaitOutcome, waitForWork } from './wait-for-work.ts'
+
+export type ClaimsRequest = {
+  readonly types: readonly string[]
+  readonly claimer: Claimer
+  readonly limit: number
+  /** Names this request: repeated, it is answered with what it claimed the first time, as long as those runs live. */
+  readonly requestId?: string
+  /** How long to wait for something to claim. */
+  readonly waitMs?: number
+}
+
+export type ClaimsAnswer =
+  | {
+      readonly ok: true
+      readonly claims: readonly HeldTask[]
+      /** When an idle worker is to ask again, in milliseconds. */
+      readonly retryAfterMs?: number
+    }
+  | { readonly ok: false; readonly reason: 'too-many-waiting'; readonly retryAfterMs: number }
+  | {
+      readonly ok: false
+      readonly reason: 'unknown-type'
+      readonly type: string
+      readonly existing: string[]
+    }
+  | { readonly ok: false; readonly reason: 'not-http'; readonly type: TaskType }
+
+const MOST_READS_AT_ONCE = 25
+
+/** Claims tasks for a worker that speaks HTTP, with their inputs. Paused types yield nothing. */
+export async function claimOverHttp(
+  system: System,
+  request: ClaimsRequest,
+  workers: HttpWorkers,
+  pace: ClaimPace = DEFAULT_PACE,
+): Promise<ClaimsAnswer> {
+  const types = await readTypes(system, request.types)
+  if (!Array.isArray(types)) return types
+  const { claimer, requestId, waitMs = 0 } = request
+  const mayWaitMs = Math.min(waitMs, MAX_CLAIM_WAIT_MS)
+  let outcome: WaitOutcome | undefined
+  const claim = async (ms: number) => {
+    const tryOnce = lookFor(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)
+    const names = types.map(({ type }) => type)
+    outcome = await waitForWork(system, { claimer, types: names, waitMs: ms, pace, workers, tryOnce })
+    return outcome.claimed
+  }
+  const claimed =
+    requestId === undefined
+      ? await claim(mayWaitMs)
+      : await claimOnceByName(system, recordName(claimer, requestId), mayWaitMs, claim)
+  const { retryAfterMs, isRefused } = outcome ?? {}
+  if (isRefused)
+    return { ok: false, reason: 'too-many-waiting', retryAfterMs: retryAfterMs ?? pace.retryAfterMs }
+  const claims = await heldTasks(system, claimed)
+  return { ok: true, claims, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+}
+
+type Refusal = Extract<ClaimsAnswer, { reason: 'unknown-type' | 'not-http' }>
+
+async function readTypes(system: System, names: readonly string[]): Promise<TaskType[] | Refusal> {
+  const types: TaskType[] = []
+  for (const name of new Set(names)) {
+    const type = await system.types.get(name)
+    if (!type) return unknownType(system, name)
+    if (type.configuration.kind !== 'http') return { ok: false, reason: 'not-http', type }
+    types.push(type)
+  }
+  return types
+}
+
+async function unknownType(system: System, type: string): Promise<Refusal> {
+  const existing = (await system.types.list()).map(known => known.type).sort()
+  return { ok: false, reason: 'unknown-type', type, existing }
+}
+
+/** The types are read anew for each look but the first: one may have been paused or resumed. */
+function lookFor(
+  system: System,
+  types: readonly TaskType[],
+  { claimer, limit }: ClaimsRequest,
+  until: number,
+): () => Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+  let known: readonly TaskType[] | undefined = types
+  return async () => {
+    const current = known ?? (await readAgain(system, types))
+    known = undefined
+    const serving = current.filter(type => !type.paused)
+    return serving.length > 0 ? claimOnce(system, serving, claimer, { wanted: limit, until }) : NONE
+  }
+}
+
+async function readAgain(system: System, types: readonly TaskType[]): Promise<TaskType[]> {
+  const current = await sideBySide(types, MOST_READS_AT_ONCE, ({ type }) => system.types.get(type))
+  return current.filter(type => type !== undefined)
+}
+
+const NONE: Pick<ClaimedOrHeld, 'claimed' | 'nextStart'> = {
+  claimed: [],
+  nextStart: Number.POSITIVE_INFINITY,
+}
+
+async function claimOnce(
+  system: System,
+  types: readonly TaskType[],
+  claimer: Claimer,
+  { wanted, until }: { readonly wanted: number; readonly until: number },
+): Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+  const names = types.map(({ type }) => type)
+  const found = await findTargets(system, claimer, names)
+  const targets = found.map(({ task }) => task)
+  const outcome = await claimReady(system, types, claimer, { wanted, targets, until })
+  await clearClaimed(system, found, outcome.claimed)
+  return outcome
+}
+
+function recordName({ workerId }: Claimer, requestId: string): string {
+  return `claims#${JSON.stringify([workerId, requestId])}`
+}

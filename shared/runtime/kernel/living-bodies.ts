@@ -1,0 +1,43 @@
+import type { Json } from '../../core/json.ts'
+import { bodiesExpiringBefore, bodyExpiry, withBodies } from '../../core/task/body.ts'
+import type { Change } from '../../core/task/change.ts'
+import type { Body, Task } from '../../core/task/task.ts'
+import type { TaskStore } from '../../ports/stores.ts'
+import type { System } from './system.ts'
+
+/** Bodies of an open task that would expire within this time, or within its retention, are renewed. */
+export const BODY_ALERT_MS = 7 * 86_400_000
+
+/**
+ * The change with bodies that live as long as the head will rely on them: those that would expire before (a restart
+ * late in the retention, a due time moved by years) are renewed first. Heartbeats and counted
+ * successes move no end, and are let through: they write one run alone.
+ */
+export async function withLivingBodies(tasks: TaskStore, change: Change): Promise<Change> {
+  const { after, guard } = change
+  const isOfOneRun = guard.kind === 'live' || guard.kind === 'counted'
+  if (isOfOneRun || after.operation === 'beat' || after.state === 'removed') return change
+  const ageing = bodiesExpiringBefore(after, reliedOnUntil(after))
+  if (ageing.length === 0) return change
+  const expiresAt = bodyExpiry(after.dueAt, after.updatedAt, after.options.retentionMs)
+  await Promise.all(ageing.map(({ ref }) => tasks.renewBody(after.id, ref, expiresAt)))
+  return { ...change, after: withExpiry(after, new Set(ageing.map(({ ref }) => ref)), expiresAt) }
+}
+
+function reliedOnUntil({ state, dueAt, updatedAt, options, expiresAt }: Task): number {
+  if (state !== 'open') return expiresAt ?? updatedAt
+  return Math.max(dueAt, updatedAt) + Math.max(options.retentionMs, BODY_ALERT_MS)
+}
+
+function withExpiry(task: Task, refs: ReadonlySet<string>, expiresAt: number): Task {
+  return withBodies(task, body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body))
+}
+
+/** What a body of the task holds; undefined when it is kept apart and has expired. */
+export async function bodyValue(
+  { tasks }: Pick<System, 'tasks'>,
+  taskId: string,
+  body: Body,
+): Promise<Json | undefined> {
+  return 'inline' in body ? body.inline : tasks.body(taskId, body.ref)
+}

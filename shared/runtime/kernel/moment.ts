@@ -1,0 +1,40 @@
+import type { Clock } from '../../ports/machine.ts'
+
+/**
+ * An instant by both clocks of a process. Neither is enough to tell how much time has passed since: the wall clock may be
+ * set back (by a time service, or when a virtual machine goes on), and the monotonic clock may stand still while a sandbox is
+ * frozen. Whichever shows more is believed.
+ */
+export type Moment = { readonly wall: number; readonly monotonic: number }
+
+export function momentOf(clock: Pick<Clock, 'now' | 'monotonic'>): Moment {
+  return { wall: clock.now(), monotonic: clock.monotonic() }
+}
+
+/** Milliseconds that have passed since, at least. */
+export function elapsedSince(clock: Pick<Clock, 'now' | 'monotonic'>, since: Moment): number {
+  return Math.max(clock.now() - since.wall, clock.monotonic() - since.monotonic)
+}
+
+/** Whether less than `ms` have passed since, by both clocks. False after a clock was set back, because the elapsed time is unknown. */
+export function isWithin(clock: Pick<Clock, 'now' | 'monotonic'>, since: Moment, ms: number): boolean {
+  const isSetBack = clock.now() < since.wall || clock.monotonic() < since.monotonic
+  return !isSetBack && elapsedSince(clock, since) < ms
+}
+
+/** Timers may fire a millisecond early, and the two clocks of a process round differently. */
+const SLACK_MS = 50
+
+/**
+ * Waits until the wall clock shows `time`: a claim a millisecond early is refused as not due. A clock that is set back
+ * meanwhile prolongs no wait: this then resolves as early as if it had not been.
+ */
+export async function sleepUntil(clock: Clock, time: number): Promise<void> {
+  const since = momentOf(clock)
+  const mostMs = time - since.wall + SLACK_MS
+  for (let left = time - since.wall; left > 0; left = time - clock.now()) {
+    const restMs = mostMs - elapsedSince(clock, since)
+    if (restMs <= 0) return
+    await clock.sleep(Math.min(left, restMs))
+  }
+}

@@ -1,0 +1,202 @@
+import { BatonError } from '../../core/errors/errors.ts'
+import {
+  countedTurns,
+  isSpokenFor,
+  nextStart,
+  reserve,
+  type StartLog,
+  type StoredStarts,
+  type Turn,
+} from '../../core/limits/starts.ts'
+import type { RateLimit } from '../../core/types/task-type.ts'
+import type { LimitStore } from '../../ports/stores.ts'
+import type { System } from '../kernel/system.ts'
+import type { Limited } from './limits-of.ts'
+
+/** Each lost round means that another process reserved; they are few, and each reserves for all who wait in it. */
+const MAX_ROUNDS = 100
+const MAX_PAUSE_MS = 40
+/** A log is of no use once its starts bind nobody: two periods after the last. */
+const LOG_LIFE_PERIODS = 2
+const MIN_LOG_LIFE_MS = 60_000
+
+/** A start that cannot be had at once, and when one may be. */
+export type NotNow = { readonly notBefore: number }
+
+type Reservation = {
+  readonly onlyNow: boolean
+  resolve(outcome: Turn | NotNow): void
+  reject(error: unknown): void
+}
+
+/** What waits in this process for a limit's log while it is written; there is no line when nobody writes. */
+type Line = { waiting: Reservation[] }
+
+const lines = new WeakMap<LimitStore, Map<string, Line>>()
+
+/**
+ * Turns are taken so far ahead that they have not passed when the log has been written, in ms: what writing took lately,
+ * and half as much again.
+ */
+const leads = new WeakMap<LimitStore, number>()
+const FIRST_LEAD_MS = 15
+const MIN_LEAD_MS = 5
+const MAX_LEAD_MS = 500
+const MARGIN = 1.5
+/** Those who ask together keep their process busy for so much longer. */
+const LEAD_EACH_MS = 1
+/** A new measurement counts for so much. */
+const WEIGHT = 0.3
+
+function leadOf({ limits }: System): number {
+  return leads.get(limits) ?? FIRST_LEAD_MS
+}
+
+function noteLatency(system: System, ms: number): void {
+  const lead = leadOf(system) * (1 - WEIGHT) + ms * MARGIN * WEIGHT
+  leads.set(system.limits, Math.min(MAX_LEAD_MS, Math.max(MIN_LEAD_MS, lead)))
+}
+
+/** A turn has passed before it could be used: the next ones are taken further ahead. */
+export function noteMissed(system: System): void {
+  leads.set(system.limits, Math.min(MAX_LEAD_MS, leadOf(system) * 2))
+}
+
+/**
+ * Reserves one start under a rate limit, as early as it allows, some milliseconds ahead. Those who ask in one process while its
+ * log is written share the next write.
+ *
+ * @throws BatonError `contended` when other processes were quicker a hundred times in a row.
+ */
+export async function reserveStart(system: System, limited: Limited<RateLimit>): Promise<Turn> {
+  const outcome = await askFor(system, limited, false)
+  if ('at' in outcome) return outcome
+  throw new Error(`whoever waits for a start under ${limited.name} is given one`)
+}
+
+/** As `reserveStart`, but only a start that need not wait for others. */
+export function reserveStartNow(system: System, limited: Limited<RateLimit>): Promise<Turn | NotNow> {
+  return askFor(system, limited, true)
+}
+
+function askFor(system: System, limited: Limited<RateLimit>, onlyNow: boolean): Promise<Turn | NotNow> {
+  const ofStore = lines.get(system.limits) ?? new Map<string, Line>()
+  lines.set(system.limits, ofStore)
+  const name = `${limited.name} ${limited.limit.limit}/${limited.limit.perMs}`
+  const served = ofStore.get(name)
+  const line = served ?? { waiting: [] }
+  ofStore.set(name, line)
+  const reserved = new Promise<Turn | NotNow>((resolve, reject) => {
+    line.waiting.push({ onlyNow, resolve, reject })
+  })
+  if (!served) {
+    void serveLine(system, limited, line, () => ofStore.delete(name))
+  }
+  return reserved
+}
+
+/** `leave` is called in the step that finds the line empty: whoever asks after that begins another one. */
+async function serveLine(
+  system: System,
+  limited: Limited<RateLimit>,
+  line: Line,
+  leave: () => void,
+): Promise<void> {
+  while (line.waiting.length > 0) {
+    let served: Reservation[] = []
+    try {
+      const outcomes = await reserveFor(system, limited, () => {
+        served = [...served, ...line.waiting]
+        line.waiting = []
+        return served
+      })
+      for (const [nth, outcome] of outcomes.entries()) served[nth]?.resolve(outcome)
+    } catch (error) {
+      for (const { reject } of [...served, ...line.waiting]) reject(error)
+      line.waiting = []
+    }
+  }
+  leave()
+}
+
+/** Turns in the order of those who ask by the time the log has been read; who wants to begin at once goes first. */
+async function reserveFor(
+  system: System,
+  limited: Limited<RateLimit>,
+  takeAll: () => readonly Reservation[],
+): Promise<Array<Turn | NotNow>> {
+  let stored: StoredStarts = await system.limits.starts(limited.name)
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const served = takeAll()
+    const reserved = await tryOnce(system, limited, stored, served)
+    if (Array.isArray(reserved)) return reserved
+    stored = reserved
+    await system.clock.sleep(MAX_PAUSE_MS * system.chance.fraction())
+  }
+  throw new BatonError(
+    'contended',
+    `starts under the limit ${limited.name} were reserved by others all the time`,
+  )
+}
+
+/** The turns, or what is stored by now if others were quicker. */
+async function tryOnce(
+  system: System,
+  { name, limit }: Limited<RateLimit>,
+  stored: StoredStarts,
+  served: readonly Reservation[],
+): Promise<Array<Turn | NotNow> | StoredStarts> {
+  const begunAt = system.clock.now()
+  const now = begunAt + Math.ceil(Math.min(MAX_LEAD_MS, leadOf(system) + served.length * LEAD_EACH_MS))
+  const impatient = served.filter(({ onlyNow }) => onlyNow).length
+  const patient = served.length - impatient
+  const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
+  if (isSpokenFor(stored.log, limit, now)) {
+    if (patient === 0) return dealt(served, [], [], () => nextStart(stored.log, limit, now))
+    return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
+  }
+  const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
+  const rest = reserve(first.log, limit, now, { count: patient })
+  const next = () => nextStart(rest.log, limit, now)
+  if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
+  const last = rest.turns.at(-1)?.at ?? now
+  const present = await system.limits.putStarts(name, rest.log, stored, last + life)
+  noteLatency(system, system.clock.now() - begunAt)
+  return present ?? dealt(served, first.turns, rest.turns, next)
+}
+
+/** While all starts are spoken for, reserving is counting, and nobody is in anybody's way. */
+async function countOn(
+  system: System,
+  { name, limit }: Limited<RateLimit>,
+  { log, version }: { readonly log: StartLog; readonly version: number },
+  served: readonly Reservation[],
+  { patient, life }: { readonly patient: number; readonly life: number },
+): Promise<Array<Turn | NotNow> | StoredStarts> {
+  const now = system.clock.now()
+  const last = countedTurns(log, limit, now, { from: log.more + patient, count: 1 })[0]
+  const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
+  if (more === undefined) return system.limits.starts(name)
+  const counted = countedTurns(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const turns = counted.flatMap(turn => turn ?? [])
+  // Of turns that have passed by now nobody can make use; the log is begun anew then.
+  if (turns.length < patient) return system.limits.starts(name)
+  return dealt(served, [], turns, () => nextStart({ ...log, more }, limit, now))
+}
+
+/** To each his turn, in order; to those of the impatient who get none, when to ask again. */
+function dealt(
+  served: readonly Reservation[],
+  now: readonly Turn[],
+  later: readonly Turn[],
+  next: () => number,
+): Array<Turn | NotNow> {
+  const left = { now: now.values(), later: later.values() }
+  let notNow: NotNow | undefined
+  return served.map(({ onlyNow }) => {
+    const turn = (onlyNow ? left.now : left.later).next().value
+    if (turn) return turn
+    notNow ??= { notBefore: next() }
+    return notNow
+  })
+}

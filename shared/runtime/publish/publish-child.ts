@@ -1,0 +1,84 @@
+import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
+import { unknownTypeProblem } from '../../core/rules/nearest.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/signal-bounds.ts'
+import type { ChildPublication } from '../../define/task-context.ts'
+import type { System } from '../kernel/system.ts'
+import { type PublishOutcome, publish } from './publish.ts'
+import { requestOfBody } from './request-of-body.ts'
+
+type Parent = {
+  readonly id: string
+  readonly userId: string | undefined
+  readonly traceparent: string | undefined
+  /** Aborted when the run is over. */
+  readonly over: AbortSignal
+}
+
+/**
+ * Publishes a task from within a handler; it inherits the parent's user, and its trace goes on from the parent's run.
+ * What a handler publishes is a task like any other, and no fence can refuse it: so nothing is sent for a run that is
+ * known to be over.
+ *
+ * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what would be
+ * legal.
+ */
+export async function publishChild(
+  system: System,
+  { id, userId, traceparent, over }: Parent,
+  publication: ChildPublication,
+): Promise<{ id: string; created: boolean }> {
+  if (over.aborted) throw tooLate(publication, over)
+  const problems = unstorableIn(publication)
+  if (problems.length > 0) throw invalid(problems)
+  const { delayMs, ...request } = requestOfBody(publication)
+  const outcome = await publish(system, {
+    ...(userId !== undefined && { userId }),
+    ...(traceparent !== undefined && { traceparent }),
+    ...request,
+    ...(delayMs !== undefined && { delayMs: wholeDelay(delayMs) }),
+    parentId: id,
+  })
+  if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
+  switch (outcome.reason) {
+    case 'unknown-type':
+      throw unknownTypes(outcome)
+    case 'invalid':
+      throw invalid(outcome.problems)
+    case 'running':
+      throw new BatonError('refused', `${outcome.task.id} is running`)
+    case 'error':
+      throw outcome.error
+  }
+}
+
+/** What could not be stored, or would make a time that no calendar has. */
+function unstorableIn({ delayMs, dueAt, priority, stage }: ChildPublication): FieldProblem[] {
+  const isNoTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
+  const found: ReadonlyArray<readonly [string, string | undefined]> = [
+    ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
+    ['dueAt', isNoTime ? 'must be a time as 2026-01-31T12:00:00.000Z' : undefined],
+    ['priority', priority === undefined ? undefined : priorityProblem(priority)],
+    ['stage', stage === undefined ? undefined : stageProblem(stage)],
+  ]
+  return found.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
+}
+
+function unknownTypes({
+  unknown,
+  existing,
+}: Extract<PublishOutcome, { reason: 'unknown-type' }>): BatonError {
+  const problems = unknown.map(({ type, path }) => ({ path, message: unknownTypeProblem(type, existing) }))
+  const message = problems.map(one => `${one.path} ${one.message}`).join('; ')
+  return new BatonError('unknown-type', message, { problems })
+}
+
+function invalid(problems: readonly FieldProblem[]): BatonError {
+  const message = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
+  return new BatonError('invalid', message, { problems })
+}
+
+function tooLate({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
+  const what = key === undefined ? `a task of '${type}'` : `${type}:${key}`
+  const why = reason instanceof Error ? reason.message : 'the run is over'
+  return new BatonError('refused', `${what} is not published: ${why}`, { cause: reason })
+}

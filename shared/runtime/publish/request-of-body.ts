@@ -1,0 +1,43 @@
+import type { CallbackBody } from '../../client/api-types.ts'
+import type { PatchedOptions } from '../../core/options/cleared-options.ts'
+import type { PartialOptions } from '../../core/options/options.ts'
+import type { PublishRequest } from './publication-of.ts'
+
+/** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
+export function requestOfBody(body: CallbackBody): PublishRequest {
+  const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
+    body
+  const options = optionsIn<PartialOptions>(body)
+  return {
+    type,
+    ...(Object.keys(options).length > 0 && { options }),
+    ...given({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
+    ...given({ dueAt: timeOf(body.dueAt) }),
+    ...(immutable && { immutable }),
+    ...given({ onSuccess: body.onSuccess?.map(requestOfBody), onError: body.onError?.map(requestOfBody) }),
+  }
+}
+
+const OPTIONS = [
+  ...(['concurrency', 'workerIds', 'minWorkerVersion', 'heartbeatMs', 'leaseMs'] as const),
+  ...(['timeoutMs', 'deadlineMs', 'retentionMs', 'retry'] as const),
+]
+
+/** The options among the fields of a body. */
+export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
+  const found = OPTIONS.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
+  return Object.fromEntries(found)
+}
+
+type Given<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
+
+/** Those that are not undefined. */
+export function given<Members extends object>(members: Members): Given<Members> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, member]) => member !== undefined),
+  ) as Given<Members>
+}
+
+export function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text)
+}

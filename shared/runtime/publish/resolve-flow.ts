@@ -1,0 +1,154 @@
+import { MAX_DEFINITION_BYTES } from '../../core/bounds.ts'
+import type { FieldProblem } from '../../core/errors/errors.ts'
+import { definitionName, type FlowDefinition, type Step, type StepAction } from '../../core/flow/flow.ts'
+import type { Json } from '../../core/json.ts'
+import { DEFAULT_OPTIONS, type PartialOptions } from '../../core/options/options.ts'
+import { overlaidOptions } from '../../core/options/overlaid-options.ts'
+import {
+  defaultOrdering,
+  type StepActionConfiguration,
+  type StepConfiguration,
+  shardsOf,
+  type TaskType,
+} from '../../core/types/task-type.ts'
+import type { System } from '../kernel/system.ts'
+import { freshType } from '../types/type-cache.ts'
+
+export type TypeReader = (type: string) => Promise<TaskType | undefined>
+
+export type ResolvedFlow =
+  | { readonly ok: true; readonly definition: FlowDefinition }
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] }
+
+/**
+ * The steps of a flow type with everything resolved: who serves each, and with which options. Those of a step overlay the
+ * defaults of its type; the flow's own defaults are for the flow as a whole. Problems name the type, since a caller who
+ * publishes can do nothing about its steps.
+ */
+export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<ResolvedFlow> {
+  const known = resolvedBy.get(typeOf) ?? new Map<string, Promise<ResolvedFlow>>()
+  resolvedBy.set(typeOf, known)
+  const present = known.get(type.type) ?? resolveAnew(typeOf, type)
+  known.set(type.type, present)
+  return present
+}
+
+/** A reader reads each type once, so the steps of a flow are the same for all whom it serves: thousands, in a canvas. */
+const resolvedBy = new WeakMap<TypeReader, Map<string, Promise<ResolvedFlow>>>()
+
+async function resolveAnew(typeOf: TypeReader, { type, configuration }: TaskType): Promise<ResolvedFlow> {
+  const problems: FieldProblem[] = []
+  const steps = await Promise.all(
+    (configuration.steps ?? []).map(step => resolveStep(typeOf, step, problems)),
+  )
+  if (problems.length > 0)
+    return { ok: false, problems: problems.map(({ message }) => aboutFlow(type, message)) }
+  const { onCancel = 'undo' } = configuration
+  const content = { steps: steps.filter(step => step !== undefined), onCancel }
+  const definition = { name: definitionName(content), ...content }
+  const bytes = escapedBytes(definition)
+  if (bytes <= MAX_DEFINITION_BYTES) return { ok: true, definition }
+  const message = `its steps take ${bytes} bytes with the options of their types; at most ${MAX_DEFINITION_BYTES} are sent`
+  return { ok: false, problems: [aboutFlow(type, message)] }
+}
+
+/** As messages carry it: what is not ASCII takes six characters. */
+function escapedBytes(definition: FlowDefinition): number {
+  return JSON.stringify(definition).replace(/[\u007f-\uffff]/g, '\\u0000').length
+}
+
+function aboutFlow(type: string, message: string): FieldProblem {
+  return { path: 'type', message: `'${type}' is a flow that cannot run: ${message}` }
+}
+
+async function resolveStep(
+  typeOf: TypeReader,
+  step: StepConfiguration,
+  problems: FieldProblem[],
+): Promise<Step | undefined> {
+  const [doing, undoing] = await Promise.all([
+    resolveAction(typeOf, step, 'do', step.do, problems),
+    step.undo && resolveAction(typeOf, step, 'undo', step.undo, problems),
+  ])
+  return doing && { name: step.name, do: doing, ...(undoing && { undo: undoing }) }
+}
+
+async function resolveAction(
+  typeOf: TypeReader,
+  { name }: StepConfiguration,
+  direction: 'do' | 'undo',
+  action: StepActionConfiguration,
+  problems: FieldProblem[],
+): Promise<StepAction | undefined> {
+  const refuse = (message: string) => {
+    problems.push({ path: `steps.${name}.${direction}`, message })
+    return undefined
+  }
+  const type = await typeOf(action.type)
+  if (!type) return refuse(`its step '${name}' names '${action.type}', which is not registered`)
+  const { kind, defaults, ordering = defaultOrdering(kind) } = type.configuration
+  if (kind === 'flow') return refuse(`its step '${name}' names '${action.type}', which is a flow itself`)
+  const options = optionsOf(defaults, action)
+  if (options.ok && options.options.concurrency > 1) {
+    return refuse(
+      `its step '${name}' names '${action.type}', whose tasks are for several workers; a step is for one`,
+    )
+  }
+  if (options.ok && options.options.workerIds.length > 0) {
+    return refuse(`its step '${name}' names '${action.type}', whose tasks list workerIds; steps cannot`)
+  }
+  if (!options.ok) return refuse(`the options of its step '${name}': ${worded(options.problems)}`)
+  return {
+    type: action.type,
+    kind,
+    ordering,
+    shards: shardsOf(type.configuration),
+    ...(type.isFair && { isFair: true as const }),
+    options: options.options,
+    ...(action.input !== undefined && { input: action.input }),
+  }
+}
+
+function optionsOf(
+  { priority: _priority, ...defaults }: PartialOptions & { readonly priority?: number },
+  { timeoutMs, deadlineMs, retry }: StepActionConfiguration,
+) {
+  const base = overlaidOptions(DEFAULT_OPTIONS, defaults)
+  const given: PartialOptions = {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+    ...(retry && { retry }),
+  }
+  return base.ok ? overlaidOptions(base.options, given) : base
+}
+
+function worded(problems: readonly FieldProblem[]): string {
+  return problems.map(({ path, message }) => `${path} ${message}`).join('; ')
+}
+
+/** What of an input does not go with the steps, whose names stand beside its members among the flow's parameters. */
+export function flowInputProblems(
+  steps: ReadonlyArray<{ readonly name: string }>,
+  input: Json | undefined,
+): FieldProblem[] {
+  if (input === undefined) return []
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return [{ path: 'input', message: 'must be an object: the results of the steps are added to it' }]
+  }
+  return steps
+    .filter(({ name }) => Object.hasOwn(input, name))
+    .map(({ name }) => ({
+      path: `input.${name}`,
+      message: 'is the name of a step, whose result will stand there',
+    }))
+}
+
+/** For one batch: each type is read once, however many requests name it. */
+export function typesReadOnce(system: Pick<System, 'types' | 'clock'>): TypeReader {
+  const read = new Map<string, ReturnType<TypeReader>>()
+  return type => {
+    const known = read.get(type) ?? freshType(system, type)
+    read.set(type, known)
+    return known
+  }
+}

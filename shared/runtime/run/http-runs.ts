@@ -1,0 +1,128 @@
+import { SHOWN_RUNS } from '../../core/bounds.ts'
+import { roomForResult } from '../../core/flow/flow.ts'
+import { type Json, jsonBytes } from '../../core/json.ts'
+import type { Outcome } from '../../core/run/finish.ts'
+import { heartbeat } from '../../core/run/heartbeat.ts'
+import { type RecordedEnd, type RunGone, recordedEnd, whyEnded } from '../../core/run/run-gone.ts'
+import { isSameWord } from '../../core/run/word.ts'
+import { liveRuns, type Task } from '../../core/task/task.ts'
+import { endOfRequest, inTime } from '../kernel/in-time.ts'
+import type { System } from '../kernel/system.ts'
+import { transact } from '../kernel/transact.ts'
+import { writeFinish } from './finish-run.ts'
+
+/** The run that a worker speaks for. */
+export type RunReference = { readonly taskId: string; readonly born: string; readonly fence: number }
+
+/**
+ * Why a run's word does not count. `unknown`: there is no such task; `unknown-run`: the task has handed out no such fence yet.
+ */
+export type RunRefusal =
+  | { readonly ok: false; readonly reason: 'unknown' }
+  | { readonly ok: false; readonly reason: 'unknown-run' }
+  | {
+      readonly ok: false
+      readonly reason: RunGone
+      /** The worker that holds the task now. */
+      readonly holder?: string
+      /** How the run ended, where that is still on record. */
+      readonly end?: RecordedEnd
+    }
+
+export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal
+
+/** A sign of life of a run over HTTP: its lease is renewed. */
+export function beatOverHttp(
+  system: System,
+  run: RunReference,
+  progress?: Json,
+  until: number = endOfRequest(system),
+): Promise<BeatOutcome> {
+  return inTime(system, until, 'the heartbeat is not written', () => beat(system, run, progress))
+}
+
+async function beat(system: System, run: RunReference, progress?: Json): Promise<BeatOutcome> {
+  const { taskId, born, fence } = run
+  const said = { born, fence, ...(progress !== undefined && { progress }) }
+  const seen = await system.tasks.head(taskId)
+  if (!seen) return { ok: false, reason: 'unknown' }
+  const { decision, task } = await transact(system, seen, current =>
+    heartbeat(current, said, system.clock.now()),
+  )
+  if (!decision.ok || !task) return refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
+  return { ok: true, leaseUntil: decision.leaseUntil, task }
+}
+
+/**
+ * `no-stages`: the run is of a flow's step, which cannot move on to a stage. `no-room`: the flow's parameters have no room
+ * for such a result.
+ */
+export type EndOutcome =
+  | { readonly ok: true; readonly task: Task }
+  | { readonly ok: false; readonly reason: 'no-stages' }
+  | { readonly ok: false; readonly reason: 'no-room'; readonly room: number }
+  | RunRefusal
+
+/**
+ * The end of a run by its worker's word over HTTP. The same word again is accepted again.
+ *
+ * @throws BatonError `unavailable` or `contended` when it is not written in time: it may have been, or may be yet, and
+ * repeating it is safe.
+ */
+export function finishOverHttp(
+  system: System,
+  run: RunReference,
+  outcome: Outcome,
+  until: number = endOfRequest(system),
+): Promise<EndOutcome> {
+  return inTime(system, until, 'the end of the run is not written', () => finishOnce(system, run, outcome))
+}
+
+async function finishOnce(system: System, run: RunReference, outcome: Outcome): Promise<EndOutcome> {
+  const { taskId, born, fence } = run
+  const seen = await system.tasks.head(taskId)
+  if (!seen) return { ok: false, reason: 'unknown' }
+  const isLive = seen.born === born && seen.live[fence] !== undefined
+  const problem = isLive && outcome.outcome === 'succeed' ? stepProblem(seen, outcome) : undefined
+  if (problem) return problem
+  const { decision, task } = await writeFinish(system, seen, { born, fence, ...outcome })
+  if (decision.ok && task) return { ok: true, task }
+  const refused = await refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
+  const isRepeat = task !== undefined && 'end' in refused && isSameWord(refused.end, outcome)
+  return isRepeat ? { ok: true, task } : refused
+}
+
+function stepProblem(task: Task, { next, result }: Extract<Outcome, { outcome: 'succeed' }>) {
+  const room = roomForResult(task)
+  if (room === undefined) return undefined
+  if (next) return { ok: false, reason: 'no-stages' } as const
+  const isTooLong = result !== undefined && jsonBytes(result) > room
+  return isTooLong ? ({ ok: false, reason: 'no-room', room } as const) : undefined
+}
+
+/** The refusal of a word about a run that is over, with how it ended. */
+async function refusal(
+  system: System,
+  run: RunReference,
+  reason: RunGone,
+  task: Task | undefined,
+): Promise<RunRefusal> {
+  if (!task || reason === 'removed') return { ok: false, reason }
+  if (run.fence > task.fence) return { ok: false, reason: 'unknown-run' }
+  const [holder] = liveRuns(task).toSorted((a, b) => b.fence - a.fence)
+  const end = await endOf(system, task, run.fence)
+  return {
+    ok: false,
+    reason: end ? whyEnded(end) : reason,
+    ...(holder && { holder: holder.workerId }),
+    ...(end && { end }),
+  }
+}
+
+/** Heads keep errors in short and forget older runs, whose records have all of it. */
+async function endOf({ tasks }: System, task: Task, fence: number): Promise<RecordedEnd | undefined> {
+  const end = recordedEnd(task, fence)
+  if (end?.state === 'succeeded') return end
+  const records = await tasks.runRecords(task.id, task.born, SHOWN_RUNS)
+  return records.find(record => record.fence === fence) ?? end
+}

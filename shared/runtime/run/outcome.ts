@@ -1,0 +1,131 @@
+import { MAX_BODY_BYTES, MAX_PROGRESS_BYTES } from '../../core/bounds.ts'
+import { errorOfThrown } from '../../core/errors/thrown-error.ts'
+import { circularAt, type Json, jsonBytes, jsonProblem, MAX_DEPTH } from '../../core/json.ts'
+import { deadlineExceeded } from '../../core/run/deadline.ts'
+import type { NextStage, Outcome } from '../../core/run/finish.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/signal-bounds.ts'
+import type { Task, TaskError } from '../../core/task/task.ts'
+import { Fatal, Next, Release, RetryLater, signalIn } from '../../signals.ts'
+import type { StopReason } from './hold-run.ts'
+
+/**
+ * A handler's return value as the end of its run. A result that cannot be stored fails the task for good, and so does one
+ * that is longer than the room there is for it among the parameters of a flow, in bytes.
+ */
+export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES, what = 'result'): Outcome {
+  if (result instanceof Release) return released(result)
+  const isMovedOn = result instanceof Next
+  const value = storable(
+    what,
+    isMovedOn ? result.result : result,
+    Math.max(0, Math.min(room, MAX_BODY_BYTES)),
+  )
+  if (!value.ok) return unstorable('InvalidResult', value.message)
+  const done: Outcome = { outcome: 'succeed', ...('json' in value && { result: value.json }) }
+  if (!isMovedOn) return done
+  const input = storable('input of the next stage', result.input, MAX_BODY_BYTES)
+  if (!input.ok) return unstorable('InvalidNext', input.message)
+  const problem = problemOfNext(result)
+  if (problem !== undefined) return unstorable('InvalidNext', problem)
+  const { stage, priority, delayMs } = result
+  const next: NextStage = {
+    stage,
+    ...('json' in input && { input: input.json }),
+    ...(priority !== undefined && { priority }),
+    ...(delayMs !== undefined && { delayMs: wholeDelay(delayMs) }),
+  }
+  return { ...done, next }
+}
+
+/** Constructors refuse such values; a subclass, or code that writes to a signal, may bring them all the same. */
+function problemOfNext({ stage, priority, delayMs }: Next): string | undefined {
+  const problems = [
+    ['stage', stageProblem(stage)],
+    ['priority', priority === undefined ? undefined : priorityProblem(priority)],
+    ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
+  ]
+  const found = problems.find(([, problem]) => problem !== undefined)
+  return found && `next: ${found[0]} ${found[1]}`
+}
+
+/** A release whose delay cannot be stored costs a retry, after which it may be another. */
+function released({ delayMs }: Release): Outcome {
+  const problem = delayProblem(delayMs)
+  return problem === undefined
+    ? { outcome: 'release', delayMs: wholeDelay(delayMs) }
+    : { outcome: 'fail', error: { name: 'InvalidRelease', message: `Release: delayMs ${problem}` } }
+}
+
+type Storable =
+  | { readonly ok: true; readonly json: Json }
+  | { readonly ok: true }
+  | { readonly ok: false; readonly message: string }
+
+/** A value as it can be stored; undefined is none. */
+function storable(what: string, value: unknown, most: number): Storable {
+  if (value === undefined) return { ok: true }
+  const circle = circularAt(value)
+  if (circle !== undefined) return { ok: false, message: `${what} is circular at ${circle}; it must be JSON` }
+  const plain = toJson(value)
+  const problem = jsonProblem(plain)
+  if (problem) return { ok: false, message: `${what} ${problem.path} ${problem.message}`.replace('  ', ' ') }
+  const bytes = jsonBytes(plain as Json)
+  if (bytes <= most) return { ok: true, json: plain as Json }
+  return { ok: false, message: `the ${what} has ${bytes} bytes; at most ${most} are kept` }
+}
+
+function unstorable(name: string, message: string): Outcome {
+  return { outcome: 'fail', fatal: true, error: { name, message } }
+}
+
+/** Dates and other values that say themselves what they are in JSON are taken at their word; the rest is checked. */
+function toJson(value: unknown, depth = 0): unknown {
+  // What nests deeper is refused as it is.
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (Array.isArray(value)) return value.map(member => toJson(member, depth + 1))
+  if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON()
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(members.map(([name, member]) => [name, toJson(member, depth + 1)]))
+}
+
+/** What a thrown error, or being told to stop, means for the run. */
+export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined, task: Task): Outcome {
+  if (stopped === 'stopping') return { outcome: 'release' }
+  if (stopped === 'deadline') return { outcome: 'fail', error: deadlineExceeded(task) }
+  if (stopped === 'out-of-time') return timedOut('the run took longer than its function may')
+  if (stopped === 'timed-out') return timedOut(`the run took longer than ${task.options.timeoutMs} ms`)
+  return outcomeOfThrown(thrown)
+}
+
+/** What a handler threw of its own accord. */
+export function outcomeOfThrown(thrown: unknown): Outcome {
+  const signal = signalIn(thrown)
+  if (signal instanceof Release) return released(signal)
+  const error = errorOfThrown(thrown)
+  if (signal instanceof Fatal) return { outcome: 'fail', error, fatal: true }
+  if (signal instanceof RetryLater) return retriedLater(signal, error)
+  return { outcome: 'fail', error }
+}
+
+/** A delay that cannot be stored leaves the retry to the backoff of the task; the error says both. */
+function retriedLater({ delayMs }: RetryLater, error: TaskError): Outcome {
+  const problem = delayProblem(delayMs)
+  if (problem === undefined) return { outcome: 'fail', error, retryInMs: wholeDelay(delayMs) }
+  const message = `RetryLater: delayMs ${problem}; it was thrown for: ${error.message}`
+  return { outcome: 'fail', error: { ...error, name: 'InvalidRetryLater', message } }
+}
+
+function timedOut(message: string): Outcome {
+  return { outcome: 'fail', error: { name: 'TimedOut', message } }
+}
+
+/** @throws TypeError for progress that JSON cannot hold, naming the place, and for more than 1 KB of it. */
+export function refuseUnstorable(value: Json): void {
+  const problem = jsonProblem(value)
+  if (problem) throw new TypeError(`progress ${problem.path} ${problem.message}`)
+  const bytes = jsonBytes(value)
+  if (bytes > MAX_PROGRESS_BYTES) {
+    throw new TypeError(`progress has ${bytes} bytes; it stands in the head, at most ${MAX_PROGRESS_BYTES}`)
+  }
+}

@@ -1,0 +1,57 @@
+import { idempotencyKey } from '../../core/run/work.ts'
+import { runId, type Task } from '../../core/task/task.ts'
+import type { TaskContext } from '../../define/task-context.ts'
+import { Fatal, Next } from '../../signals.ts'
+import type { Claimed } from '../claim/claim-task.ts'
+import type { System } from '../kernel/system.ts'
+import { publishChild } from '../publish/publish-child.ts'
+import type { Hold } from './hold-run.ts'
+import { refuseUnstorable } from './outcome.ts'
+import type { RunLog } from './run-log.ts'
+
+/** What the handler of a run is given besides its input. */
+export function contextOf(
+  system: System,
+  { task, run, traceparent }: Claimed,
+  hold: Hold,
+  { debug, info, warn, error }: RunLog,
+): TaskContext {
+  return {
+    taskId: task.id,
+    runId: runId(task.born, run.fence),
+    type: task.type,
+    key: task.key,
+    attempt: task.failures + 1,
+    fence: run.fence,
+    idempotencyKey: idempotencyKey(task),
+    ...placeOf(task),
+    ...(traceparent !== undefined && { traceparent }),
+    signal: hold.signal,
+    progress: value => {
+      refuseUnstorable(value)
+      hold.report(value)
+    },
+    next: (stage, options) => {
+      if (task.flow) throw new Fatal(`${task.id} is a flow: its steps have no stages to go on with`)
+      return new Next(stage, options)
+    },
+    publish: async publication => {
+      hold.refresh()
+      return publishChild(
+        system,
+        { id: task.id, userId: task.userId, traceparent, over: hold.over },
+        publication,
+      )
+    },
+    log: { debug, info, warn, error },
+  }
+}
+
+/** Where in its stages or steps the task is. */
+function placeOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
+  const step = flow?.definition.steps[flow.at]
+  return {
+    ...(stage !== undefined && { stage }),
+    ...(flow && step && { step: step.name, direction: flow.direction }),
+  }
+}

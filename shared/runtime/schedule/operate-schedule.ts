@@ -1,0 +1,108 @@
+import type { ScheduledTask } from '../../client/schedule-types.ts'
+import { BatonError } from '../../core/errors/errors.ts'
+import { triggerKey } from '../../core/schedule/schedule.ts'
+import {
+  noteTriggered,
+  type PauseRefusal,
+  pauseSchedule as pause,
+  resumeSchedule as resume,
+} from '../../core/schedule/transitions.ts'
+import type { Decision } from '../../core/task/change.ts'
+import { remove } from '../../core/task/operate.ts'
+import { isGone } from '../../core/task/publish.ts'
+import type { Task } from '../../core/task/task.ts'
+import { bodyValue } from '../kernel/living-bodies.ts'
+import type { System } from '../kernel/system.ts'
+import { transact } from '../kernel/transact.ts'
+import type { Operated } from '../operate/operate-task.ts'
+import { type PublishOutcome, publish } from '../publish/publish.ts'
+import { requestOfBody } from '../publish/request-of-body.ts'
+
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
+
+/** From here on no tick publishes anything. Repeating it changes nothing. */
+export function pauseSchedule(system: System, id: string): Promise<Operated<'finished'>> {
+  return change(system, id, pause)
+}
+
+/** Goes on with the next tick; what fell into the pause counts as missed. Repeating it changes nothing. */
+export function resumeSchedule(system: System, id: string): Promise<Operated<'finished'>> {
+  return change(system, id, resume)
+}
+
+async function change(
+  system: System,
+  id: string,
+  decide: (task: Task, now: number) => Decision<PauseRefusal>,
+): Promise<Operated<'finished'>> {
+  const { decision, task } = await transact(system, await system.tasks.head(id), current =>
+    isHere(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
+  )
+  if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
+  if (!decision.ok && decision.reason === 'finished') return { ok: false, reason: 'finished', task }
+  return { ok: true, task }
+}
+
+/** The schedule is gone for readers at once, and no tick publishes anything any more. */
+export async function removeSchedule(
+  system: System,
+  id: string,
+): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
+  const { decision } = await transact(system, await system.tasks.head(id), current =>
+    isHere(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
+  )
+  return decision.ok ? { ok: true } : UNKNOWN
+}
+
+export type Triggered =
+  | { readonly ok: true; readonly task: Task }
+  | { readonly ok: false; readonly reason: 'unknown' }
+  | {
+      readonly ok: false
+      readonly reason: 'refused'
+      readonly type: string
+      readonly outcome: Extract<PublishOutcome, { ok: false }>
+    }
+
+/** Publishes the schedule's task at once, whatever its ticks do: paused ones and such as have ended may be run, too. */
+export async function triggerSchedule(system: System, id: string): Promise<Triggered> {
+  const head = await system.tasks.head(id)
+  if (!isHere(system, head)) return UNKNOWN
+  const body = await scheduledTask(system, head)
+  const ulid = system.chance.ulid(system.clock.now())
+  const outcome = await publish(system, {
+    ...requestOfBody(body),
+    key: triggerKey(head.key, ulid),
+    parentId: id,
+  })
+  if (!outcome.ok) return { ok: false, reason: 'refused', type: body.type, outcome }
+  await noteRun(system, head)
+  return { ok: true, task: outcome.task }
+}
+
+/** The task is there, whether or not its schedule comes to show it. */
+async function noteRun(system: System, head: Task): Promise<void> {
+  try {
+    await transact(system, head, current =>
+      current?.born === head.born
+        ? noteTriggered(current, system.clock.now())
+        : { ok: false as const, reason: 'finished' as const },
+    )
+  } catch (error) {
+    system.log.info('a schedule does not show that it was run', { scheduleId: head.id, error })
+  }
+}
+
+/** What a schedule publishes, as it was set. @throws BatonError `unavailable` when it cannot be read. */
+export async function scheduledTask(
+  system: Pick<System, 'tasks'>,
+  { id, input }: Task,
+): Promise<ScheduledTask> {
+  const body = input && (await bodyValue(system, id, input))
+  if (body === undefined) throw new BatonError('unavailable', `the task of ${id} cannot be read`)
+  return body as unknown as ScheduledTask
+}
+
+function isHere(system: System, task: Task | undefined): task is Task {
+  return task?.schedule !== undefined && !isGone(task, system.clock.now())
+}

@@ -1,0 +1,45 @@
+import type { TaskType } from '../../core/types/task-type.ts'
+import type { TypeStore } from '../../ports/stores.ts'
+import type { System } from '../kernel/system.ts'
+import { createTimedCache, type Known, type TimedCache } from '../kernel/timed-cache.ts'
+
+/** A change of a type's configuration, and a pause, reach every process that claims within this time. */
+export const TYPE_LIFETIME_MS = 1_000
+
+/** One memory for all claims of this process through the same store. */
+const memories = new WeakMap<TypeStore, TimedCache<TaskType | undefined>>()
+
+function memoryOf(types: TypeStore): TimedCache<TaskType | undefined> {
+  const memory = memories.get(types) ?? createTimedCache<TaskType | undefined>(TYPE_LIFETIME_MS)
+  memories.set(types, memory)
+  return memory
+}
+
+/** Reads a task type through a memory of one second, for those who read it once per task. */
+export function cachedTypes(
+  system: Pick<System, 'types' | 'clock'>,
+): (type: string) => Promise<TaskType | undefined> {
+  return async type => (await knownType(system, type)).value
+}
+
+/** The type, as it was within the last second. */
+export function knownType(
+  { types, clock }: Pick<System, 'types' | 'clock'>,
+  type: string,
+): Promise<Known<TaskType | undefined>> {
+  return memoryOf(types).get(clock, type, () => types.get(type))
+}
+
+/** The type as it is now, remembered for those to whom a second makes no difference. */
+export async function freshType(
+  system: Pick<System, 'types' | 'clock'>,
+  type: string,
+): Promise<TaskType | undefined> {
+  forgetType(system, type)
+  return (await knownType(system, type)).value
+}
+
+/** Reads the type anew for all who ask from now on. */
+export function forgetType({ types }: Pick<System, 'types'>, type: string): void {
+  memories.get(types)?.forget(type)
+}

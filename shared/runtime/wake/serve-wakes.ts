@@ -1,0 +1,80 @@
+import type { LimitLook } from '../../core/limits/held-permits.ts'
+import type { Wake } from '../../ports/messages.ts'
+import { driveCanvas } from '../canvas/drive-canvas.ts'
+import { workOnJob } from '../jobs/work-on-job.ts'
+import type { System } from '../kernel/system.ts'
+import { tendLimit } from '../limits/tend-limit.ts'
+import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
+
+/** A wake message as its queue delivered it. */
+type Received = { readonly messageId: string; readonly wake: Wake }
+
+/**
+ * Looks at tasks whose time has come, side by side, dispatches far minutes, sees to canvases and works on jobs; what of
+ * these is not done at `stopAt` goes on in a message of its own. Answers the ids of the messages that must come again.
+ */
+export async function serveWakes(
+  system: System,
+  received: readonly Received[],
+  stopAt: number,
+): Promise<string[]> {
+  const failed = await Promise.all([
+    lookAll(system, received),
+    ...lookAtLimits(system, received),
+    ...received.map(one => wakeFar(system, one, stopAt)),
+  ])
+  return failed.flat()
+}
+
+/** Permits of one limit that were given back are handed on together. */
+function lookAtLimits(system: System, received: readonly Received[]): Promise<string[]>[] {
+  const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.quiet === undefined)
+  const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
+  return [...byLimit].map(async ([limit, looks]) => {
+    try {
+      await tendLimit(system, { limit, delaySeconds: 0 }, looks.reduce(sumGiven, 0))
+      return []
+    } catch (error) {
+      system.log.warn('nobody was let in under a limit yet', { error, limit })
+      return looks.map(({ messageId }) => messageId)
+    }
+  })
+}
+
+function sumGiven(sum: number, { wake }: Received): number {
+  return sum + (wake.kind === 'limit' ? (wake.look.given ?? 1) : 0)
+}
+
+/** A look that comes again and again, for as long as somebody waits; those that come once are seen to together. */
+async function tendAgain(system: System, look: LimitLook): Promise<void> {
+  if (look.quiet !== undefined) await tendLimit(system, look)
+}
+
+async function lookAll(system: System, received: readonly Received[]): Promise<string[]> {
+  const looks = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'look' ? [{ messageId, look: wake.look }] : [],
+  )
+  if (looks.length === 0) return []
+  const failures = await wakeTasks(
+    system,
+    looks.map(({ messageId, look }) => ({ ...look, messageId })),
+  )
+  const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
+  for (const failure of failures) system.log.warn('look not done yet', failure)
+  return looks.filter(({ look }) => failedIds.has(look.id)).map(({ messageId }) => messageId)
+}
+
+async function wakeFar(system: System, { messageId, wake }: Received, stopAt: number): Promise<string[]> {
+  if (wake.kind === 'look') return []
+  try {
+    if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
+    else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
+    else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
+    else if (wake.kind === 'limit') await tendAgain(system, wake.look)
+    else await driveCanvas(system, wake.look, stopAt)
+    return []
+  } catch (error) {
+    system.log.warn('a far minute, a canvas, a job or a limit was not seen to yet', { error, messageId })
+    return [messageId]
+  }
+}

@@ -1,0 +1,113 @@
+import type { LookRecord } from '../core/plan/look-chain.ts'
+import type { Change, Guard } from '../core/task/change.ts'
+import type { Task } from '../core/task/task.ts'
+import type { Applied } from '../ports/stores.ts'
+
+/** Heads in memory, and the conditional write. */
+export type MemoryHeads = {
+  get(id: string): Task | undefined
+  all(): Iterable<Task>
+  /** Deletes the head under an id, as DynamoDB deletes an expired item. */
+  drop(id: string): void
+  recordLook(task: Task, record: LookRecord, now: number): boolean
+  /** Writes the head of a change, its bodies apart, if its guard holds. */
+  write(change: Change): Applied
+}
+
+export function createMemoryHeads(): MemoryHeads {
+  const heads = new Map<string, Task>()
+  const looks = new Map<string, LookRecord & Pick<Task, 'born' | 'revision'>>()
+  return {
+    get: id => heads.get(id),
+    drop: id => void heads.delete(id),
+    all: () => heads.values(),
+    write: change => {
+      const { after, guard } = change
+      const current = heads.get(after.id)
+      if (!holds(guard, current)) return { applied: false, current }
+      const merged = asStored(current ? mergedTask(current, change) : after)
+      heads.set(after.id, merged)
+      const isBlind = guard.kind === 'live' || guard.kind === 'counted'
+      return { applied: true, task: isBlind ? merged : after }
+    },
+    recordLook: ({ id, born, revision }, record, now) => {
+      const current = heads.get(id)
+      if (current?.born !== born || current.revision !== revision) return false
+      const other = looks.get(id)
+      const isSameRevision = other?.born === born && other.revision === revision
+      const isAhead = isSameRevision && other.hops >= record.hops && other.until >= now
+      if (isAhead && other.name !== record.name) return false
+      looks.set(id, { ...record, born, revision })
+      heads.set(id, { ...current, operation: 'beat' })
+      return true
+    },
+  }
+}
+
+function holds(guard: Guard, current: Task | undefined): boolean {
+  switch (guard.kind) {
+    case 'absent':
+      return current === undefined
+    case 'revision': {
+      const { born, revision, leases } = guard
+      const isSeen = current?.born === born && current.revision === revision
+      return isSeen && leases.every(({ fence, leaseUntil }) => current.live[fence]?.leaseUntil === leaseUntil)
+    }
+    case 'live':
+    case 'counted':
+      return current?.born === guard.born && current.live[guard.fence] !== undefined
+  }
+}
+
+/** A copy as JSON text would keep it, apart from what the caller holds. */
+export function asStored<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Maps whose entries are written one by one, with the depth at which a heartbeat and another write may meet. */
+const MAP_LEVELS: Readonly<Record<string, number>> = { live: 2, ended: 1, failuresBy: 1 }
+
+/**
+ * What stands after a change was written onto `stored`: what differs between `before` and `after` is as in `after`,
+ * all else stays, for a heartbeat may have landed since `before` was read. As heartbeats bump no revision, other
+ * writes state what those may have changed (operation and place) in any case.
+ */
+function mergedTask(stored: Task, { before, after, guard }: Change): Task {
+  const merged = merge(stored, before ?? {}, after, name => MAP_LEVELS[name] ?? 0) as Task
+  if (guard.kind === 'counted') {
+    const { operation, updatedAt } = after
+    return { ...merged, operation, updatedAt, revision: stored.revision + 1 }
+  }
+  if (after.operation === 'beat') return { ...merged, operation: 'beat' }
+  const { place: _place, ...rest } = merged
+  return { ...rest, operation: after.operation, ...(after.place && { place: after.place }) }
+}
+
+function merge(
+  stored: Members,
+  before: Members,
+  after: Members,
+  levelsOf: (name: string) => number,
+): Members {
+  const names = new Set([...Object.keys(stored), ...Object.keys(before), ...Object.keys(after)])
+  const members = [...names].map(name => {
+    const [was, from, to] = [stored, before, after].map(members => ownMember(members, name))
+    const levels = levelsOf(name)
+    if (levels > 0 && isMap(was) && isMap(from) && isMap(to)) {
+      return [name, merge(was, from, to, () => levels - 1)] as const
+    }
+    return [name, JSON.stringify(from) === JSON.stringify(to) ? was : to] as const
+  })
+  return Object.fromEntries(members.filter(([, member]) => member !== undefined))
+}
+
+function isMap(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A worker may be called `__proto__`. */
+function ownMember(members: Members, name: string): unknown {
+  return Object.hasOwn(members, name) ? members[name] : undefined
+}

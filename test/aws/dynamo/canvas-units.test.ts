@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createCanvas } from '../../../shared/core/canvas/transitions.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import { aCanvasWorld, published, runAll, shown, tell } from '../../support/a-canvas-world.ts'
+import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../../support/a-task.ts'
+import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
+import { totalOf } from '../../support/unit-meter.ts'
+
+const dynamo = aMeteredDynamo()
+
+async function stores() {
+  return dynamo.storesOf(await dynamo.createTable())
+}
+
+const CANVAS = { canvasId: 'a-canvas-with-a-rather-long-name-of-its-own', born: BORN }
+
+describe('a canvas in DynamoDB', () => {
+  it.each([
+    ['one more', 0, [7]],
+    ['all of the last chunk', 499, Array.from({ length: 200 }, (_, n) => 99_800 + n)],
+  ])('counts %s for one unit, and once more for one', async (_name, chunk, leaves) => {
+    const { canvases } = await stores()
+    dynamo.take()
+
+    await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
+    const first = dynamo.take()
+    await canvases.addEnds(CANVAS, chunk, { ok: leaves, bad: [] }, NOW + DAY)
+    const second = dynamo.take()
+    await canvases.ends(CANVAS, [chunk])
+    const read = dynamo.take()
+
+    expect([first, second, read].map(totalOf)).toEqual([1, 1, 1])
+  })
+
+  it('keeps a member within the unit of a plain task, and itself within one', async () => {
+    const { tasks } = await stores()
+    const member = { canvasId: CANVAS.canvasId, born: BORN, leaf: 99_999 }
+    const previous = {
+      kind: 'node',
+      handOn: 'spread',
+      canvasId: CANVAS.canvasId,
+      born: BORN,
+      node: 1,
+    } as const
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const publication = aPublication({
+      key: `${BORN}.99999`,
+      member,
+      previous,
+      traceparent,
+      input: 'x'.repeat(198),
+    })
+    const layout = {
+      shape: { chord: [[10_000], 1] },
+      names: ['resize'],
+      types: 'a10001',
+      pages: [0, 5_000],
+    }
+    const head = { key: 'c', born: LATER_BORN, shard: 0, layout, pages: [], leaves: 10_001 }
+    dynamo.take()
+
+    await tasks.apply(create(publication, undefined, NOW))
+    const ofMember = dynamo.take()
+    await tasks.apply(createCanvas(head, undefined, NOW))
+    const ofCanvas = dynamo.take()
+
+    expect(ofMember).toEqual({ table: 1, view: 1 })
+    expect(ofCanvas).toEqual({ table: 1, view: 1 })
+  })
+
+  it('comes to its end as in memory, long results and errors included', async () => {
+    const { tasks, types, canvases, records } = await stores()
+    const system = await aCanvasWorld({ tasks, types, canvases, records })
+    const long = 'ü'.repeat(1_000)
+    const canvas = await published(system, {
+      chain: [tell(long), { chord: { group: [tell(1), tell(2), tell()], then: tell('end') } }],
+    })
+
+    await runAll(system, canvas, 3)
+
+    expect(await shown(system, canvas)).toMatchObject({
+      status: 'succeeded',
+      result: ['end', [1, [long]], [2, [long]], [[long]]],
+      counts: { succeeded: 5 },
+    })
+  })
+})

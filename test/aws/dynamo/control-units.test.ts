@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../shared/aws/machine.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
+import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
+import { type Claimed, claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { transact } from '../../../shared/runtime/kernel/transact.ts'
+import { publishMany } from '../../../shared/runtime/publish/publish.ts'
+import { aPublication, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, registered } from '../../support/memory-system.ts'
+import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
+import { totalOf } from '../../support/unit-meter.ts'
+
+const dynamo = aMeteredDynamo()
+
+/** Some time ago: each task has a due time of its own, so that indexes show all lines in one order. */
+const DUE = systemClock.now() - 60 * SECOND
+
+/** A system whose tasks and limits stand in DynamoDB, with a type that is known, as it is after the first second. */
+async function aSystem(limits: TypeLimits) {
+  const memory = aMemorySystem()
+  const { tasks, limits: limitStore } = dynamo.storesOf(await dynamo.createTable())
+  const system: System = { ...memory, clock: systemClock, tasks, limits: limitStore }
+  const configuration: TaskType['configuration'] = { kind: 'handler', defaults: {}, shards: 1, limits }
+  await registered(memory, { configuration })
+  const publish = async (key: string): Promise<Task> => {
+    const now = systemClock.now()
+    const applied = await tasks.apply(create(aPublication({ key, dueAt: now }), undefined, now))
+    if (!applied.applied) throw new Error(`${key} exists`)
+    return applied.task
+  }
+  const claim = (task: Task) => claimTask(system, task, { workerId: 'w1' })
+  const run = async (task: Task) => {
+    const claimed = await claim(task)
+    if ('refused' in claimed) throw new Error(claimed.refused)
+    await succeed(system, claimed)
+  }
+  return { publish, claim, run, finish: (claimed: Claimed) => succeed(system, claimed) }
+}
+
+async function succeed(system: System, { task, run: { fence } }: Claimed): Promise<void> {
+  await transact(system, task, current =>
+    finish(current, { born: task.born, fence, outcome: 'succeed' }, systemClock.now(), 0),
+  )
+}
+
+async function unitsOf(work: () => Promise<unknown>): Promise<number> {
+  dynamo.take()
+  await work()
+  return totalOf(dynamo.take())
+}
+
+describe('what turns of tenants cost', () => {
+  /** A system in DynamoDB with a type over HTTP, and what its requests consume. */
+  async function anHttpSystem() {
+    const memory = aMemorySystem()
+    const { tasks, limits, turns } = dynamo.storesOf(await dynamo.createTable())
+    const system: System = { ...memory, clock: systemClock, tasks, limits, turns }
+    await registered(memory, { configuration: { kind: 'http', defaults: {}, shards: 4 } })
+    const type = async () => (await system.types.get('resize')) as TaskType
+    const publish = (requests: readonly object[]) =>
+      publishMany(
+        system,
+        requests.map(request => ({ type: 'resize', ...request })),
+      )
+    const claim = async (wanted: number) =>
+      (await claimReady(system, [await type()], { workerId: 'w1' }, { wanted })).claimed
+    return { system, publish, claim }
+  }
+
+  const spentBy = async (work: () => Promise<unknown>) => {
+    dynamo.take()
+    await work()
+    return dynamo.take()
+  }
+
+  it('is one write more for a task, and half a unit read for the front, and nothing at its claim and its end', async () => {
+    const { system, publish, claim } = await anHttpSystem()
+    const life = async (more: object) => {
+      await publish([{ key: 'warm', ifExists: 'restart', ...more }])
+      for (const claimed of await claim(1)) await succeed(system, claimed)
+      const published = await spentBy(() => publish([more]))
+      let claims: Claimed[] = []
+      const claimed = await spentBy(async () => {
+        claims = await claim(1)
+      })
+      const ended = await spentBy(() => succeed(system, claims[0] as Claimed))
+      return { published, claimed, ended }
+    }
+
+    const plain = await life({})
+    const fair = await life({ fairnessKey: 'a' })
+
+    expect(plain).toEqual({
+      published: { table: 1, view: 1, place: 1 },
+      claimed: { table: 1 + 0.5, place: 2 + 0.5 },
+      ended: { table: 1, view: 2, place: 1 },
+    })
+    expect(fair).toEqual({ ...plain, published: { table: 1 + 1 + 0.5, view: 1, place: 1 } })
+  })
+
+  it('is one write for all tasks of a tenant in a batch', async () => {
+    const { publish } = await anHttpSystem()
+    await publish([{ fairnessKey: 'a' }])
+
+    const { table } = await spentBy(() => publish(Array.from({ length: 20 }, () => ({ fairnessKey: 'a' }))))
+
+    expect(Math.floor(table)).toBe(20 + 1)
+  })
+
+  it.each([1, 10])('is nothing more to read for a claim of %i', async wanted => {
+    const spent = []
+    for (const more of [{}, { fairnessKey: 'a' }]) {
+      const { publish, claim } = await anHttpSystem()
+      await publish(Array.from({ length: 100 }, (_, nth) => ({ key: `k${nth}`, dueAt: DUE + nth, ...more })))
+      spent.push(await spentBy(() => claim(wanted)))
+    }
+
+    expect(spent[1]).toEqual(spent[0])
+  })
+})
+
+describe('what limits cost, in capacity units of claim and finish, reads and writes', () => {
+  it('a permit two, recorded and given back; a start that nobody shares two, a read and a write', async () => {
+    const spent: Record<string, number> = {}
+    for (const [name, limits] of Object.entries({
+      none: {},
+      concurrency: { concurrency: { max: 3 } },
+      rate: { rate: { limit: 50, perMs: SECOND } },
+    } satisfies Record<string, TypeLimits>)) {
+      const { publish, run } = await aSystem(limits)
+      await run(await publish('warm'))
+      const task = await publish('one')
+      spent[name] = await unitsOf(() => run(task))
+    }
+
+    expect(spent).toEqual({ none: 4, concurrency: 6, rate: 6 })
+  })
+
+  it('hardly more than its own write for each of a hundred that ask for starts at once', async () => {
+    const { publish, claim } = await aSystem({ rate: { limit: 10, perMs: SECOND } })
+    const tasks: Task[] = []
+    for (let nth = 0; nth < 100; nth++) tasks.push(await publish(`k${nth}`))
+
+    const units = await unitsOf(() => Promise.all(tasks.map(claim)))
+
+    expect(units / 100).toBeLessThan(1.2)
+  })
+
+  it('nothing more for a permit that is given back while tasks wait, though the planner is told of it', async () => {
+    const { publish, claim, finish: end } = await aSystem({ concurrency: { max: 1 } })
+    const held = await claim(await publish('holder'))
+    await claim(await publish('waits'))
+    if ('refused' in held) throw new Error(held.refused)
+
+    // The end of the run 3, its permit 1.
+    expect(await unitsOf(() => end(held))).toBe(4)
+  })
+
+  it('to wait for a permit two: asking, and standing in its place', async () => {
+    const { publish, claim } = await aSystem({ concurrency: { max: 1 } })
+    await claim(await publish('holder'))
+    await claim(await publish('first to wait'))
+    const task = await publish('next')
+
+    expect(await unitsOf(() => claim(task))).toBe(2)
+  })
+})

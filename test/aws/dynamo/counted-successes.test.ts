@@ -1,0 +1,38 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { expect, it } from 'vitest'
+import { systemClock } from '../../../shared/aws/machine.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { writeFinish } from '../../../shared/runtime/run/finish-run.ts'
+import { aPublication, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem } from '../../support/memory-system.ts'
+import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
+
+/** What memory cannot show: a head that older code has written has no map of ended runs to write a success into. */
+
+const dynamo = aMeteredDynamo()
+
+it('a success on a head without a map of ended runs is not counted, but written with its revision', async () => {
+  const stores = dynamo.storesOf(await dynamo.createTable())
+  const published = create(aPublication({ options: { concurrency: 3 } }), undefined, NOW)
+  const one = changeOf(claim(published.after, { workerId: 'w1' }, NOW))
+  const two = changeOf(claim(one.after, { workerId: 'w2' }, NOW))
+  for (const change of [published, one, two]) await stores.tasks.apply(change)
+  const { id } = published.after
+  const Key = { pk: id, sk: 'head' }
+  const older = { TableName: stores.table, Key, UpdateExpression: 'REMOVE ended' }
+  await stores.documents.send(new UpdateCommand(older))
+  const seen = (await stores.tasks.head(id)) as Task
+  const word = { born: BORN, fence: 1, outcome: 'succeed' as const }
+
+  const counted = await stores.tasks.apply(changeOf(finish(seen, word, NOW + SECOND, 0)))
+  const system = { ...aMemorySystem(), tasks: stores.tasks, clock: systemClock }
+  const { decision } = await writeFinish(system, seen, word)
+
+  expect(counted.applied).toBe(false)
+  expect(decision.ok).toBe(true)
+  const head = await stores.tasks.head(id)
+  expect(head).toMatchObject({ ended: { 1: { state: 'succeeded' } }, live: { 2: { workerId: 'w2' } } })
+})

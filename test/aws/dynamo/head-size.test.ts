@@ -1,0 +1,303 @@
+import { describe, expect, it } from 'vitest'
+import { itemSize } from '../../../local/gateway/item-size.ts'
+import { updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
+import {
+  FAILING_WORKERS_MAX,
+  MAX_CONCURRENCY,
+  MAX_DERIVED_KEY_LENGTH,
+  MAX_INLINE_BYTES,
+  MAX_KEY_LENGTH,
+  MAX_PROGRESS_BYTES,
+  MAX_STEPS,
+  MAX_TYPE_LENGTH,
+  OPERATIONS_KEPT,
+  PRINCIPAL_CHARACTERS_MAX,
+  RECENT_RUNS,
+  SHORT_ERROR_CHARACTERS,
+  WORKER_ID_BYTES_MAX,
+} from '../../../shared/core/bounds.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { expire } from '../../../shared/core/run/deadline.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { lose } from '../../../shared/core/run/lose.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import { cancel } from '../../../shared/core/task/operate.ts'
+import { patch } from '../../../shared/core/task/patch.ts'
+import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
+import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/a-task.ts'
+
+/** Heads at every limit at once. DynamoDB refuses items above 400 KB and expressions above 4 KB or 300 operators. */
+const ITEM_BYTES_MAX = 400 * 1024
+const EXPRESSION_BYTES_MAX = 4 * 1024
+const OPERATORS_MAX = 300
+
+/** The longest character of UTF-8, two units of UTF-16. */
+const WIDE = '𝕏'
+const LATER = NOW + HOUR
+
+const wide = (count: number) => WIDE.repeat(count)
+const textOf = (jsonBytes: number) => 'x'.repeat(jsonBytes - 2)
+const workerOf = (n: number) => `${String(n).padStart(4, '0')}${wide(WORKER_ID_BYTES_MAX / 4 - 1)}`
+const progress = textOf(MAX_PROGRESS_BYTES)
+const inline = { inline: textOf(MAX_INLINE_BYTES) }
+const TYPE = 't'.repeat(MAX_TYPE_LENGTH)
+/** Names of limits take 40 units of a value. */
+const permits = ['a', 'b'].map(one => ({
+  limit: `${one}${TYPE.slice(1)}=${'ｘ'.repeat(40)}`,
+  holder: '0123456789',
+}))
+/** Control characters take six bytes in JSON. */
+const error = {
+  name: '\u0001'.repeat(SHORT_ERROR_CHARACTERS),
+  message: '\u0001'.repeat(SHORT_ERROR_CHARACTERS),
+}
+
+const aLiveRun = (fence: number): LiveRun => ({
+  fence,
+  workerId: workerOf(fence),
+  startedAt: NOW,
+  leaseUntil: NOW + 15 * SECOND,
+  timeoutAt: NOW + HOUR,
+  progress,
+  permits,
+})
+
+const anEnded = (fence: number, state: EndedRun['state']): EndedRun => ({
+  ...{ fence, workerId: workerOf(fence), state, startedAt: NOW, endedAt: NOW, progress },
+  piece: wide(MAX_TYPE_LENGTH),
+  ...(state === 'succeeded' ? { result: inline } : { error, cause: 'timed-out' as const }),
+})
+
+const numbered = <T>(count: number, from: number, one: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => one(from + n))
+
+const changesBy = (principal: (nth: number) => string) =>
+  numbered(OPERATIONS_KEPT, 0, nth => ({ at: NOW + nth, by: principal(nth), what: 'retry-undo' }))
+
+/** Everything that users may say, and as many runs as there can be. */
+function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): Task {
+  const failed = numbered(RECENT_RUNS, 1_000, n => anEnded(n, 'failed'))
+  const task = aTask({
+    ...{
+      type: TYPE,
+      key: wide(MAX_DERIVED_KEY_LENGTH),
+      kind: 'http',
+      ordering: 'priority',
+      priority: -1_000_000_000,
+    },
+    ...{ userId: wide(MAX_KEY_LENGTH), fairnessKey: wide(MAX_KEY_LENGTH), stage: wide(MAX_TYPE_LENGTH) },
+    tags: Object.fromEntries(numbered(50, 10, n => [`${n}${wide(126)}`, wide(256)])),
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    operations: changesBy(nth => `${nth}${wide(PRINCIPAL_CHARACTERS_MAX / 2 - 1)}`),
+    options: {
+      concurrency: MAX_CONCURRENCY,
+      workerIds: numbered(MAX_CONCURRENCY, 0, workerOf),
+      minWorkerVersion: '123456789.123456789.123456789.123456789',
+      ...{
+        heartbeatMs: 86_399_999,
+        leaseMs: 86_399_999,
+        timeoutMs: 315_619_199_999,
+        deadlineMs: 315_619_199_999,
+      },
+      retentionMs: 315_619_199_999,
+      retry: {
+        ...{ maxRetries: 1_000, backoff: 'ladder', delayMs: 315_619_199_999, maxDelayMs: 315_619_199_998 },
+        ...{
+          delaysMs: numbered(100, 315_619_199_000, n => n),
+          jitter: 0.123456789,
+          scope: 'worker',
+          localRetries: 100,
+        },
+      },
+    },
+    limitValues: { [wide(MAX_TYPE_LENGTH)]: 'ｘ'.repeat(40), [wide(MAX_TYPE_LENGTH - 1)]: 'ｘ'.repeat(40) },
+    ...{ input: inline, callbacks: { body: inline, onSuccess: 100, onError: 100 } },
+    previous: { handOn: 'spread', kind: 'body', body: inline },
+    member: { canvasId: wide(MAX_KEY_LENGTH), born: 'b'.repeat(26), leaf: 99_999, first: 'failed' },
+    parentId: `${TYPE}:${wide(MAX_DERIVED_KEY_LENGTH)}`,
+    failuresBy: Object.fromEntries(numbered(FAILING_WORKERS_MAX, 0, n => [workerOf(n), 1_000])),
+    failures: 100_000,
+    error,
+    live: numbered(live, 0, aLiveRun),
+    ended: [...numbered(succeeded, 200, n => anEnded(n, 'succeeded')), ...failed],
+    fence: 999_999,
+    ...parts,
+  } as Parameters<typeof aTask>[0])
+  return { ...task, deadlineAt: NOW + HOUR, startedAt: NOW }
+}
+
+/** A flow that has done all its steps but the last, where a crowd works; options come with its definition. */
+function fullFlow(): Task {
+  const action = {
+    attempts: 9_999,
+    startedAt: NOW,
+    endedAt: NOW,
+    fence: 9_999,
+    workerId: workerOf(1),
+    ranAt: NOW,
+  }
+  const steps = Object.fromEntries(
+    numbered(MAX_STEPS, 0, n => [
+      n,
+      { state: 'undoing' as const, do: action, undo: { ...action, workerId: '' }, result: inline },
+    ]),
+  )
+  const step = aFlow().steps[0]
+  if (!step) throw new Error('a flow has steps')
+  const definition = { ...aFlow(), steps: numbered(MAX_STEPS, 0, n => ({ ...step, name: `s${n}` })) }
+  const flow = {
+    definition,
+    cursor: 0,
+    at: 0,
+    direction: 'do' as const,
+    steps: { ...steps, 0: { state: 'running' as const, do: action } },
+  }
+  return fullTask(MAX_CONCURRENCY, 0, { kind: 'flow', flow })
+}
+
+/** As DynamoDB's wire has it. */
+function attributesOf(members: object): Record<string, Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, attributeOf(value)]))
+}
+
+function attributeOf(value: unknown): Record<string, unknown> {
+  if (typeof value === 'string') return { S: value }
+  if (typeof value === 'number') return { N: String(value) }
+  if (typeof value === 'boolean') return { BOOL: value }
+  return { M: attributesOf(value as object) }
+}
+
+function bytesOf(task: Task): number {
+  return itemSize(attributesOf(headItem(task)))
+}
+
+const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
+  ['100 runs are cancelled', () => changeOf(cancel(fullTask(100, 0), LATER))],
+  ['the deadline ends 100 runs', () => expire(fullTask(100, 0), LATER)],
+  ['the leases of 100 runs have ended', () => changeOf(lose(fullTask(100, 0), LATER))],
+  [
+    'a patch excludes 99 of 100 runs',
+    () =>
+      changeOf(
+        patch(
+          fullTask(100, 0, {}),
+          { options: { concurrency: 1, leaseMs: 1_000, workerIds: [workerOf(0)] } },
+          NOW,
+        ),
+      ),
+  ],
+  [
+    'a patch changes the leases of 100 runs',
+    () => changeOf(patch(fullTask(100, 0), { options: { leaseMs: 1_000 } }, NOW)),
+  ],
+  [
+    'a patch moves 100 runs to another stage',
+    () => changeOf(patch(fullTask(100, 0), { stage: 'next' }, NOW)),
+  ],
+  [
+    'the last of 100 successes moves the task on',
+    () =>
+      changeOf(
+        finish(
+          fullTask(1, 99),
+          {
+            born: fullTask(1, 99).born,
+            fence: 0,
+            outcome: 'succeed',
+            result: textOf(MAX_INLINE_BYTES),
+            next: { stage: 'next' },
+          },
+          NOW,
+          0,
+        ),
+      ),
+  ],
+  [
+    'one of 100 runs succeeds',
+    () =>
+      changeOf(
+        finish(
+          fullTask(100, 0),
+          { born: fullTask(1, 0).born, fence: 0, outcome: 'succeed', result: textOf(MAX_INLINE_BYTES) },
+          NOW,
+          0,
+        ),
+      ),
+  ],
+  [
+    'a worker takes over the slots of lost runs',
+    () =>
+      changeOf(
+        claim(
+          fullTask(100, 0, {
+            options: { ...fullTask(1, 0).options, workerIds: [] },
+            deadlineAt: LATER + HOUR,
+          }),
+          { workerId: 'new', version: '999999999' },
+          NOW + 60 * SECOND,
+        ),
+      ),
+  ],
+  ['a flow in a crowded step is cancelled', () => changeOf(cancel(fullFlow(), LATER))],
+]
+
+it.each([
+  ['ten', OPERATIONS_KEPT, 'of a plain task', undefined],
+  ['three', 3, 'with 200 bytes each of input and result', inline],
+])('%s changes by one principal leave a head %s within one write unit', (_count, count, _kind, body) => {
+  const by = 'arn:aws:sts::123456789012:assumed-role/operators/somebody@example.com'
+  const { result: _result, ...ended } = anEnded(7, 'succeeded')
+  const task = aTask({
+    ...{
+      key: 'k'.repeat(33),
+      state: 'succeeded',
+      startedAt: NOW,
+      finishedAt: NOW,
+      expiresAt: LATER,
+      fence: 7,
+    },
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    ended: [{ ...ended, workerId: 'w'.repeat(22), piece: 'p', progress: 1, ...(body && { result: body }) }],
+    operations: changesBy(() => by).slice(0, count),
+    ...(body && { input: body }),
+  })
+
+  expect(bytesOf(task)).toBeLessThan(1_024)
+})
+
+describe('a head at all limits at once', () => {
+  it.each([
+    ['with 100 live runs', fullTask(100, 0)],
+    ['with 99 successes and a live run', fullTask(1, 99)],
+    ['of a flow of 100 steps with 100 live runs', fullFlow()],
+  ])('%s stays within an item of DynamoDB', (_name, task) => {
+    expect(bytesOf(task)).toBeLessThan(ITEM_BYTES_MAX)
+  })
+
+  it.each(CHANGES)('stays so when %s, in an expression that DynamoDB takes', (_name, decide) => {
+    const change = decide()
+    const { UpdateExpression = '', ConditionExpression = '' } = updateHead('T', change as never, 'token123')
+
+    expect(bytesOf(change.after)).toBeLessThan(ITEM_BYTES_MAX)
+    for (const text of [UpdateExpression, ConditionExpression]) {
+      expect(Buffer.byteLength(text)).toBeLessThan(EXPRESSION_BYTES_MAX)
+      expect((text.match(/=| AND |\bNOT\b|attribute_/g) ?? []).length).toBeLessThan(OPERATORS_MAX)
+    }
+  })
+})
+
+it('a head with the runs of 100 workers, whose ids have 26 characters, costs 7 units a write, and 8 with their successes', () => {
+  const started = Array.from({ length: MAX_CONCURRENCY }, (_, nth) => ({
+    fence: 28_112_632 + nth,
+    workerId: `w${nth}`.padEnd(26, 'x'),
+    startedAt: NOW,
+  }))
+  const options = { concurrency: MAX_CONCURRENCY }
+  const live = started.map(run => ({ ...run, leaseUntil: LATER }))
+  const ended = started.map(run => ({ ...run, state: 'succeeded' as const, endedAt: LATER }))
+
+  const units = [aTask({ options, live }), aTask({ options, ended })].map(task => bytesOf(task) / 1024)
+
+  expect(units.map(Math.ceil)).toEqual([7, 8])
+})

@@ -1,0 +1,134 @@
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.ts'
+import { patient } from '../../../../shared/aws/requests.ts'
+import { claim } from '../../../../shared/core/run/claim.ts'
+import { create } from '../../../../shared/core/task/publish.ts'
+import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import { aPublication, changeOf, MINUTE, NOW } from '../../../support/a-task.ts'
+import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/an-api.ts'
+import { type DynamoStores, dynamoStores } from '../../../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../../support/dynamodb-local.ts'
+
+let dynamo: DynamoDbLocal
+let stores: DynamoStores
+let api: TestApi
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  api = await anApi({ ...stores, chance: createSeededChance(1) })
+})
+afterAll(async () => {
+  stores.documents.destroy()
+  await dynamo.stop()
+})
+
+async function itemOf(id: string): Promise<Shown> {
+  const { Item } = await stores.documents.send(
+    new GetCommand({ TableName: stores.table, Key: { pk: id, sk: 'head' }, ConsistentRead: true }),
+  )
+  return Item
+}
+
+async function spoil(id: string, parts: object): Promise<void> {
+  const Item = { ...(await itemOf(id)), ...parts }
+  await stores.documents.send(new PutCommand({ TableName: stores.table, Item }))
+}
+
+/** What spoils a head: each is a form that no code of any version writes. */
+const SPOILT: ReadonlyArray<readonly [string, object]> = [
+  ['a run map with a foreign entry', { live: { 1: { by: 'w', at: 1, lease: 2 }, polluted: 'yes' } }],
+  ['a run that is no map', { live: { 1: 'yes' } }],
+  ['an ended run without a state', { ended: { 1: { by: 'w', at: 1, end: 2 } } }],
+  ['options that are no JSON', { options: '{' }],
+  ['an input of another form', { input: 7 }],
+  ['a time that is a text', { due: 'tomorrow' }],
+  ['no birth', { born: 7 }],
+  ['a flow whose steps are nowhere', { flow: { def: 'gone' } }],
+]
+
+describe.each(SPOILT)('a head with %s', (_name, parts) => {
+  let id = ''
+  let healthy = ''
+  beforeEach(async () => {
+    id = await published(api)
+    healthy = await published(api)
+    await spoil(id, parts)
+  })
+
+  test('is left out of lists, of counts and of claims, which go on', async () => {
+    const list = await api.call('GET', '/v1/tasks?type=jobs&limit=100')
+    const claims = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w', limit: 100 })
+    const counts = await api.call('GET', '/v1/types/jobs/counts')
+
+    expect([list.status, claims.status, counts.status]).toEqual([200, 200, 200])
+    const ids = list.body.items.map((item: Shown) => item.id)
+    expect(ids).toContain(healthy)
+    expect(ids).not.toContain(id)
+    const claimed = claims.body.claims.map((claim: Shown) => claim.task.id)
+    expect(claimed).toContain(healthy)
+    expect(claimed).not.toContain(id)
+  })
+
+  test('is named by GET, refuses every change, and is removed by DELETE', async () => {
+    const got = await api.call('GET', pathOf(id))
+    const cancelled = await api.call('POST', `${pathOf(id)}/cancel`)
+    const removed = await api.call('DELETE', pathOf(id))
+    const gone = await api.call('GET', pathOf(id))
+    const again = await api.call('POST', '/v1/tasks', { type: 'jobs', key: id.slice('jobs:'.length) })
+
+    expect(got.body).toMatchObject({ status: 500, type: 'urn:baton:problem:unreadable' })
+    expect(got.body.detail).toContain(id)
+    expect(cancelled.status).toBe(500)
+    expect([removed.status, gone.status, again.status]).toEqual([204, 404, 201])
+    expect(await api.call('GET', pathOf(id))).toMatchObject({ status: 200, body: { status: 'ready' } })
+  })
+})
+
+test('each head that is left out is logged with its id, once a minute', async () => {
+  const id = await published(api)
+  await spoil(id, { due: 'x' })
+  const told: unknown[] = []
+  const { documents, table, clock } = stores
+  const log = { error: (_message: string, fields: object = {}) => void told.push(fields) }
+  const tasks = createTaskStore(documents, {
+    table,
+    token: () => 't',
+    clock,
+    chance: createSeededChance(1),
+    log,
+  })
+
+  await tasks.heads([id])
+  await tasks.heads([id])
+  await clock.advance(MINUTE)
+  await tasks.heads([id])
+
+  expect(told).toMatchObject([{ taskId: id }, { taskId: id }])
+})
+
+test('a head of newer code is not removed by older code', async () => {
+  const id = await published(api)
+  await spoil(id, { v: 99 })
+
+  expect(await api.call('DELETE', pathOf(id))).toMatchObject({ status: 500 })
+  expect(await itemOf(id)).toMatchObject({ v: 99 })
+})
+
+test('a handler that adds to Object.prototype writes nothing of it into a head', async () => {
+  const client = patient(() => dynamo.client())
+  const { tasks } = dynamoStores(client, stores.table)
+  const prototype = Object.prototype as Record<string, unknown>
+  prototype.polluted = 'yes'
+  try {
+    const applied = await tasks.apply(create(aPublication({ key: 'clean' }), undefined, NOW))
+    if (!applied.applied) throw new Error('not stored')
+    await tasks.apply(changeOf(claim(applied.task, { workerId: 'w' }, NOW)))
+  } finally {
+    delete prototype.polluted
+    client.destroy()
+  }
+
+  expect(JSON.stringify(await itemOf('resize:clean'))).not.toContain('polluted')
+  expect(Object.keys((await stores.tasks.head('resize:clean'))?.live ?? {})).toHaveLength(1)
+})

@@ -1,0 +1,191 @@
+import { DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isFaultOfOne } from '../../../shared/core/errors/errors.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import { aPublication, NOW } from '../../support/a-task.ts'
+import { dynamoStores } from '../../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+
+let dynamo: DynamoDbLocal
+
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+})
+afterAll(() => dynamo?.stop())
+
+const UNAVAILABLE = expect.objectContaining({ code: 'unavailable', cause: expect.any(Error) })
+
+/** A client whose every request meets `failure` before it leaves. */
+function failingClient(failure: Error): DynamoDBClient {
+  const client = new DynamoDBClient({
+    region: 'us-east-1',
+    endpoint: dynamo.url,
+    maxAttempts: 1,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  })
+  client.middlewareStack.add(
+    () => async () => {
+      throw failure
+    },
+    { step: 'finalizeRequest', priority: 'low' },
+  )
+  return client
+}
+
+const answered = (name: string, httpStatusCode: number) =>
+  Object.assign(new Error('no'), { name, $metadata: { httpStatusCode } })
+
+describe('a service that does not answer', () => {
+  it('is unavailable when nobody listens', async () => {
+    const client = new DynamoDBClient({
+      endpoint: 'http://127.0.0.1:1',
+      region: 'us-east-1',
+      maxAttempts: 2,
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    })
+    const { tasks, types, records } = dynamoStores(client, 'tasks')
+
+    await expect(tasks.head('a:b')).rejects.toThrow(UNAVAILABLE)
+    await expect(tasks.apply(create(aPublication(), undefined, NOW))).rejects.toThrow(UNAVAILABLE)
+    await expect(tasks.renewBody('a:b', 'in', NOW)).rejects.toThrow(UNAVAILABLE)
+    await expect(types.list()).rejects.toThrow(UNAVAILABLE)
+    await expect(records.put('a', 1, NOW)).rejects.toThrow(UNAVAILABLE)
+  })
+
+  it.each([
+    ['ProvisionedThroughputExceededException', 400],
+    ['ThrottlingException', 400],
+    ['RequestLimitExceeded', 400],
+    ['InternalServerError', 500],
+    ['ServiceUnavailable', 503],
+  ])('is unavailable when it answers %s beyond the retries', async (name, status) => {
+    const { tasks } = dynamoStores(failingClient(answered(name, status)), 'tasks')
+
+    await expect(tasks.head('a:b')).rejects.toThrow(UNAVAILABLE)
+  })
+
+  it.each(['ValidationException', 'SerializationException'])(
+    'but %s is about the one item that was sent',
+    async name => {
+      const { tasks } = dynamoStores(failingClient(answered(name, 400)), 'tasks')
+
+      const failure = await tasks
+        .apply(create(aPublication(), undefined, NOW))
+        .catch((error: unknown) => error)
+
+      expect(failure).toMatchObject({ code: 'unstorable', cause: { name } })
+      expect(isFaultOfOne(failure)).toBe(true)
+    },
+  )
+
+  it('but a read that the table refuses, as of a missing index, is no fault of who asked', async () => {
+    const refused = answered('ValidationException', 400)
+    const { tasks, targets } = dynamoStores(failingClient(refused), 'tasks')
+    const query = { index: 'owner', partition: 'user#a' } as const
+
+    await expect(tasks.head('a:b')).rejects.toBe(refused)
+    await expect(tasks.heads(['a:b'])).rejects.toBe(refused)
+    await expect(tasks.page({ ...query, limit: 1 })).rejects.toBe(refused)
+    await expect(tasks.count(query)).rejects.toBe(refused)
+    await expect(targets.clear({ workerId: 'w', taskId: 'a:b', born: 'b', revision: 1 })).rejects.toBe(
+      refused,
+    )
+  })
+
+  it('and so is what the SDK has no form for', async () => {
+    const { tasks } = dynamoStores(dynamo.client(), 'tasks')
+
+    const failure = await tasks
+      .apply(create(aPublication({ dueAt: Number.NaN }), undefined, NOW))
+      .catch(String)
+
+    expect(failure).toContain('the table refuses what it is sent')
+  })
+
+  it('but AccessDeniedException is an answer, and passes as it is', async () => {
+    const failure = answered('AccessDeniedException', 400)
+    const { tasks } = dynamoStores(failingClient(failure), 'tasks')
+
+    await expect(tasks.head('a:b')).rejects.toBe(failure)
+    expect(isFaultOfOne(failure)).toBe(false)
+  })
+
+  it('and so is a missing table', async () => {
+    const client = dynamo.client()
+    const { tasks } = dynamoStores(client, 'no-such-table')
+
+    await expect(tasks.head('a:b')).rejects.toThrow(ResourceNotFoundException)
+    client.destroy()
+  })
+
+  it('and so is a bug on our side', async () => {
+    const failure = new TypeError('no')
+    const { tasks } = dynamoStores(failingClient(failure), 'tasks')
+
+    await expect(tasks.head('a:b')).rejects.toBe(failure)
+  })
+})
+
+describe('keys left unprocessed', () => {
+  /** A client that leaves all but the first key of each batch unprocessed, as long as `rounds` lasts. */
+  function slowClient(rounds: number): DynamoDBClient {
+    const client = dynamo.client()
+    client.middlewareStack.add(
+      next => async args => {
+        const input = args.input as { RequestItems?: Record<string, { Keys: unknown[] }> }
+        const [table, request] = Object.entries(input.RequestItems ?? {})[0] ?? []
+        if (!table || !request || rounds <= 0) return next(args)
+        rounds -= 1
+        const [first, ...rest] = request.Keys
+        const asked = { ...input, RequestItems: { [table]: { Keys: [first] } } }
+        const result = await next({ ...args, input: asked as typeof args.input })
+        const UnprocessedKeys = { [table]: { Keys: rest } }
+        return { ...result, output: { ...result.output, UnprocessedKeys } as typeof result.output }
+      },
+      { step: 'initialize', priority: 'low' },
+    )
+    return client
+  }
+
+  it.each([
+    ['are asked for again until all are there', 4],
+    ['make the table unavailable when they stay so', 1_000],
+  ])('%s', async (_name, rounds) => {
+    const client = slowClient(rounds)
+    const stores = dynamoStores(client, await dynamo.createTable())
+    const keys = Array.from({ length: 12 }, (_, position) => `k${position}`)
+    for (const key of keys) await stores.tasks.apply(create(aPublication({ key }), undefined, NOW))
+
+    const reading = stores.tasks.heads(keys.map(key => `resize:${key}`)).catch((error: unknown) => error)
+    let isOver = false
+    reading.then(() => {
+      isOver = true
+    })
+    while (!isOver) await stores.clock.advance(5_000)
+
+    const found = await reading
+    if (rounds > 12) expect(found).toMatchObject({ code: 'unavailable' })
+    else expect(found).toHaveLength(12)
+    client.destroy()
+  })
+})
+
+it('a count goes on where one request ends, after 1 MB of keys', async () => {
+  const client = dynamo.client()
+  let queries = 0
+  client.middlewareStack.add((next, { commandName }) => args => {
+    if (commandName === 'QueryCommand') queries += 1
+    return next(args)
+  })
+  const { tasks } = dynamoStores(client, await dynamo.createTable())
+  const userId = 'u'.repeat(2_000)
+  for (let batch = 0; batch < 30; batch++) {
+    const keys = Array.from({ length: 20 }, (_, position) => `${batch}-${position}`.padEnd(200, 'k'))
+    await Promise.all(keys.map(key => tasks.apply(create(aPublication({ key, userId }), undefined, NOW))))
+  }
+  queries = 0
+
+  expect(await tasks.count({ index: 'owner', partition: `user#${userId}` })).toBe(600)
+  expect(queries).toBeGreaterThan(1)
+  client.destroy()
+}, 60_000)

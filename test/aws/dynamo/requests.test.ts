@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { changedPaths } from '../../../shared/aws/dynamo/head/changed-paths.ts'
+import { batchGetHeads, getHead, putHead, updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
+import { countIndex, queryIndex } from '../../../shared/aws/dynamo/index-requests.ts'
+import { acquirePermit } from '../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { MAX_DERIVED_KEY_LENGTH, MAX_PERMITS, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { lose } from '../../../shared/core/run/lose.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+
+type Update = Change & { readonly before: Task }
+
+/** The update of a head with its aliases spelled out, so that tests read what is written. */
+function spelled(change: Change) {
+  const { UpdateExpression, ConditionExpression, ExpressionAttributeNames, ...rest } = updateHead(
+    'tasks',
+    change as Update,
+    'token-1',
+  )
+  const names = Object.entries(ExpressionAttributeNames ?? {}).sort(([a], [b]) => b.length - a.length)
+  const spell = (text = '') =>
+    names.reduce((spelledText, [alias, name]) => spelledText.replaceAll(alias, name), text)
+  return {
+    update: spell(UpdateExpression)
+      .split(/(?=REMOVE)|, /)
+      .map(part => part.trim()),
+    condition: spell(ConditionExpression).split(' AND '),
+    values: rest.ExpressionAttributeValues,
+    rest,
+  }
+}
+
+const running = aTask({ live: [aRun(), aRun({ fence: 2, workerId: 'w2' })], options: { concurrency: 2 } })
+
+describe('the item of a concurrency limit', () => {
+  it('has room for all who may hold a permit, whatever their ids', () => {
+    const key = '😀'.repeat(MAX_DERIVED_KEY_LENGTH)
+    const taskId = `${'t'.repeat(MAX_TYPE_LENGTH)}:${key}`
+    const { ExpressionAttributeNames, ExpressionAttributeValues } = acquirePermit(
+      'tasks',
+      'resize',
+      { holder: '0123456789', taskId, since: NOW },
+      MAX_PERMITS,
+    )
+
+    const name = ExpressionAttributeNames?.['#holder'] ?? ''
+    // As JSON: DynamoDB's own overhead for a map of two is smaller than its punctuation.
+    const held = name + JSON.stringify(ExpressionAttributeValues?.[':held'])
+
+    expect(Buffer.byteLength(held) * MAX_PERMITS).toBeLessThan(400 * 1024 - 2_048)
+  })
+})
+
+describe('the update of a head', () => {
+  it('writes of a heartbeat only its run’s lease and the mark that the stream drops', () => {
+    const placed = { ...running, place: { name: 'running#resize#0', order: '1' } }
+    const change = changeOf(heartbeat(placed, { born: BORN, fence: 1 }, NOW + SECOND))
+
+    const { update, condition, values, rest } = spelled(change)
+
+    expect(update).toEqual(['SET op = :v0', 'live.1.lease = :v1'])
+    expect(condition).toEqual(['born = :born', 'attribute_exists(live.1)', 'v <= :schema'])
+    expect(values).toEqual({ ':v0': 'beat', ':v1': NOW + 16 * SECOND, ':born': BORN, ':schema': 1 })
+    expect(rest).toMatchObject({ ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })
+  })
+
+  it('names each lease that was judged', () => {
+    const { condition } = spelled(changeOf(lose(running, NOW + 20 * SECOND)))
+
+    expect(condition).toEqual([
+      'born = :born',
+      'rev = :rev',
+      'live.1.lease = :lease0',
+      'live.2.lease = :lease1',
+    ])
+  })
+
+  it('writes the first live run as a whole map, later ones beside it, and never the other runs', () => {
+    const first = changeOf(claim(aTask({ options: { concurrency: 2 } }), { workerId: 'w1' }, NOW))
+    const second = changeOf(claim(first.after, { workerId: 'w2' }, NOW))
+
+    expect(spelled(first).update).toContain('live = :v4')
+    expect(spelled(second).update.filter(path => path.includes('live'))).toEqual(['live.2 = :v3'])
+  })
+
+  it('states operation and place in any case, for heartbeats change them without a revision', () => {
+    const word = { born: BORN, fence: 1, outcome: 'succeed' as const }
+    const before = aTask({ live: [aRun()], operation: 'succeed' })
+
+    const { update, values } = spelled(changeOf(finish(before, word, NOW, 0)))
+
+    expect(update.join(', ')).toMatch(/(SET |, )op = /)
+    expect(update.join(', ')).toMatch(/REMOVE live, .*ppk, psk/)
+    expect(Object.values(values ?? {})).toContain('token-1')
+  })
+})
+
+describe('changed paths', () => {
+  it('are none between equal items', () => {
+    expect(changedPaths({ a: 1, live: { 1: { lease: 1 } } }, { a: 1, live: { 1: { lease: 1 } } })).toEqual({
+      set: [],
+      remove: [],
+    })
+  })
+
+  it('descend only into maps that both items have, and only as deep as writers meet', () => {
+    const before = {
+      input: { ref: 'a' },
+      live: { 1: { lease: 1 } },
+      ended: { 1: { end: 1 } },
+      failuresBy: { a: 1 },
+    }
+    const after = { input: { ref: 'b' }, live: { 2: { lease: 1 } }, ended: { 1: { end: 2 } } }
+
+    expect(changedPaths(before, after)).toEqual({
+      set: [
+        [['input'], { ref: 'b' }],
+        [['live', '2'], { lease: 1 }],
+        [['ended', '1'], { end: 2 }],
+      ],
+      remove: [['live', '1'], ['failuresBy']],
+    })
+  })
+})
+
+describe('other requests', () => {
+  it('create a head only where nothing is', () => {
+    expect(putHead('tasks', create(aPublication(), undefined, NOW), 'token-1')).toMatchObject({
+      ConditionExpression: 'attribute_not_exists(#pk)',
+      ExpressionAttributeNames: { '#pk': 'pk' },
+      Item: { pk: 'resize:k1', sk: 'head', tok: 'token-1' },
+    })
+  })
+
+  it('read one head strongly and many at half the price', () => {
+    expect(getHead('tasks', 'a:b')).toMatchObject({ Key: { pk: 'a:b', sk: 'head' }, ConsistentRead: true })
+    expect(batchGetHeads('tasks', ['a:b']).RequestItems).toEqual({
+      tasks: { Keys: [{ pk: 'a:b', sk: 'head' }] },
+    })
+  })
+
+  it('continue a page after an entry from its sort value and id alone', () => {
+    const range = { index: 'place', partition: 'ready#resize#0', to: '5' } as const
+
+    expect(queryIndex('tasks', { ...range, limit: 7, after: { id: 'a:b', sort: '3' } })).toMatchObject({
+      IndexName: 'place',
+      KeyConditionExpression: '#partition = :partition AND #sort <= :to',
+      ExpressionAttributeNames: { '#partition': 'ppk', '#sort': 'psk' },
+      ExclusiveStartKey: { pk: 'a:b', sk: 'head', ppk: 'ready#resize#0', psk: '3' },
+      Limit: 7,
+    })
+    expect(countIndex('tasks', range)).toMatchObject({ Select: 'COUNT', ReturnConsumedCapacity: 'INDEXES' })
+  })
+})

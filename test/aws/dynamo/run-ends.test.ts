@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { runTask } from '../../../shared/runtime/run/run-task.ts'
+import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+/** However a handler ends its run, the end is written: DynamoDB holds no NaN, no Infinity, and no more than 38 digits. */
+
+let dynamo: DynamoDbLocal
+let stores: DynamoStores
+let system: MemorySystem
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  system = { ...aMemorySystem(), ...stores }
+  await registered(system)
+})
+afterAll(async () => {
+  stores.documents.destroy()
+  await dynamo.stop()
+})
+
+type Run = (input: unknown, context: TaskContext) => unknown
+
+let count = 0
+async function afterRun(run: Run): Promise<Task> {
+  const task = await stored(system, { key: `k${count++}`, stage: 'one' })
+  const definition = { kind: 'baton-task', type: 'resize', config: {}, run } as never
+  await runTask(system, task, { workerId: 'w1' }, { definition })
+  const head = await system.tasks.head(task.id)
+  if (!head) throw new Error('the task is gone')
+  return head
+}
+
+const NOT_DELAYS = [
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.MAX_SAFE_INTEGER,
+  8.65e15,
+  -1,
+  MAX_DELAY_MS + 1,
+]
+const NOT_NUMBERS = ['5', null, {}, 5n] as unknown as number[]
+const NOT_STAGES = ['', 'x'.repeat(MAX_TYPE_LENGTH + 1), 'a\nb', '\ud800', 7 as unknown as string]
+const NOT_PRIORITIES = [Number.NaN, 1.5, MAX_PRIORITY + 1, Number.NEGATIVE_INFINITY]
+
+/** As a signal of another version of the package may be, or one that was written to. */
+const changed = <Made extends object>(made: Made, fields: object): Made => Object.assign(made, fields)
+
+describe('a run ends as failed, with an error that says what would be legal, when its handler', () => {
+  test.each([...NOT_DELAYS, ...NOT_NUMBERS])(
+    'throws RetryLater or Release with the delay %s',
+    async delayMs => {
+      for (const make of [() => new RetryLater(delayMs), () => new Release(delayMs)]) {
+        const head = await afterRun(() => {
+          throw make()
+        })
+
+        expect(head).toMatchObject({ state: 'open', failures: 1, live: {}, error: { name: 'RangeError' } })
+        expect(head.error?.message).toMatch(/^(RetryLater|Release): delayMs must be .* from 0 to 3156/)
+        expect(head.dueAt - head.updatedAt).toBe(1_000)
+      }
+    },
+  )
+
+  test.each([...NOT_DELAYS, ...NOT_NUMBERS])('throws a changed RetryLater or Release: %s', async delayMs => {
+    const later = await afterRun(() => {
+      throw changed(new RetryLater(1, 'the shop is closed'), { delayMs })
+    })
+    const release = await afterRun(() => changed(new Release(), { delayMs }))
+
+    expect(later).toMatchObject({ state: 'open', live: {}, error: { name: 'InvalidRetryLater' } })
+    expect(release).toMatchObject({ state: 'open', live: {}, error: { name: 'InvalidRelease' } })
+    expect(later.failures + release.failures).toBe(2)
+    expect(release.error?.message).toMatch(/delayMs must be .* from 0 to 3156/)
+    expect(Object.values(later.ended)[0]?.error?.message).toContain('RetryLater: delayMs must be')
+  })
+
+  const NEXTS: ReadonlyArray<[string, string, object]> = [
+    ...NOT_STAGES.map(stage => ['stage', stage, {}] as [string, string, object]),
+    ...NOT_PRIORITIES.map(priority => ['priority', 'two', { priority }] as [string, string, object]),
+    ...NOT_DELAYS.map(delayMs => ['delayMs', 'two', { delayMs }] as [string, string, object]),
+  ]
+  test.each(NEXTS)('goes on with a %s that cannot be stored: %j %j', async (field, stage, options) => {
+    const made = await afterRun((_input, { next }) => next(stage, options))
+    const written = await afterRun(() => changed(new Next('two'), { stage, ...options }))
+
+    expect(made).toMatchObject({ state: 'open', failures: 1, stage: 'one', error: { name: 'RangeError' } })
+    expect(made.error?.message).toMatch(new RegExp(`^next: ${field} must be`))
+    expect(written).toMatchObject({ state: 'failed', stage: 'one', error: { name: 'InvalidNext' } })
+    expect(written.error?.message).toMatch(new RegExp(`^next: ${field} must be`))
+  })
+
+  const circular: { self?: unknown } = {}
+  circular.self = circular
+  test.each<[string, unknown]>([
+    ['an error whose message is no text', changed(new Error('x'), { message: { code: 7 } })],
+    ['an error whose name is no text', changed(new Fatal('x'), { name: 7 })],
+    ['an object without a prototype', Object.create(null)],
+    ['what refers to itself', circular],
+    ['a bigint', 7n],
+    ['a symbol', Symbol('x')],
+    ['nothing', undefined],
+  ])('throws %s', async (_what, thrown) => {
+    const head = await afterRun(() => {
+      throw thrown
+    })
+
+    expect(head).toMatchObject({ live: {}, failures: 1 })
+    expect(typeof head.error?.message).toBe('string')
+  })
+
+  class OtherRetryLater extends Error {
+    override readonly name = 'RetryLater'
+    readonly delayMs = Number.NaN
+  }
+  class OtherNext {
+    readonly kind = 'baton-next'
+    readonly stage = ''
+    readonly delayMs = Number.NaN
+  }
+  test.each<[string, Run, object]>([
+    [
+      'throws',
+      () => {
+        throw new OtherRetryLater('later')
+      },
+      { state: 'open', error: { name: 'RetryLater', message: 'later' } },
+    ],
+    ['returns', () => new OtherNext(), { state: 'failed', error: { name: 'InvalidResult' } }],
+  ])('%s a signal of another copy of the package', async (_how, run, expected) => {
+    expect(await afterRun(run)).toMatchObject({ live: {}, failures: 1, stage: 'one', ...expected })
+  })
+
+  test('reports progress that is no number, and does not catch the refusal', async () => {
+    const head = await afterRun((_input, { progress }) => progress({ done: Number.NaN }))
+
+    expect(head).toMatchObject({ live: {}, failures: 1, error: { name: 'TypeError' } })
+    expect(head.error?.message).toContain('progress done is NaN')
+  })
+})
+
+test('delays with a fraction are rounded up, and the longest are kept', async () => {
+  const later = await afterRun(() => {
+    throw new RetryLater(1_500.2)
+  })
+  const longest = await afterRun(() => new Release(MAX_DELAY_MS))
+
+  expect(later.dueAt - later.updatedAt).toBe(1_501)
+  expect(longest.dueAt - longest.updatedAt).toBe(MAX_DELAY_MS)
+})

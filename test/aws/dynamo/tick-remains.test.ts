@@ -1,0 +1,73 @@
+import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import { cancel } from '../../../shared/core/task/operate.ts'
+import { isGone } from '../../../shared/core/task/publish.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
+import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
+import { changeOf, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/memory-system.ts'
+
+let dynamo: DynamoDbLocal
+let stores: DynamoStores
+let system: MemorySystem
+
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  system = { ...aMemorySystem(), ...stores }
+  // DynamoDB Local deletes what has expired by the time of the machine.
+  await system.clock.advance(Date.now() - NOW)
+  await registered(system)
+})
+afterAll(async () => {
+  stores.documents.destroy()
+  await dynamo.stop()
+})
+
+/** Deletes the head of a task as DynamoDB does once its TTL has passed; answers whether it did. */
+async function expire(id: string): Promise<boolean> {
+  const item = { TableName: stores.table, Key: { pk: id, sk: 'head' } }
+  const { Item } = await stores.documents.send(new GetCommand(item))
+  const isExpired = Item?.ttl !== undefined && Item.ttl * 1_000 <= system.clock.now()
+  if (isExpired) await stores.documents.send(new DeleteCommand(item))
+  return isExpired
+}
+
+/** A waker that dies between the task of a tick and the head of its schedule. */
+function dying(): MemorySystem {
+  const apply = async (change: Change) => {
+    if (change.after.operation === 'tick') throw new Error('died')
+    return stores.tasks.apply(change)
+  }
+  return { ...system, tasks: { ...stores.tasks, apply } }
+}
+
+test('a tick whose task is kept for no time at all is published once, though its schedule stays due', async () => {
+  const timing = { kind: 'at', at: system.clock.now() + MINUTE } as const
+  const task = { type: 'resize', retentionMs: 0 }
+  await putSchedule(system, 's', { timing, missed: { catchUp: 1 }, graceMs: 300_000, task })
+  const id = `resize:s@${new Date(timing.at).toISOString()}`
+  const headOf = () => stores.tasks.head(id)
+  await system.clock.advance(MINUTE)
+  await expect(tickSchedule(dying(), { id: 'schedule:s' })).rejects.toThrow('died')
+  const published = await headOf()
+  if (!published) throw new Error('not published')
+  await stores.tasks.apply(changeOf(cancel(published, system.clock.now())))
+  await system.clock.advance(HOUR)
+  const isDeletedEarly = await expire(id)
+
+  await tickSchedule(system, { id: 'schedule:s' })
+
+  const remains = await headOf()
+  expect(isDeletedEarly).toBe(false)
+  expect(remains).toMatchObject({ born: published.born, state: 'cancelled' })
+  expect(isGone(remains, system.clock.now())).toBe(true)
+  expect(await stores.tasks.head('schedule:s')).toMatchObject({ state: 'succeeded' })
+
+  await system.clock.advance(TICK_REMAINS_MS)
+  expect(await expire(id)).toBe(true)
+})

@@ -1,0 +1,394 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { throttle } from '../../../shared/core/limits/wait.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { completed, isComplete } from '../../../shared/core/run/several-successes.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import { cancel, remove } from '../../../shared/core/task/operate.ts'
+import { patch } from '../../../shared/core/task/patch.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { Worker } from '../../../shared/core/worker/worker.ts'
+import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../../support/a-task.ts'
+import type { DynamoStores } from '../../support/dynamo-stores.ts'
+import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
+import { totalOf, type Units } from '../../support/unit-meter.ts'
+
+/** The numbers of docs/data-model.md. */
+
+/** So late that fences have nine digits, as they will from 2029 to 2057: heads keep several. */
+const NOW = Date.UTC(2034, 0, 1, 12)
+
+const dynamo = aMeteredDynamo()
+let stores: DynamoStores
+
+beforeEach(async () => {
+  stores = dynamo.storesOf(await dynamo.createTable())
+})
+
+type Parts = Parameters<typeof aPublication>[0]
+
+const KEY = 'k'.repeat(40 - 'resize:'.length)
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+const SMALL = 'x'.repeat(198)
+const HALF_KB = 'x'.repeat(510)
+const FIFTY_KB = 'x'.repeat(50 * 1024 - 2)
+/** Everything that users may say about a task besides its options. */
+const METADATA: Parts = {
+  userId: '6f1a52f4-3a0e-4a5c-9d43-c6b1f0a7d2e1',
+  tags: { team: 'pictures', release: '2026-01', source: 'upload' },
+  priority: 7,
+}
+
+const MARKER = { workerId: 'w1', taskId: `resize:${KEY}`, born: BORN, revision: 1 }
+const WORKER: Worker = { workerId: 'w1', kind: 'http', types: ['resize'], startedAt: NOW, lastSeen: NOW }
+
+/** Writes a change; what it cost. */
+async function cost(change: Change): Promise<Units> {
+  dynamo.take()
+  const { applied } = await stores.tasks.apply(change)
+  expect(applied).toBe(true)
+  return dynamo.take()
+}
+
+const publication = (parts: Parts = {}): Change =>
+  create(aPublication({ key: KEY, traceparent: TRACE, dueAt: NOW, ...parts }), undefined, NOW)
+
+const claimOf = (task: Task) => changeOf(claim(task, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1))
+const beatOf = (task: Task, second = 2) =>
+  changeOf(heartbeat(task, { born: BORN, fence: task.fence }, NOW + second * SECOND))
+const endOf = (task: Task, outcome: Outcome) =>
+  changeOf(finish(task, { born: BORN, fence: task.fence, ...outcome }, NOW + 9 * SECOND, 0))
+
+/** Publish, claim, succeed: the cost of each. */
+async function lifeOf(
+  parts: Parts,
+  result?: string,
+): Promise<Record<'publish' | 'claim' | 'succeed', Units>> {
+  const published = publication(parts)
+  const claimed = claimOf(published.after)
+  const outcome = { outcome: 'succeed', ...(result !== undefined && { result }) } as const
+  return {
+    publish: await cost(published),
+    claim: await cost(claimed),
+    succeed: await cost(endOf(claimed.after, outcome)),
+  }
+}
+
+describe('a plain task', () => {
+  it.each([
+    ['without input', {}, undefined],
+    ['with input and result kept in its head', { input: SMALL }, SMALL],
+  ])('costs exactly 6 write units, %s', async (_name, parts, result) => {
+    const life = await lifeOf(parts, result)
+
+    expect(life).toEqual({
+      publish: { table: 1, view: 1 },
+      claim: { table: 1 },
+      succeed: { table: 1, view: 2 },
+    })
+    expect(
+      Object.values(life)
+        .map(totalOf)
+        .reduce((a, b) => a + b),
+    ).toBe(6)
+  })
+
+  it('costs one unit more with a user, once, whatever else is said about it', async () => {
+    expect(await lifeOf({ ...METADATA, input: SMALL })).toEqual({
+      publish: { table: 1, view: 1, owner: 1 },
+      claim: { table: 1 },
+      succeed: { table: 1, view: 2 },
+    })
+  })
+
+  it('of an HTTP type pays for its places: ready, running, none', async () => {
+    expect(await lifeOf({ kind: 'http', ordering: 'priority' })).toEqual({
+      publish: { table: 1, view: 1, place: 1 },
+      claim: { table: 1, place: 2 },
+      succeed: { table: 1, view: 2, place: 1 },
+    })
+  })
+
+  it('due in more than 15 minutes pays for its place in the minute', async () => {
+    const published = publication({ dueAt: NOW + HOUR })
+    const due = claim(published.after, { workerId: 'w1' }, NOW + HOUR)
+
+    expect(await cost(published)).toEqual({ table: 1, view: 1, place: 1 })
+    expect(await cost(changeOf(due))).toEqual({ table: 1, place: 1 })
+  })
+
+  it('that fails and is tried again moves in the view each time, and leaves a record of the run', async () => {
+    const published = publication()
+    const claimed = claimOf(published.after)
+    const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
+
+    await cost(published)
+    await cost(claimed)
+
+    expect(await cost(endOf(claimed.after, { outcome: 'fail', error }))).toEqual({ table: 2, view: 2 })
+  })
+
+  it('that fails with a full log and five causes pays at most six units more, all of them for the record of its run', async () => {
+    const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
+    const causes = Array.from({ length: 5 }, () => ({ name: 'Error', message: 'c'.repeat(100) }))
+    const costs = []
+    for (const [nth, more] of [{}, { log: 'x'.repeat(4_096), error: { ...error, causes } }].entries()) {
+      const claimed = claimOf(publication({ key: `k${nth}` }).after)
+      await cost(publication({ key: `k${nth}` }))
+      await cost(claimed)
+      costs.push(await cost(endOf(claimed.after, { outcome: 'fail', error, ...more })))
+    }
+
+    expect(costs).toEqual([
+      { table: 2, view: 2 },
+      { table: 7, view: 2 },
+    ])
+  })
+
+  it('is cancelled for 3 units, removed for 2, patched for 1', async () => {
+    const published = publication()
+    await cost(published)
+
+    const patched = changeOf(patch(published.after, { priority: 3 }, NOW))
+    expect(await cost(patched)).toEqual({ table: 1 })
+    const cancelled = changeOf(cancel(patched.after, NOW + 1))
+    expect(await cost(cancelled)).toEqual({ table: 1, view: 2 })
+    expect(await cost(remove(cancelled.after, NOW + 2))).toEqual({ table: 1, view: 1 })
+  })
+
+  it('pays for each index entry that a patch moves, a removal takes out, or a new birth over the tombstone brings', async () => {
+    const published = publication({ ...METADATA, kind: 'http', ordering: 'priority' })
+    await cost(published)
+
+    const moved = changeOf(patch(published.after, { dueAt: NOW - 1 }, NOW))
+    expect(await cost(moved)).toEqual({ table: 1, view: 2, place: 2 })
+    const removed = remove(moved.after, NOW)
+    expect(await cost(removed)).toEqual({ table: 1, view: 1, place: 1, owner: 1 })
+    const again = aPublication({ ...METADATA, key: KEY, born: LATER_BORN })
+    expect(await cost(create(again, removed.after, NOW))).toEqual({ table: 1, view: 1, owner: 1 })
+  })
+})
+
+describe('heartbeats', () => {
+  it('cost 1 unit, the first of a handler’s run 1 more for its place', async () => {
+    const published = publication({ input: SMALL })
+    const claimed = claimOf(published.after)
+    const first = beatOf(claimed.after)
+    await cost(published)
+    await cost(claimed)
+
+    expect(await cost(first)).toEqual({ table: 1, place: 1 })
+    expect(await cost(beatOf(first.after, 7))).toEqual({ table: 1 })
+    expect(await cost(beatOf(first.after, 12))).toEqual({ table: 1 })
+  })
+
+  it('of an HTTP type cost 1 unit from the first', async () => {
+    const published = publication({ kind: 'http', ordering: 'priority', ...METADATA })
+    const claimed = claimOf(published.after)
+    await cost(published)
+    await cost(claimed)
+
+    expect(await cost(beatOf(claimed.after))).toEqual({ table: 1 })
+  })
+})
+
+describe('a chain of looks', () => {
+  it('costs 1 unit when it records itself, and makes no later write of the head larger', async () => {
+    const published = publication({ ...METADATA, input: SMALL })
+    const claimed = claimOf(published.after)
+    await cost(published)
+    await cost(claimed)
+
+    dynamo.take()
+    const record = { hops: 99_993, name: '5fea7756', until: NOW + HOUR }
+    expect(await stores.tasks.recordLook(claimed.after, record, NOW)).toBe(true)
+
+    expect(dynamo.take()).toEqual({ table: 1 })
+    expect((await cost(endOf(claimed.after, { outcome: 'succeed', result: SMALL }))).table).toBe(1)
+  })
+})
+
+describe('a slot under a rate limit', () => {
+  const throttled = (task: Task, at: number) =>
+    changeOf(throttle(task, { limit: 'resize', at, terms: '1/1000' }, NOW))
+
+  it('costs 1 unit, and hours ahead 1 more for its minute', async () => {
+    const near = publication()
+    const far = publication({ key: 'far' })
+    await cost(near)
+    await cost(far)
+
+    expect(await cost(throttled(near.after, NOW + SECOND))).toEqual({ table: 1 })
+    const waiting = throttled(far.after, NOW + HOUR)
+    expect(await cost(waiting)).toEqual({ table: 1, place: 1 })
+    expect(await cost(claimOf(waiting.after))).toEqual({ table: 1, place: 1 })
+  })
+})
+
+describe('a task of 100 workers', () => {
+  /** All of them run it. */
+  async function crowded(): Promise<Task> {
+    const published = publication({ kind: 'http', options: { concurrency: 100 } })
+    await cost(published)
+    let task = published.after
+    for (let nth = 0; nth < 100; nth++) {
+      const { applied } = await stores.tasks.apply(
+        changeOf(claim(task, { workerId: `resize-4f0c2a7e${1_000 + nth}` }, NOW + 1)),
+      )
+      expect(applied).toBe(true)
+      task = (await stores.tasks.head(task.id)) as Task
+    }
+    return task
+  }
+
+  it('costs what its head weighs with each write: 7 units with 100 live runs, 9 with 100 successes', async () => {
+    const task = await crowded()
+    const success = (fence: number, seen: Task = task) =>
+      changeOf(finish(seen, { born: BORN, fence, outcome: 'succeed', result: 1 }, NOW + SECOND, 0))
+
+    const [one = 0, ...others] = Object.keys(task.live).map(Number)
+    const beat = await cost(changeOf(heartbeat(task, { born: BORN, fence: one }, NOW + SECOND)))
+    const first = await cost(success(one))
+    for (const fence of others.slice(0, -1)) await stores.tasks.apply(success(fence))
+    const last = await cost(success(others.at(-1) ?? 0))
+    const complete = (await stores.tasks.head(task.id)) as Task
+    const end = await cost(completed(complete) as Change)
+
+    expect({ beat, first, last, end }).toEqual({
+      beat: { table: 7 },
+      first: { table: 7 },
+      last: { table: 9 },
+      end: { table: 9, view: 2, place: 1 },
+    })
+  }, 60_000)
+
+  it('writes 100 counted successes where 99 of 100 writes of one revision would fail', async () => {
+    const task = await crowded()
+    const seen = Object.keys(task.live).map(Number)
+
+    const applied = await Promise.all(
+      seen.map(fence =>
+        stores.tasks.apply(
+          changeOf(finish(task, { born: BORN, fence, outcome: 'succeed' }, NOW + SECOND, 0)),
+        ),
+      ),
+    )
+
+    expect(applied.every(one => one.applied)).toBe(true)
+    const complete = applied.filter(one => one.applied && isComplete(one.task))
+    expect(complete).toHaveLength(1)
+  }, 60_000)
+})
+
+describe('a large input', () => {
+  it.each([
+    ['plain', {}],
+    ['with all metadata', METADATA],
+  ])(
+    'is paid for at publish alone: claim, heartbeat and finish cost the same with 0.5 KB and 50 KB (%s)',
+    async (_name, parts) => {
+      const costs = []
+      for (const [key, input] of [
+        [`a${KEY.slice(1)}`, HALF_KB],
+        [`b${KEY.slice(1)}`, FIFTY_KB],
+      ] as const) {
+        const published = publication({ ...parts, key, input })
+        const claimed = claimOf(published.after)
+        const beaten = beatOf(claimed.after)
+        await cost(published)
+        costs.push({
+          claim: await cost(claimed),
+          firstBeat: await cost(beaten),
+          beat: await cost(beatOf(beaten.after, 7)),
+          finish: await cost(endOf(beaten.after, { outcome: 'succeed' })),
+        })
+      }
+
+      expect(costs[0]).toEqual({
+        claim: { table: 1 },
+        firstBeat: { table: 1, place: 1 },
+        beat: { table: 1 },
+        finish: { table: 1, view: 2, place: 1 },
+      })
+      expect(costs[1]).toEqual(costs[0])
+    },
+  )
+
+  it('costs its own size once more, and nothing in the indexes', async () => {
+    const published = publication({ input: FIFTY_KB })
+    const claimed = claimOf(published.after)
+
+    expect(await cost(published)).toEqual({ table: 1 + 51, view: 1 })
+    await cost(claimed)
+    const outcome = { outcome: 'succeed', result: FIFTY_KB } as const
+    expect(await cost(endOf(claimed.after, outcome))).toEqual({ table: 1 + 51, view: 2 })
+  })
+})
+
+describe('reads', () => {
+  const units = async (reading: Promise<unknown>) => {
+    dynamo.take()
+    await reading
+    return dynamo.take()
+  }
+
+  it('cost as docs/data-model.md says', async () => {
+    const { tasks, types, records, targets, workers } = stores
+    const published = publication({ userId: 'u1', input: FIFTY_KB })
+    const claimed = claimOf(published.after)
+    const failed = endOf(claimed.after, { outcome: 'fail', error: { name: 'E', message: 'no' } })
+    for (const change of [published, claimed, failed]) await cost(change)
+    const { id, input } = failed.after
+    const ref = input && 'ref' in input ? input.ref : ''
+    await types.put(
+      {
+        type: 'resize',
+        configuration: { kind: 'http', defaults: {} },
+        paused: false,
+        version: 1,
+        createdAt: 1,
+        updatedAt: 1,
+      },
+      0,
+    )
+    await records.put('r', 1, NOW + HOUR)
+    await targets.mark(MARKER)
+    await workers.announce(WORKER)
+    const view = { index: 'view', partition: 'resize#open#0' } as const
+
+    expect(await units(tasks.head(id))).toEqual({ table: 1 })
+    expect(await units(tasks.heads([id]))).toEqual({ table: 0.5 })
+    expect(await units(tasks.body(id, ref))).toEqual({ table: 13 })
+    expect(await units(tasks.page({ ...view, limit: 10 }))).toEqual({ table: 0, view: 0.5 })
+    expect(await units(tasks.count(view))).toEqual({ table: 0, view: 0.5 })
+    expect(await units(tasks.runRecords(id, BORN, 20))).toEqual({ table: 1 })
+    expect(await units(types.get('resize'))).toEqual({ table: 1 })
+    expect(await units(types.list())).toEqual({ table: 1 })
+    expect(await units(records.get('r'))).toEqual({ table: 1 })
+    expect(await units(targets.of('w1', { limit: 100 }))).toEqual({ table: 1 })
+    expect(await units(targets.among([MARKER]))).toEqual({ table: 0.5 })
+    expect(await units(workers.get('w1'))).toEqual({ table: 1 })
+    expect(await units(workers.list())).toEqual({ table: 1 })
+  })
+
+  it('and small writes beside heads cost 1 unit', async () => {
+    const { types, records, targets, workers } = stores
+    const type = {
+      type: 'resize',
+      configuration: { kind: 'http', defaults: {} },
+      paused: false,
+      version: 1,
+      createdAt: 1,
+      updatedAt: 1,
+    } as const
+
+    expect(await units(types.put(type, 0))).toEqual({ table: 1 })
+    expect(await units(records.put('r', 1, NOW + HOUR))).toEqual({ table: 1 })
+    expect(await units(targets.mark(MARKER))).toEqual({ table: 1 })
+    expect(await units(targets.clear(MARKER))).toEqual({ table: 1 })
+    expect(await units(workers.announce(WORKER))).toEqual({ table: 1 })
+    expect(await units(workers.leave(WORKER))).toEqual({ table: 1 })
+  })
+})

@@ -1,0 +1,48 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { anApi } from '../../support/an-api.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+
+let dynamo: DynamoDbLocal
+let stores: DynamoStores
+beforeAll(async () => {
+  dynamo = await startDynamoDbLocal()
+  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+})
+afterAll(async () => {
+  stores.documents.destroy()
+  await dynamo.stop()
+})
+
+test.each([
+  ['without JSON text', { version: 1 }],
+  ['with a version that is no number', { version: 'one', json: '{}' }],
+  ['with a text that is no JSON', { version: 1, json: '{' }],
+])(
+  'a stored type %s is left out of the list and told of, and names itself when it is asked for',
+  async (_name, parts) => {
+    const { documents, table, clock } = stores
+    const told: unknown[] = []
+    const log = { error: (message: string, fields?: object) => void told.push({ message, ...fields }) }
+    const types = createTypeStore(documents, { table, clock, log })
+    const api = await anApi({ ...stores, types, chance: createSeededChance(1) })
+    await documents.send(
+      new PutCommand({ TableName: table, Item: { pk: 'types', sk: 'spoilt', v: 1, ...parts } }),
+    )
+
+    const list = await api.call('GET', '/v1/types')
+    const one = await api.call('GET', '/v1/types/spoilt')
+    const other = await api.call('GET', '/v1/types/jobs')
+
+    expect([list.status, one.status, other.status]).toEqual([200, 500, 200])
+    const names = list.body.items.map(({ type }: { type: string }) => type)
+    expect(names).toContain('jobs')
+    expect(names).not.toContain('spoilt')
+    expect(one.body).toMatchObject({ type: 'urn:baton:problem:unreadable' })
+    expect(one.body.detail).toContain('the type spoilt cannot be read')
+    expect(told).toEqual([expect.objectContaining({ taskType: 'spoilt', error: expect.any(Error) })])
+  },
+)

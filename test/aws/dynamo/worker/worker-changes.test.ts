@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { workerItem } from '../../../../shared/aws/dynamo/side-items.ts'
+import { workerChangeIn } from '../../../../shared/aws/dynamo/worker/worker-changes.ts'
+import { NOW, SECOND } from '../../../support/a-task.ts'
+
+const item = workerItem({ workerId: 'w1', kind: 'http', types: [], startedAt: NOW - SECOND, lastSeen: NOW })
+const Keys = { pk: { S: String(item.pk) }, sk: { S: String(item.sk) } }
+const NewImage = { ...Keys, seen: { N: String(item.seen) }, started: { N: String(item.started) } }
+const place = { SequenceNumber: '0042', ApproximateCreationDateTime: NOW / SECOND }
+
+it('a worker that was not there has joined when it was seen', () => {
+  const change = workerChangeIn({ eventName: 'INSERT', dynamodb: { Keys, NewImage, ...place } })
+
+  expect(change).toEqual({ type: 'worker.joined', workerId: 'w1', at: NOW, position: '0042' })
+})
+
+it('one whose item is gone has left at about that time', () => {
+  const change = workerChangeIn({ eventName: 'REMOVE', dynamodb: { Keys, ...place } })
+
+  expect(change).toEqual({ type: 'worker.left', workerId: 'w1', at: NOW, position: '0042' })
+})
+
+it.each([
+  ['a sign of life of one that is there', { eventName: 'MODIFY', dynamodb: { Keys, NewImage, ...place } }],
+  ['another item', { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'types' }, sk: { S: 'w1' } } } }],
+  ['a record of nothing', {}],
+])('%s says neither', (_name, record) => {
+  expect(workerChangeIn(record)).toBeUndefined()
+})

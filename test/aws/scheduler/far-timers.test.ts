@@ -1,0 +1,48 @@
+import { type CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler'
+import { expect, it } from 'vitest'
+import { createFarTimers } from '../../../shared/aws/scheduler/far-timers.ts'
+import { minuteOf } from '../../../shared/core/index/place.ts'
+import { createManualClock } from '../../../shared/testing/clock.ts'
+import { HOUR, NOW, SECOND } from '../../support/a-task.ts'
+
+const target = { group: 'g', roleArn: 'r', queueArn: 'q', deadLetterArn: 'd', message: String }
+const MINUTE_AFTER = minuteOf(NOW + HOUR)
+
+/** A client whose requests are noted and answered, or refused, without a service. */
+function aClient(isDown: () => boolean) {
+  const asked: (string | undefined)[] = []
+  const client = new SchedulerClient({ region: 'us-east-1', maxAttempts: 1 })
+  client.middlewareStack.add(
+    () => async args => {
+      asked.push((args.input as CreateScheduleCommand['input']).Name)
+      if (isDown()) throw new Error('no answer')
+      return { output: { $metadata: {} }, response: undefined }
+    },
+    { step: 'initialize' },
+  )
+  return { client, asked }
+}
+
+it('a minute is asked for once per process', async () => {
+  const { client, asked } = aClient(() => false)
+  const timers = createFarTimers(client, createManualClock(NOW), target)
+
+  for (let nth = 0; nth < 3; nth++) await timers.ensureMinute(MINUTE_AFTER)
+
+  expect(asked).toEqual([`minute-${MINUTE_AFTER}`])
+})
+
+it('a service that has failed is left alone for ten seconds, and asked again then', async () => {
+  let isDown = true
+  const clock = createManualClock(NOW)
+  const { client, asked } = aClient(() => isDown)
+  const timers = createFarTimers(client, clock, target)
+
+  await expect(timers.ensureMinute(MINUTE_AFTER)).rejects.toMatchObject({ code: 'unavailable' })
+  isDown = false
+  await expect(timers.ensureMinute(MINUTE_AFTER + 1)).rejects.toMatchObject({ code: 'unavailable' })
+  await clock.advance(10 * SECOND)
+  await timers.ensureMinute(MINUTE_AFTER)
+
+  expect(asked).toEqual([`minute-${MINUTE_AFTER}`, `minute-${MINUTE_AFTER}`])
+})

@@ -1,0 +1,129 @@
+import { CreateQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
+import { createFaults } from '../../../local/gateway/faults.ts'
+import { createMeter } from '../../../local/gateway/meter.ts'
+import { type Gateway, startGateway } from '../../../local/gateway/server.ts'
+import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
+import { taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
+import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
+import { systemClock } from '../../../shared/aws/machine.ts'
+import { createSqsInbox } from '../../../shared/aws/sqs/inbox.ts'
+import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
+import { createDispatchReader } from '../../../shared/aws/sqs/read-dispatch.ts'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { Log } from '../../../shared/ports/machine.ts'
+import { createMemoryInbox } from '../../../shared/testing/inbox.ts'
+import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
+import { aTask } from '../../support/a-task.ts'
+
+let gateway: Gateway
+let server: SqsServer
+let sqs: SQSClient
+let systems = 0
+
+beforeAll(async () => {
+  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
+  server = await startSqsServer(gateway.url, undefined)
+  gateway.serve('sqs', server.answer)
+  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
+  sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
+})
+
+afterAll(async () => {
+  sqs?.destroy()
+  await gateway?.stop()
+  await server?.stop()
+})
+
+type AnSqsInbox = TriedInbox & {
+  readonly errors: string[]
+  readonly queueUrl: string
+  /** What its table holds. */
+  readonly heads: Map<string, Task>
+}
+
+/** An inbox of a system of its own, and what it logs. */
+async function anSqsInbox(): Promise<AnSqsInbox> {
+  systems += 1
+  const system = `Test${systems}`
+  const wakeQueueUrl = `${gateway.url}/${ACCOUNT_ID}/wake`
+  const names = { system, wakeQueueUrl }
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `${system}-q-resize` }))
+  const errors: string[] = []
+  const silent = () => undefined
+  const log: Log = { debug: silent, info: silent, warn: silent, error: message => void errors.push(message) }
+  const heads = new Map<string, Task>()
+  const codec = createTaskCodec({ task: async item => taskFromItem(item) })
+  const readDispatch = createDispatchReader({ codec, log, tasks: { head: async id => heads.get(id) } })
+  return {
+    inbox: createSqsInbox(sqs, names, { log, clock: systemClock, codec, readDispatch }),
+    clock: systemClock,
+    put: async task => {
+      expect(await createSqsMessages(sqs, names, codec).dispatch([{ task, delaySeconds: 0 }])).toEqual([])
+    },
+    errors,
+    heads,
+    queueUrl: QueueUrl,
+  }
+}
+
+describe('an inbox in memory', () => {
+  inboxContract(async () => {
+    const inbox = createMemoryInbox(systemClock)
+    return { inbox, clock: systemClock, put: async task => inbox.put(task) }
+  })
+})
+
+describe('an inbox on SQS', () => {
+  inboxContract(anSqsInbox)
+
+  it('drops what it cannot read, and says so', async () => {
+    const { inbox, errors, queueUrl } = await anSqsInbox()
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: 'no dispatch' }))
+
+    const deliveries = await inbox.receive('resize', { max: 10, waitMs: 0 })
+
+    expect(deliveries).toEqual([])
+    expect(errors).toEqual(['dropped a dispatch that cannot be read'])
+    expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toEqual([])
+  })
+
+  it('delivers a task as it stands whose dispatch other code has written', async () => {
+    const { inbox, heads, queueUrl } = await anSqsInbox()
+    const present = aTask({ revision: 7 })
+    heads.set(present.id, present)
+    const MessageBody = JSON.stringify({ v: 1, task: aTask(), passedOn: 2 })
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+
+    const [delivery] = await inbox.receive('resize', { max: 10, waitMs: 0 })
+
+    expect(delivery).toMatchObject({ task: present, passedOn: 2 })
+    await delivery?.done()
+  })
+
+  it('leaves a dispatch in its queue that cannot be read now', async () => {
+    const { inbox, heads, queueUrl } = await anSqsInbox()
+    heads.get = () => {
+      throw new BatonError('unavailable', 'no answer')
+    }
+    const MessageBody = JSON.stringify({ v: 3, id: 'resize:k1' })
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+
+    expect(await inbox.receive('resize', { max: 10, waitMs: 0 })).toEqual([])
+
+    expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toHaveLength(1)
+  })
+
+  it('asks for a queue that does not exist only now and then', async () => {
+    const { inbox } = await anSqsInbox()
+    const aborting = new AbortController()
+    const begunAt = Date.now()
+    const waiting = inbox.receive('nobody', { max: 1, waitMs: 20_000 }, aborting.signal)
+    setTimeout(() => aborting.abort(), 500)
+
+    expect(await waiting).toEqual([])
+    expect(Date.now() - begunAt).toBeGreaterThanOrEqual(490)
+  })
+})

@@ -1,0 +1,88 @@
+import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_MESSAGE_BYTES } from '../../../infra/limits.ts'
+import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
+import { createFaults } from '../../../local/gateway/faults.ts'
+import { createMeter } from '../../../local/gateway/meter.ts'
+import { type Gateway, startGateway } from '../../../local/gateway/server.ts'
+import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
+import type { HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
+import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
+import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
+import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
+import { MAX_CONCURRENCY, MAX_DEFINITION_BYTES, MAX_PROGRESS_BYTES } from '../../../shared/core/bounds.ts'
+import { aRun, aTask, BORN } from '../../support/a-task.ts'
+
+let gateway: Gateway
+let server: SqsServer
+let sqs: SQSClient
+
+beforeAll(async () => {
+  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
+  server = await startSqsServer(gateway.url, undefined)
+  gateway.serve('sqs', server.answer)
+  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
+  sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
+  for (const QueueName of ['wake', 'jobs']) await sqs.send(new CreateQueueCommand({ QueueName }))
+})
+
+afterAll(async () => {
+  sqs?.destroy()
+  await gateway?.stop()
+  await server?.stop()
+})
+
+/** Tasks as they are stored. */
+const codec = createTaskCodec({
+  task: () => Promise.reject(new Error('nothing is read here')),
+} as unknown as HeadReader)
+
+const urlOf = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
+const names = () => ({ system: 'Baton', wakeQueueUrl: urlOf('wake'), jobsQueueUrl: urlOf('jobs') })
+const kindsIn = (queue: string) =>
+  server
+    .inspect(queue)
+    .messages.map(({ body }: { body: string }) => (JSON.parse(body) as { kind: string }).kind)
+    .sort()
+
+const CANVAS = { id: '$canvas:c', born: BORN, from: 0, delaySeconds: 0 }
+const JOB = { type: 'a', job: { kind: 'resume' }, bucket: 'open', shard: 0, delaySeconds: 0 } as const
+
+describe('messages to the system itself', () => {
+  it('about long jobs wait apart from those that must come to the second', async () => {
+    const messages = createSqsMessages(sqs, names(), codec)
+    const look = { id: 'a:b', born: BORN, revision: 1, hops: 0, delaySeconds: 0 }
+
+    await messages.look([look])
+    await messages.lookAtLimits([{ limit: 'a', delaySeconds: 0 }])
+    await messages.lookAtMinute({ minute: 1, shard: 2 })
+    await messages.lookAtCanvases([CANVAS])
+    await messages.goOnWithJobs([JOB])
+
+    expect(kindsIn('wake')).toEqual(['limit', 'look', 'minute'])
+    expect(kindsIn('jobs')).toEqual(['canvas', 'job'])
+    expect(await messages.waitingJobs()).toBe(2)
+  })
+
+  it('about a long job need the jobs queue, and say so where a process does not know it', async () => {
+    const { jobsQueueUrl: _unknown, ...others } = names()
+    const messages = createSqsMessages(sqs, others, codec)
+
+    await expect(messages.goOnWithJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
+    await expect(messages.lookAtCanvases([CANVAS])).rejects.toMatchObject({ code: 'misconfigured' })
+  })
+})
+
+describe('a dispatch of a task with 100 runs that tell of their progress in a script beyond ASCII', () => {
+  it('is larger than 256 KB, and fits into a message of the queues', () => {
+    const live = Array.from({ length: MAX_CONCURRENCY }, (_, n) =>
+      aRun({ fence: n + 1, progress: 'é'.repeat(MAX_PROGRESS_BYTES / 2 - 1) }),
+    )
+    const task = aTask({ live, input: { inline: 'x'.repeat(MAX_DEFINITION_BYTES) } })
+
+    const bytes = Buffer.byteLength(encodeDispatch(codec, { task }))
+
+    expect(bytes).toBeGreaterThan(262_144)
+    expect(bytes).toBeLessThan(MAX_MESSAGE_BYTES)
+  })
+})

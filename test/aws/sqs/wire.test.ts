@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { batchesOf } from '../../../shared/aws/sqs/messages.ts'
+import {
+  decodeDispatch,
+  decodeWake,
+  encodeCanvasLook,
+  encodeDispatch,
+  encodeJob,
+  encodeLateEvents,
+  encodeLimitLook,
+  encodeLook,
+  encodeMinute,
+} from '../../../shared/aws/sqs/wire.ts'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskCodec } from '../../../shared/ports/messages.ts'
+import { aTask, BORN } from '../../support/a-task.ts'
+
+/** Of all code units, halves of pairs included; building fast-check's own `binary` strings takes seconds. */
+const anyText = fc
+  .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
+  .map(units => String.fromCharCode(...units))
+
+/** Carries a task as it is. */
+const plainCodec: TaskCodec = { encode: task => task as unknown as Json, decode: async form => form as Task }
+
+describe('messages', () => {
+  it('carry any text through SQS, which refuses some characters: they are plain ASCII', () => {
+    fc.assert(
+      fc.property(anyText, text => {
+        const task = aTask({ input: { inline: [text, '\ud800', '\uffff', '👩‍👩‍👧', '\u0000'] } })
+
+        const body = encodeDispatch(plainCodec, { task })
+
+        expect(body).toMatch(/^[\x20-\x7e]*$/)
+        expect(decodeDispatch(body)).toEqual({ id: task.id, form: task, passedOn: 0 })
+        expect(decodeDispatch(encodeDispatch(plainCodec, { task, passedOn: 2, hops: 3 }))).toEqual({
+          id: task.id,
+          form: task,
+          passedOn: 2,
+          hops: 3,
+        })
+      }),
+    )
+  })
+
+  it('of the waker come back as they were sent', () => {
+    const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
+
+    expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
+    const forSlot = { ...look, slot: true as const }
+    expect(decodeWake(encodeLook(forSlot))).toEqual({ kind: 'look', look: forSlot })
+    const canvas = { id: 'canvas:ü', born: BORN, from: 300, delaySeconds: 0 }
+    expect(decodeWake(encodeCanvasLook(canvas))).toEqual({ kind: 'canvas', look: canvas })
+    const again = { limit: 'a=ü', quiet: 1, since: 5, delaySeconds: 0 }
+    for (const limit of [again, { limit: 'a', delaySeconds: 0 }, { limit: 'a', given: 7, delaySeconds: 0 }]) {
+      expect(decodeWake(encodeLimitLook(limit))).toEqual({ kind: 'limit', look: limit })
+    }
+    const job = {
+      type: 'resize',
+      job: { kind: 'resume' as const },
+      bucket: 'open' as const,
+      shard: 1,
+      after: { id: 'resize:ü', sort: 7 },
+      delaySeconds: 0,
+    }
+    expect(decodeWake(encodeJob(job))).toEqual({ kind: 'job', look: job })
+    const late = {
+      events: [{ id: 'e', type: 'task.ready', at: 7, taskId: 'a:ü' } as const],
+      hops: 2,
+      delaySeconds: 0,
+    }
+    expect(decodeWake(encodeLateEvents(late))).toEqual({ kind: 'events', late })
+    expect(decodeWake(encodeMinute({ minute: 5 }))).toEqual({ kind: 'minute', minute: 5 })
+    expect(decodeWake(encodeMinute({ minute: 5, shard: 2 }))).toMatchObject({
+      kind: 'minute-shard',
+      look: { minute: 5, shard: 2 },
+    })
+  })
+
+  it.each([
+    '',
+    'null',
+    '{}',
+    '[]',
+    '{"v":1}',
+    '{"v":1,"kind":"look"}',
+    '{"v":1,"kind":"minute"}',
+    '{"v":1,"kind":"job","type":"a"}',
+    '{"v":1,"kind":"events"}',
+    '{"v":1,"kind":"?"}',
+  ])('that are none are refused: %s', body => {
+    expect(() => decodeWake(body)).toThrow(BatonError)
+    expect(() => decodeDispatch(body)).toThrow(BatonError)
+  })
+
+  it('of newer code are refused as such by the waker, which keeps them for that', () => {
+    expect(() => decodeWake('{"v":2,"kind":"look"}')).toThrow(
+      expect.objectContaining({ code: 'newer-schema' }),
+    )
+  })
+})
+
+describe('batches', () => {
+  it('hold at most 10 messages and 1 MB, in order, each message once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 300_000 }), { maxLength: 60 }), sizes => {
+        const messages = sizes.map((size, index) => ({ index, body: 'x'.repeat(size) }))
+
+        const batches = batchesOf(messages)
+
+        expect(batches.flat()).toEqual(messages)
+        for (const batch of batches) {
+          expect(batch.length).toBeLessThanOrEqual(10)
+          expect(batch.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThanOrEqual(1_000_000)
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+})

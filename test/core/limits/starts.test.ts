@@ -1,0 +1,181 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  countedTurns,
+  isSpokenFor,
+  isUsable,
+  nextStart,
+  reserve,
+  type StartLog,
+  type Turn,
+} from '../../../shared/core/limits/starts.ts'
+import { NOW } from '../../support/a-task.ts'
+
+const FIFTY = { limit: 50, perMs: 1_000 }
+
+/** Turns for `count`, as times from now. */
+function turnsFor(rate: typeof FIFTY, count: number, log?: StartLog): number[] {
+  return reserve(log, rate, NOW, { count }).turns.map(({ at }) => at - NOW)
+}
+
+/** The most starts in any span of the period. */
+function mostIn(starts: readonly number[], perMs: number): number {
+  const sorted = starts.toSorted((a, b) => a - b)
+  return Math.max(0, ...sorted.map(start => sorted.filter(at => at >= start && at < start + perMs).length))
+}
+
+type Asked = { readonly afterMs: number; readonly count: number }
+
+/** When those would start who ask so: every other one as late as it may. */
+function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boolean): number[] {
+  let log: StartLog | undefined
+  let now = NOW
+  return requests.flatMap(({ afterMs, count }, nth) => {
+    now += afterMs
+    const turns: Array<Turn | undefined> = []
+    if (isSpokenFor(log, rate, now)) {
+      turns.push(...countedTurns(log, rate, now, { from: log.more, count }))
+      log = { ...log, more: log.more + count }
+    } else {
+      const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
+      turns.push(...reserved.turns)
+      log = reserved.log
+    }
+    expect(turns).not.toContain(undefined)
+    return turns.flatMap((turn, which) => (turn && which % 2 === 0 ? latest(turn, rate) : (turn?.at ?? [])))
+  })
+}
+
+function latest(turn: Turn, rate: typeof FIFTY): number {
+  let start = turn.at
+  while (isUsable(turn, rate, start + 1)) start += 1
+  return start
+}
+
+describe('starts under a rate limit', () => {
+  it('are granted at once up to the limit, and then a period later, at most four hundredths more', () => {
+    const turns = turnsFor(FIFTY, 151)
+
+    expect(turns.slice(0, 50)).toEqual(Array(50).fill(0))
+    for (const [nth, period] of [
+      [50, 1],
+      [100, 2],
+      [150, 3],
+    ] as const) {
+      expect(turns[nth]).toBeGreaterThan(period * 1_000)
+      expect(turns[nth]).toBeLessThanOrEqual(period * 1_050)
+    }
+  })
+
+  it('are granted after those that others have reserved, but never before those that bind', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+
+    expect(nextStart(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
+    expect(reserve(log, FIFTY, NOW, { count: 5, onlyNow: true }).turns).toEqual([])
+    expect(nextStart(undefined, FIFTY, NOW)).toBe(NOW)
+  })
+
+  it('that are wanted at once are as many as are left', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 48 })
+
+    const { turns } = reserve(log, FIFTY, NOW, { count: 5, onlyNow: true })
+
+    expect(turns.map(({ at }) => at)).toEqual([NOW, NOW])
+  })
+
+  it('may be late by three hundredths of the period, not more, and never early or under other terms', () => {
+    const [turn] = reserve(undefined, FIFTY, NOW, { count: 1 }).turns
+    if (!turn) throw new Error('no turn')
+
+    expect(isUsable(turn, FIFTY, NOW - 1)).toBe(false)
+    expect(isUsable(turn, FIFTY, NOW)).toBe(true)
+    expect(isUsable(turn, FIFTY, NOW + 30)).toBe(true)
+    expect(isUsable(turn, FIFTY, NOW + 40)).toBe(false)
+    expect(isUsable(turn, { ...FIFTY, limit: 51 }, NOW)).toBe(false)
+  })
+
+  it('that were reserved under another limit are void, those that began count', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 500 })
+
+    const faster = reserve(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })
+
+    expect(faster.turns.slice(0, 150).map(({ at }) => at)).toEqual(Array(150).fill(NOW))
+    expect(faster.turns[150]?.at).toBeGreaterThan(NOW + 1_000)
+  })
+
+  it('that are all spoken for are counted, each a period after the one that is as many before it as the limit', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+
+    const counted = countedTurns(log, FIFTY, NOW, { from: 0, count: 200 })
+
+    expect(isSpokenFor(log, FIFTY, NOW)).toBe(true)
+    expect(counted).toEqual(reserve(log, FIFTY, NOW, { count: 200 }).turns)
+    expect(reserve({ ...log, more: 200 }, FIFTY, NOW, { count: 1 }).turns[0]).toEqual(
+      reserve(log, FIFTY, NOW, { count: 201 }).turns[200],
+    )
+  })
+
+  it('that were counted take no longer to see over the more there are', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const perPeriod = 1_040
+    const periods = 2 ** 28
+
+    const near = nextStart({ ...log, more: 50 }, FIFTY, NOW)
+    const far = nextStart({ ...log, more: 50 * (periods + 1) }, FIFTY, NOW)
+
+    expect(far - near).toBe(periods * perPeriod)
+  })
+
+  it('that were counted and have begun bind under another limit, too', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const counted = { ...log, more: 5_000 }
+
+    for (const later of [500, 1_100, 2_500, 20_000, 40_000]) {
+      const now = NOW + later
+      const begun = countedTurns(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
+        turn => turn && turn.at <= now && turn.at > now - 1_000,
+      )
+      const { turns } = reserve(counted, { limit: 200, perMs: 1_000 }, now, { count: 200, onlyNow: true })
+
+      expect(turns.length).toBeLessThanOrEqual(200 - begun.length)
+      expect(turns.length).toBeGreaterThanOrEqual(100)
+    }
+  })
+
+  it('that were counted and have passed are nobody’s', () => {
+    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+
+    expect(countedTurns(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])
+    expect(isSpokenFor(log, FIFTY, NOW + 5_000)).toBe(false)
+  })
+
+  it('keep their log within two write units, whatever the limit', () => {
+    const rate = { limit: 100_000, perMs: 60_000 }
+    let log: StartLog | undefined
+    for (let nth = 0; nth < 400; nth++) log = reserve(log, rate, NOW + nth * 150, { count: 100 }).log
+
+    expect(JSON.stringify(log?.starts.flat()).length).toBeLessThan(2_000)
+    expect(log?.starts.length).toBeLessThanOrEqual(105)
+  })
+
+  it('never exceed the limit in any span of the period, as late as they may be, and lose little', () => {
+    const asking = fc.array(
+      fc.record({ afterMs: fc.integer({ min: 0, max: 700 }), count: fc.integer({ min: 1, max: 9 }) }),
+      { minLength: 5, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.constantFrom(100, 250, 1_000, 3_700),
+        asking,
+        fc.boolean(),
+        (limit, perMs, requests, onlyNow) => {
+          const starts = startsOf({ limit, perMs }, requests, onlyNow)
+
+          expect(mostIn(starts, perMs)).toBeLessThanOrEqual(limit)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+})

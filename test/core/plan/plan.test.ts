@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest'
+import { look, nextWake, type Plan, plan } from '../../../shared/core/plan/plan.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import {
+  afterOf,
+  anEndedRun,
+  aRun,
+  aTask,
+  BORN,
+  changeOf,
+  DAY,
+  HOUR,
+  MINUTE,
+  NOW,
+  SECOND,
+} from '../../support/a-task.ts'
+
+const SLACK = 500
+const LEASE_END = NOW + 15 * SECOND
+const far = NOW + 15 * MINUTE + 1
+const farMinute = Math.floor(far / MINUTE)
+const two = { options: { concurrency: 2 } } as const
+const targeted = { options: { workerIds: ['a', 'b'] } } as const
+const slotAt = (at: number) => ({ kind: 'turn', limit: 'resize', terms: '1/1000', at }) as const
+const ended = { state: 'succeeded', finishedAt: NOW } as const
+
+describe('what must be sent for a task', () => {
+  test.each<[string, Task, Plan]>([
+    ['due: a dispatch now', aTask(), { dispatchAt: NOW }],
+    ['long due: a dispatch now', aTask({ dueAt: NOW - DAY }), { dispatchAt: NOW }],
+    ['of a webhook: the same', aTask({ kind: 'webhook' }), { dispatchAt: NOW }],
+    ['due within a queue delay: a dispatch then', aTask({ dueAt: far - 1 }), { dispatchAt: far - 1 }],
+    ['due later: its minute', aTask({ dueAt: far }), { minute: farMinute }],
+    ['running: a look at its lease end', aTask({ live: [aRun()] }), { lookAt: LEASE_END + SLACK }],
+    [
+      'running with a limit that comes first: a look then',
+      aTask({ live: [aRun({ timeoutAt: NOW + 9 })] }),
+      { lookAt: NOW + 9 + SLACK },
+    ],
+    [
+      'running with a limit that comes later: a look at its lease end',
+      aTask({ live: [aRun({ timeoutAt: NOW + DAY })] }),
+      { lookAt: LEASE_END + SLACK },
+    ],
+    [
+      'running twice: a look at the first lease end',
+      aTask({ ...two, live: [aRun(), aRun({ fence: 2, workerId: 'w2', leaseUntil: NOW + 9 })] }),
+      { lookAt: NOW + 9 + SLACK },
+    ],
+    [
+      'running with a free slot: both',
+      aTask({ ...two, live: [aRun()] }),
+      { dispatchAt: NOW, lookAt: LEASE_END + SLACK },
+    ],
+    [
+      'running with a far free slot: its minute, and a look at the lease end',
+      aTask({ ...two, live: [aRun()], dueAt: far }),
+      { minute: farMinute, lookAt: LEASE_END + SLACK },
+    ],
+    [
+      'with a deadline: a look then, with no slack',
+      aTask({ deadlineAt: NOW + HOUR }),
+      { dispatchAt: NOW, lookAt: NOW + HOUR },
+    ],
+    [
+      'running into its deadline: a look then',
+      aTask({ live: [aRun()], deadlineAt: NOW + 9 }),
+      { lookAt: NOW + 9 },
+    ],
+    [
+      'due later with a deadline after that: its minute only',
+      aTask({ dueAt: far, deadlineAt: far + 1 }),
+      { minute: farMinute },
+    ],
+    [
+      'its retry due only after its deadline: the minute of the deadline',
+      aTask({ dueAt: NOW + DAY, retrying: true, deadlineAt: NOW + HOUR }),
+      { minute: Math.floor((NOW + HOUR) / MINUTE) },
+    ],
+    [
+      'its retry due only after a deadline within 15 minutes: a look at the deadline',
+      aTask({ dueAt: NOW + DAY, retrying: true, deadlineAt: NOW + MINUTE }),
+      { lookAt: NOW + MINUTE },
+    ],
+    [
+      'due, its slot under a rate limit hours ahead: the minute of the slot',
+      aTask({ wait: slotAt(NOW + 10 * HOUR) }),
+      { minute: Math.floor((NOW + 10 * HOUR) / MINUTE) },
+    ],
+    [
+      'due, its slot within 15 minutes: a dispatch for the slot',
+      aTask({ wait: slotAt(far - 1) }),
+      { dispatchAt: far - 1 },
+    ],
+    [
+      'taken in order, its slot hours ahead: a look when a queue can delay that long',
+      aTask({ ordering: 'priority', wait: slotAt(NOW + 10 * HOUR) }),
+      { lookAt: NOW + 10 * HOUR - 15 * MINUTE },
+    ],
+    [
+      'taken in order, its slot within 15 minutes: a dispatch for the slot',
+      aTask({ ordering: 'priority', wait: slotAt(far - 1), place: { name: 'ready#resize#0', order: '' } }),
+      { dispatchAt: far - 1 },
+    ],
+    [
+      'running with no free slot, though its due time was moved far away: a look at its lease end',
+      aTask({ live: [aRun()], dueAt: far }),
+      { lookAt: LEASE_END + SLACK },
+    ],
+    ['over HTTP and due: nothing, its workers find it', aTask({ kind: 'http' }), {}],
+    ['over HTTP, not due: a look then', aTask({ kind: 'http', dueAt: NOW + 9 }), { lookAt: NOW + 9 }],
+    ['over HTTP, due later: its minute', aTask({ kind: 'http', dueAt: far }), { minute: farMinute }],
+    [
+      'over HTTP, running: a look at its lease end',
+      aTask({ kind: 'http', live: [aRun()] }),
+      { lookAt: LEASE_END + SLACK },
+    ],
+    [
+      'over HTTP, running, its free slot due before the lease ends: a look then',
+      aTask({ kind: 'http', ...two, live: [aRun()], dueAt: NOW + 9 }),
+      { lookAt: NOW + 9 },
+    ],
+    ['targeted and due: a marker for each of its workers', aTask(targeted), { markFor: ['a', 'b'] }],
+    ['targeted, over HTTP: the same', aTask({ ...targeted, kind: 'http' }), { markFor: ['a', 'b'] }],
+    ['targeted, not due: a look then', aTask({ ...targeted, dueAt: NOW + 9 }), { lookAt: NOW + 9 }],
+    ['targeted, due later: its minute', aTask({ ...targeted, dueAt: far }), { minute: farMinute }],
+    [
+      'targeted, one of its workers running it: a marker for the other, and a look at the lease end',
+      aTask({ options: { ...targeted.options, concurrency: 2 }, live: [aRun({ workerId: 'a' })] }),
+      { markFor: ['b'], lookAt: LEASE_END + SLACK },
+    ],
+    [
+      'targeted, one of its workers with its own budget spent: a marker for the other',
+      aTask({
+        options: { ...targeted.options, retry: { scope: 'worker', maxRetries: 0 } },
+        ended: [anEndedRun({ workerId: 'a', state: 'failed' })],
+      }),
+      { markFor: ['b'] },
+    ],
+    [
+      'targeted, with no free slot: a look at the lease end',
+      aTask({ ...targeted, live: [aRun({ workerId: 'a' })] }),
+      { lookAt: LEASE_END + SLACK },
+    ],
+    ['succeeded: nothing', aTask(ended), {}],
+    ['failed: nothing', aTask({ ...ended, state: 'failed', deadlineAt: NOW }), {}],
+    ['cancelled: nothing', aTask({ ...ended, state: 'cancelled' }), {}],
+    ['removed: nothing', aTask({ state: 'removed' }), {}],
+  ])('%s', (_name, task, expected) => {
+    expect(plan(task, NOW)).toEqual(expected)
+  })
+
+  test('of a task over HTTP whose minute has come is a look when it is due', () => {
+    const task = aTask({ kind: 'http', dueAt: NOW + HOUR })
+
+    expect(plan(task, NOW + 58 * MINUTE)).toEqual({ lookAt: NOW + HOUR })
+  })
+
+  test('of a task of a handler whose minute has come is a dispatch when it is due', () => {
+    const task = aTask({ dueAt: NOW + HOUR })
+
+    expect(plan(task, NOW + 58 * MINUTE)).toEqual({ dispatchAt: NOW + HOUR })
+  })
+})
+
+test.each<[string, Task, number | undefined]>([
+  ['due', aTask({ dueAt: NOW + 9 }), NOW + 9],
+  ['due in the far future', aTask({ dueAt: NOW + DAY }), NOW + DAY],
+  ['its deadline before its far retry', aTask({ dueAt: NOW + DAY, deadlineAt: NOW + HOUR }), NOW + HOUR],
+  ['a lease end', aTask({ live: [aRun()] }), LEASE_END + SLACK],
+  ['now, to mark it', aTask(targeted), NOW],
+  ['never, waiting for HTTP workers', aTask({ kind: 'http' }), undefined],
+  ['never, ended', aTask(ended), undefined],
+])('the next wake is %s', (_name, task, expected) => {
+  expect(nextWake(task, NOW)).toBe(expected)
+})
+
+describe('a look', () => {
+  test.each<[string, Task]>([
+    ['before the task is due', aTask({ dueAt: NOW + 1 })],
+    ['at a task that has a dispatch', aTask()],
+    ['before the lease ends', aTask({ live: [aRun({ leaseUntil: NOW + 1 })] })],
+    ['before the limit of the run', aTask({ live: [aRun({ timeoutAt: NOW + 1 })] })],
+    ['before the deadline', aTask({ deadlineAt: NOW + 1 })],
+    ['at a task over HTTP that is in its place', aTask({ kind: 'http' })],
+    ['at a targeted one, whose markers are no part of it', aTask({ ...targeted, kind: 'http' })],
+    ['at a task that has ended', aTask({ ...ended, deadlineAt: NOW })],
+    ['at a removed task', aTask({ state: 'removed' })],
+  ])('finds nothing yet %s', (_name, task) => {
+    expect(look(task, NOW, 0)).toEqual({ ok: false, reason: 'nothing-yet' })
+  })
+
+  test('records a passed deadline, whatever the runs are doing', () => {
+    const task = aTask({
+      ...two,
+      live: [aRun(), aRun({ fence: 2, workerId: 'w2', leaseUntil: NOW })],
+      deadlineAt: NOW,
+    })
+
+    const after = afterOf(look(task, NOW, 0))
+
+    expect(after).toMatchObject({
+      state: 'failed',
+      operation: 'expire',
+      live: {},
+      error: { name: 'DeadlineExceeded' },
+    })
+    expect(Object.values(after.ended)).toMatchObject([
+      { state: 'failed', cause: 'timed-out' },
+      { state: 'failed', cause: 'timed-out' },
+    ])
+  })
+
+  test('records a deadline of a task that waits', () => {
+    expect(afterOf(look(aTask({ dueAt: NOW + DAY, deadlineAt: NOW }), NOW, 0)).state).toBe('failed')
+  })
+
+  test('records a lost run, judged by its lease', () => {
+    const { after, guard } = changeOf(look(aTask({ live: [aRun({ leaseUntil: NOW })] }), NOW, 0))
+
+    expect(after).toMatchObject({ operation: 'lose', live: {} })
+    expect(guard).toMatchObject({ leases: [{ fence: 1, leaseUntil: NOW }] })
+  })
+
+  test('fails a run over its limit, which is retried by the backoff', () => {
+    const task = aTask({ live: [aRun({ startedAt: NOW - 100, timeoutAt: NOW })] })
+
+    const { after, bodies } = changeOf(look(task, NOW, 0))
+
+    expect(after).toMatchObject({
+      state: 'open',
+      operation: 'fail',
+      failures: 1,
+      retrying: true,
+      dueAt: NOW + SECOND,
+    })
+    expect(after.ended[1]).toMatchObject({
+      state: 'failed',
+      cause: 'timed-out',
+      error: { name: 'TimedOut', message: 'the run took longer than 100 ms' },
+    })
+    expect(bodies).toHaveLength(1)
+  })
+
+  test('fails the task with the last run that its budget had', () => {
+    const task = aTask({
+      options: { retry: { maxRetries: 1 } },
+      ended: [anEndedRun({ state: 'failed' })],
+      live: [aRun({ fence: 2, timeoutAt: NOW })],
+    })
+
+    expect(afterOf(look(task, NOW, 0))).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
+  })
+
+  test('brings a task over HTTP that has become due to its ready place', () => {
+    const task = aTask({ kind: 'http', dueAt: NOW + 9, revision: 3 })
+
+    const { after, guard } = changeOf(look(task, NOW + 9, 0))
+
+    expect(after).toMatchObject({ operation: 'surface', revision: 4, place: { name: 'ready#resize#0' } })
+    expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 3, leases: [] })
+  })
+
+  test('brings it there from its minute too', () => {
+    const task = aTask({ kind: 'http', dueAt: NOW + HOUR })
+
+    expect(afterOf(look(task, NOW + HOUR, 0)).place?.name).toBe('ready#resize#0')
+  })
+})
+
+test('a large canvas is driven from its publish on, but not anew by those who note their progress', () => {
+  const canvas = { tree: { inline: null }, leaves: 5_000, started: false }
+  const published = aTask({ kind: 'canvas', type: 'canvas', canvas })
+
+  expect(plan(published, NOW)).toEqual({ driveAt: NOW })
+  expect(plan({ ...published, operation: 'patch' }, NOW)).toEqual({})
+})

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { look } from '../../../shared/core/plan/plan.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { expire } from '../../../shared/core/run/deadline.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { lose } from '../../../shared/core/run/lose.ts'
+import type { RunGone } from '../../../shared/core/run/run-gone.ts'
+import { cancel, remove } from '../../../shared/core/task/operate.ts'
+import { patch } from '../../../shared/core/task/patch.ts'
+import { restart } from '../../../shared/core/task/restart.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import {
+  afterOf,
+  aPublication,
+  aRun,
+  aTask,
+  BORN,
+  changeOf,
+  LATER_BORN,
+  MINUTE,
+  NOW,
+  SECOND,
+} from '../../support/a-task.ts'
+
+const beat = { born: BORN, fence: 1 }
+const running = (parts: Parameters<typeof aRun>[0] = {}, task: Parameters<typeof aTask>[0] = {}) =>
+  aTask({ live: [aRun(parts)], ...task })
+
+describe('a heartbeat', () => {
+  test('moves its lease to now plus leaseMs and nothing else', () => {
+    const task = running({}, { options: { leaseMs: 20_000, concurrency: 2 }, revision: 5, kind: 'http' })
+
+    const { after, guard, bodies } = changeOf(heartbeat(task, beat, NOW + SECOND))
+
+    expect(after).toEqual({
+      ...task,
+      operation: 'beat',
+      live: { 1: { ...task.live[1], leaseUntil: NOW + 21 * SECOND } },
+    })
+    expect(guard).toEqual({ kind: 'live', born: BORN, fence: 1 })
+    expect(bodies).toEqual([])
+  })
+
+  test('revives a lease that has ended but was not recorded as lost', () => {
+    const task = running({ leaseUntil: NOW - MINUTE })
+
+    const decision = heartbeat(task, beat, NOW)
+
+    expect(decision).toMatchObject({ ok: true, leaseUntil: NOW + 15 * SECOND })
+    expect(lose(afterOf(decision), NOW)).toMatchObject({ ok: false })
+  })
+
+  test('carries progress, and keeps the last one when it has none to tell', () => {
+    const told = afterOf(heartbeat(running(), { ...beat, progress: { done: 3 } }, NOW))
+
+    const after = afterOf(heartbeat(told, beat, NOW))
+
+    expect(after.live[1]?.progress).toEqual({ done: 3 })
+  })
+
+  test('can report null as progress', () => {
+    const told = afterOf(heartbeat(running({ progress: 1 }), { ...beat, progress: null }, NOW))
+
+    expect(told.live[1]?.progress).toBeNull()
+  })
+
+  test("of a handler's run enters the running place once, guarded by the revision", () => {
+    const first = changeOf(heartbeat(running(), beat, NOW))
+    const second = changeOf(heartbeat(first.after, beat, NOW))
+
+    expect(first.after.place).toEqual({ name: 'running#resize#0', order: expect.any(String) })
+    expect(first.guard).toEqual({ kind: 'revision', born: BORN, revision: 1, leases: [] })
+    expect(second.after.place).toBe(first.after.place)
+    expect(second.guard).toEqual({ kind: 'live', born: BORN, fence: 1 })
+  })
+
+  test('leaves a task in the place where it waits for another worker', () => {
+    const task = running({}, { kind: 'http', options: { concurrency: 2 } })
+
+    const after = afterOf(heartbeat(task, beat, NOW))
+
+    expect(after.place).toBe(task.place)
+  })
+})
+
+describe('a heartbeat is refused as', () => {
+  const expired = running({ leaseUntil: NOW })
+  const restarted = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: true }
+
+  test.each<[RunGone, string, Task | undefined]>([
+    ['lost', 'the waker recorded its end', afterOf(lose(expired, NOW))],
+    ['lost', 'another worker took over', afterOf(claim(expired, { workerId: 'w2' }, NOW))],
+    ['ended', 'the task keeps no run of this fence', aTask()],
+    [
+      'ended',
+      'its worker has reported its failure',
+      afterOf(finish(running(), { ...beat, outcome: 'fail', error: { name: 'E', message: '' } }, NOW, 0)),
+    ],
+    ['cancelled', 'the task was cancelled', afterOf(cancel(running(), NOW))],
+    [
+      'cancelled',
+      'another run failed for good',
+      afterOf(
+        finish(
+          aTask({ options: { concurrency: 2 }, live: [aRun(), aRun({ fence: 2, workerId: 'w2' })] }),
+          { born: BORN, fence: 2, outcome: 'fail', fatal: true, error: { name: 'E', message: '' } },
+          NOW,
+          0,
+        ),
+      ),
+    ],
+    ['removed', 'there is no task', undefined],
+    ['removed', 'the task was removed', remove(running(), NOW).after],
+    ['removed', 'the key has a later birth', aTask({ born: LATER_BORN, live: [aRun()] })],
+    ['removed', 'the task was restarted', afterOf(restart(afterOf(cancel(running(), NOW)), restarted, NOW))],
+    [
+      'excluded',
+      'the workers listed now leave it out',
+      afterOf(patch(running(), { options: { workerIds: ['w2'] } }, NOW)),
+    ],
+    ['timed-out', 'its deadline passed', expire(running({}, { deadlineAt: NOW }), NOW).after],
+    ['timed-out', 'its own limit passed', afterOf(look(running({ timeoutAt: NOW }), NOW, 0))],
+  ])('%s when %s', (reason, _name, task) => {
+    expect(heartbeat(task, beat, NOW)).toEqual({ ok: false, reason })
+  })
+
+  test.each([6, 100])('cancelled to each of %d runs that a cancel ended together', count => {
+    const live = Array.from({ length: count }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}` }))
+    const task = aTask({ options: { concurrency: count }, live })
+
+    const cancelled = afterOf(cancel(task, NOW))
+
+    const reasons = live.map(({ fence }) => heartbeat(cancelled, { born: BORN, fence }, NOW))
+    expect(new Set(reasons.map(answer => !answer.ok && answer.reason))).toEqual(new Set(['cancelled']))
+  })
+
+  test('timed-out to each of many runs that a deadline ended together', () => {
+    const live = Array.from({ length: 8 }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}` }))
+    const task = aTask({ options: { concurrency: 8 }, live, deadlineAt: NOW })
+
+    const { after } = expire(task, NOW)
+
+    const reasons = live.map(({ fence }) => heartbeat(after, { born: BORN, fence }, NOW))
+    expect(new Set(reasons.map(answer => !answer.ok && answer.reason))).toEqual(new Set(['timed-out']))
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { MAX_INLINE_BYTES } from '../../../shared/core/bounds.ts'
+import { bodiesExpiringBefore, bodyOf, bodyRef, shortError } from '../../../shared/core/task/body.ts'
+import { anEndedRun, aTask, BORN, NOW } from '../../support/a-task.ts'
+
+describe('a body', () => {
+  test('of up to 200 bytes stays in the head', () => {
+    const value = 'x'.repeat(MAX_INLINE_BYTES - 2)
+
+    expect(bodyOf(value, 'ref', NOW)).toEqual({ body: { inline: value }, writes: [] })
+  })
+
+  test('of more is an item of its own, written first', () => {
+    const value = 'x'.repeat(MAX_INLINE_BYTES - 1)
+
+    expect(bodyOf(value, 'ref', NOW)).toEqual({
+      body: { ref: 'ref', bytes: MAX_INLINE_BYTES + 1, expiresAt: NOW },
+      writes: [{ ref: 'ref', value, expiresAt: NOW }],
+    })
+  })
+
+  test('is measured in bytes, not characters', () => {
+    expect(bodyOf('€'.repeat(67), 'ref', NOW).writes).toHaveLength(1)
+  })
+
+  test('of two inputs decided on the same revision have different places', () => {
+    expect(bodyRef.input(BORN, 2, { a: 1 })).not.toBe(bodyRef.input(BORN, 2, { a: 2 }))
+  })
+
+  test('records of runs sort by fence', () => {
+    const refs = [2, 10, 9].map(fence => bodyRef.run(BORN, fence))
+
+    expect(refs.toSorted()).toEqual([2, 9, 10].map(fence => bodyRef.run(BORN, fence)))
+  })
+
+  test('that expires too early is found, in input and results', () => {
+    const early = { ref: 'early', bytes: 300, expiresAt: NOW + 1 }
+    const late = { ref: 'late', bytes: 300, expiresAt: NOW + 9 }
+    const task = aTask({
+      input: early,
+      ended: [
+        anEndedRun({ fence: 1, result: late }),
+        anEndedRun({ fence: 2, result: early }),
+        anEndedRun({ fence: 3, result: { inline: 1 } }),
+      ],
+    })
+
+    expect(bodiesExpiringBefore(task, NOW + 5)).toEqual([early, early])
+  })
+})
+
+describe('an error', () => {
+  test('keeps neither stack nor causes in a head', () => {
+    expect(
+      shortError({
+        name: 'Error',
+        message: 'no',
+        stack: 'at …',
+        causes: [{ name: 'Error', message: 'why' }],
+      }),
+    ).toEqual({
+      name: 'Error',
+      message: 'no',
+    })
+  })
+
+  test('is never cut in the middle of a character', () => {
+    const { message } = shortError({ name: 'Error', message: `${'x'.repeat(118)}😀tail` })
+
+    expect(message.isWellFormed()).toBe(true)
+    expect(message).toHaveLength(120)
+  })
+})

@@ -1,0 +1,398 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { RECENT_RUNS } from '../../../shared/core/bounds.ts'
+import { indexed } from '../../../shared/core/index/place.ts'
+import { look, nextWake, plan } from '../../../shared/core/plan/plan.ts'
+import { isSamePiece, workOf } from '../../../shared/core/run/work.ts'
+import { bodiesApart } from '../../../shared/core/task/body.ts'
+import type { Change } from '../../../shared/core/task/change.ts'
+import { firstFence } from '../../../shared/core/task/fence.ts'
+import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
+import { isGone } from '../../../shared/core/task/publish.ts'
+import { type Status, statusOf } from '../../../shared/core/task/status.ts'
+import { type EndedRun, endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
+import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/random-steps.ts'
+
+type Transition = Change & { readonly now: number; readonly step: Step }
+
+/** Holds a claim against every transition of many random lives. */
+function forEveryTransition(claim: (transition: Transition) => void): void {
+  fc.assert(
+    fc.property(steps, life => play(life, claim)),
+    { numRuns: 200 },
+  )
+}
+
+function play(life: readonly Step[], see: (transition: Transition) => void): void {
+  let world = EMPTY_WORLD
+  for (const step of life) {
+    const change = decide(world, step)
+    if (change) see({ ...change, now: world.now, step })
+    world = advance(world, step, change)
+  }
+}
+
+/** Holds a claim against the task after every transition. */
+function forEveryTask(claim: (task: Task, now: number) => void): void {
+  forEveryTransition(({ after, now }) => claim(after, now))
+}
+
+function statusAt(task: Task | undefined, now: number): Status | 'none' {
+  return task === undefined || task.state === 'removed' ? 'none' : statusOf(task, now)
+}
+
+function moveOf({ before, after, now }: Transition): string {
+  return `${after.operation}: ${statusAt(before, now)} → ${statusAt(after, now)}`
+}
+
+const LEGAL_MOVES = new Set(
+  Object.entries(LIFECYCLE).flatMap(([operation, moves]) =>
+    moves.flatMap(({ from, to }) => from.flatMap(one => to.map(other => `${operation}: ${one} → ${other}`))),
+  ),
+)
+
+const LEGAL_RUN_MOVES = new Set(
+  Object.entries(RUN_MOVES).flatMap(([state, operations]) =>
+    operations.map(operation => `${state} by ${operation}`),
+  ),
+)
+
+/** Whether a change ends one run as succeeded and touches nothing else but what every write states. */
+function isOneMoreSuccess(before: Task, after: Task, fence: number): boolean {
+  const { [fence]: run, ...live } = before.live
+  const success = after.ended[fence]
+  const { revision, operation, updatedAt } = after
+  const expected = {
+    ...before,
+    revision,
+    operation,
+    updatedAt,
+    live,
+    ended: { ...before.ended, [fence]: success },
+  }
+  return run !== undefined && success?.state === 'succeeded' && isDeepStrictEqual(after, expected)
+}
+
+function runsEndedBy({ before, after }: Change): EndedRun[] {
+  return endedRuns(after).filter(run => before?.live[run.fence])
+}
+
+/** Too rare for chance to find: of two HTTP runs one fails, and its slot comes due while the other goes on. */
+const SLOT_COMES_DUE_BESIDE_A_RUN: Step[] = [
+  { do: 'publish', body: { kind: 'http', dueInMs: 0, options: { concurrency: 2 } } },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'claim', workerId: 'w2' },
+  { do: 'finish', run: 0, outcome: { outcome: 'fail', error: { name: 'Error', message: 'no' } } },
+  { do: 'waitForWake' },
+  { do: 'look' },
+]
+
+const BAD = { outcome: 'fail', error: { name: 'Error', message: 'no' }, fatal: true } as const
+/** Step `charge` of the first flow is done and undone over HTTP. */
+const UNDO_IS_RETRIED_OVER_HTTP: Step[] = [
+  { do: 'publish', body: { kind: 'flow', dueInMs: 0, options: {} } },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'finish', run: 0, outcome: { outcome: 'succeed' } },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'finish', run: 0, outcome: BAD },
+  { do: 'claim', workerId: 'w1' },
+  { do: 'finish', run: 0, outcome: { ...BAD, fatal: false } },
+  { do: 'waitForWake' },
+  { do: 'look' },
+]
+
+const UNDO_WAITS_FOR_LIMITS: Step[] = [
+  ...UNDO_IS_RETRIED_OVER_HTTP.slice(0, 5),
+  { do: 'throttle', inMs: 1_000 },
+  { do: 'block' },
+]
+
+const CANVAS_IS_CANCELLED: Step[] = [
+  {
+    do: 'publish',
+    body: {
+      kind: 'canvas',
+      dueInMs: 0,
+      options: {},
+      canvas: { tree: { inline: null }, leaves: 1, started: true },
+    },
+  },
+  { do: 'cancel' },
+  { do: 'owe' },
+  { do: 'settle' },
+]
+
+const SCHEDULE_TICKS_TWICE: Step[] = [
+  {
+    do: 'publish',
+    body: {
+      kind: 'schedule',
+      dueInMs: 0,
+      options: {},
+      schedule: {
+        timing: { kind: 'every', everyMs: 1_000 },
+        missed: 'skip',
+        graceMs: 300_000,
+        taskType: 'resize',
+        paused: false,
+      },
+    },
+  },
+  { do: 'tick', nextInMs: 1_000 },
+  { do: 'waitForWake' },
+  { do: 'tick' },
+]
+
+const isBirth = ({ before, after }: Change) => before?.born !== after.born
+
+describe('every transition', () => {
+  test('is one of the lifecycle', () => {
+    forEveryTransition(transition => {
+      expect(LEGAL_MOVES).toContain(moveOf(transition))
+    })
+  })
+
+  test('of the lifecycle can happen', () => {
+    const lives = [
+      SLOT_COMES_DUE_BESIDE_A_RUN,
+      UNDO_IS_RETRIED_OVER_HTTP,
+      UNDO_WAITS_FOR_LIMITS,
+      CANVAS_IS_CANCELLED,
+      SCHEDULE_TICKS_TWICE,
+      ...fc.sample(steps, { numRuns: 6_000, seed: 3 }),
+    ]
+    const moves = new Set<string>()
+    const runMoves = new Set<string>()
+
+    for (const life of lives) {
+      play(life, transition => {
+        moves.add(moveOf(transition))
+        for (const { state } of runsEndedBy(transition))
+          runMoves.add(`${state} by ${transition.after.operation}`)
+      })
+    }
+
+    expect([...moves].sort()).toEqual([...LEGAL_MOVES].sort())
+    expect([...runMoves].sort()).toEqual([...LEGAL_RUN_MOVES].sort())
+  })
+
+  test('ends every run that it ends as the run moves say', () => {
+    forEveryTransition(change => {
+      const { before, after } = change
+      if (!before || isBirth(change) || after.state === 'removed') return
+      const gone = liveRuns(before).filter(run => !after.live[run.fence])
+      const ended = runsEndedBy(change)
+      const withStep = Object.values(after.flow?.steps ?? {}).flatMap(step => [
+        step.do.fence,
+        step.undo?.fence,
+      ])
+      const told = [...ended.map(run => run.fence), ...withStep]
+      for (const { fence } of gone) expect(told).toContain(fence)
+      for (const { state } of ended) expect(LEGAL_RUN_MOVES).toContain(`${state} by ${after.operation}`)
+    })
+  })
+
+  test('leaves ended runs as they are', () => {
+    forEveryTransition(({ before, after }) => {
+      for (const run of before ? endedRuns(before) : []) {
+        const { past: _past, word: _word, ...kept } = after.ended[run.fence] ?? run
+        expect({ ...run, ...kept }).toEqual(run)
+      }
+    })
+  })
+
+  test('grows the revision by one, except heartbeats', () => {
+    forEveryTransition(({ before, after }) => {
+      const growth = after.revision - (before?.revision ?? 0)
+      expect(growth).toBe(after.operation === 'beat' ? 0 : 1)
+    })
+  })
+
+  test('grows the fence by one with a claim, and else only where a birth counts on from its time', () => {
+    forEveryTransition(({ before, after, now, step }) => {
+      const former = before?.fence ?? 0
+      const isBirth = before?.born !== after.born
+      const expected = isBirth ? Math.max(former, firstFence(now)) : former
+      const isClaim = after.operation === 'claim' || step.do === 'refuse'
+      expect(after.fence).toBe(isClaim ? former + 1 : expected)
+      for (const run of [...liveRuns(after), ...endedRuns(after)])
+        expect(run.fence).toBeLessThanOrEqual(after.fence)
+    })
+  })
+
+  test('leaves a final state alone, except to remove it, restart it, or reuse the key of one that is gone', () => {
+    forEveryTransition(({ before, after, now }) => {
+      if (!before || before.state === 'open') return
+      const { operation } = after
+      expect(['remove', 'restart', 'publish', 'resume', 'settle', 'owe']).toContain(operation)
+      if (operation === 'publish') expect(isGone(before, now)).toBe(true)
+      if (operation !== 'publish') expect(before.state).not.toBe('removed')
+    })
+  })
+
+  test('begins a new birth exactly when a key is published or restarted', () => {
+    forEveryTransition(change => {
+      expect(isBirth(change)).toBe(['publish', 'restart'].includes(change.after.operation))
+    })
+  })
+
+  test('is guarded by what it was decided on, and by each lease it judged', () => {
+    forEveryTransition(({ before, after, guard }) => {
+      if (!before) return expect(guard).toEqual({ kind: 'absent' })
+      expect(guard).toMatchObject({ born: before.born })
+      if (guard.kind === 'counted') return expect(isOneMoreSuccess(before, after, guard.fence)).toBe(true)
+      if (guard.kind !== 'revision') return expect(after.operation).toBe('beat')
+      expect(guard.revision).toBe(before.revision)
+      const lost = liveRuns(before).filter(run => after.ended[run.fence]?.state === 'lost')
+      for (const { fence, leaseUntil } of lost) expect(guard.leases).toContainEqual({ fence, leaseUntil })
+    })
+  })
+
+  test('writes every body that it makes the head point at', () => {
+    forEveryTransition(({ before, after, bodies }) => {
+      const known = new Set([...refsOf(before), ...bodies.map(body => body.ref)])
+      for (const ref of refsOf(after)) expect(known).toContain(ref)
+    })
+  })
+
+  test('writes the full record of every run that failed, was lost or given back', () => {
+    forEveryTransition(({ before, after, bodies }) => {
+      if (after.operation === 'expire') return
+      for (const { fence, state } of endedRuns(after)) {
+        if (!before?.live[fence] || state === 'succeeded' || state === 'cancelled') continue
+        expect(bodies).toContainEqual(
+          expect.objectContaining({ run: expect.objectContaining({ fence, state }) }),
+        )
+      }
+    })
+  })
+})
+
+describe('every claim', () => {
+  const forEveryClaim = (hold: (transition: Transition & { readonly workerId: string }) => void) =>
+    forEveryTransition(transition => {
+      const { after, step } = transition
+      if (step.do === 'claim' && after.operation === 'claim') hold({ ...transition, workerId: step.workerId })
+    })
+
+  test('comes when the task is due and before its deadline', () => {
+    forEveryClaim(({ before, now }) => {
+      expect(before?.state).toBe('open')
+      expect(before?.dueAt).toBeLessThanOrEqual(now)
+      expect(before?.deadlineAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now)
+    })
+  })
+
+  test('is by a worker that is listed, holds no other run of the task and has not succeeded on it', () => {
+    forEveryClaim(({ after, workerId }) => {
+      const { workerIds } = after.options
+      if (workerIds.length > 0) expect(workerIds).toContain(workerId)
+      expect(liveRuns(after).filter(run => run.workerId === workerId)).toHaveLength(1)
+      expect(successes(after).map(run => run.workerId)).not.toContain(workerId)
+    })
+  })
+
+  test('finds a slot and a budget', () => {
+    forEveryClaim(({ after, workerId }) => {
+      const { concurrency, retry } = after.options
+      expect(successes(after).length + liveRuns(after).length).toBeLessThanOrEqual(concurrency)
+      const spent =
+        retry.scope === 'task'
+          ? after.failures
+          : (new Map(Object.entries(after.failuresBy)).get(workerId) ?? 0)
+      expect(spent).toBeLessThanOrEqual(retry.maxRetries)
+    })
+  })
+})
+
+describe('every task', () => {
+  test('has no two live runs of one worker', () => {
+    forEveryTask(task => {
+      const workers = liveRuns(task).map(run => run.workerId)
+      expect(new Set(workers).size).toBe(workers.length)
+    })
+  })
+
+  test('has succeeded exactly when it has the successes it asks for', () => {
+    forEveryTask(task => {
+      const isDone = successes(task).length >= task.options.concurrency
+      if (task.state === 'open') expect(isDone).toBe(false)
+      if (task.state === 'succeeded' && !task.flow) expect(isDone).toBe(true)
+    })
+  })
+
+  test('has live runs only while it is open', () => {
+    forEveryTask(task => {
+      if (task.state !== 'open') expect(task.live).toEqual({})
+    })
+  })
+
+  test('keeps all successes and at most the last few other runs, beside those that ended just now', () => {
+    forEveryTransition(change => {
+      const { before, after } = change
+      const others = endedRuns(after).filter(run => run.state !== 'succeeded' || run.past)
+      const endedNow = others.filter(run => before?.live[run.fence])
+      expect(others.length).toBeLessThanOrEqual(Math.max(RECENT_RUNS, endedNow.length))
+      if (!before || isBirth(change) || after.state === 'removed') return
+      if (!isSamePiece(before, after) || before.flow) return
+      for (const { fence } of successes(before)) expect(after.ended[fence]?.state).toBe('succeeded')
+    })
+  })
+
+  test('is woken, unless it has ended or waits in a place where others find it: ready for HTTP, or for a permit', () => {
+    forEveryTask((task, now) => {
+      const wake = nextWake(task, now)
+      const isFound = isFoundInPlace(task)
+      const settlesAt = task.owes && !task.unpublished ? now : undefined
+      if (task.state !== 'open') expect(wake).toBe(settlesAt)
+      else if (!isFound || liveRuns(task).length > 0) expect(wake).toBeTypeOf('number')
+    })
+  })
+
+  test('that is open beyond its budget does not exist', () => {
+    forEveryTask(({ state, failures, options: { concurrency, retry, workerIds } }) => {
+      if (state !== 'open') return
+      if (retry.scope === 'task') expect(failures).toBeLessThanOrEqual(retry.maxRetries)
+      else if (workerIds.length === 0) expect(failures).toBeLessThan(concurrency * (retry.maxRetries + 1))
+    })
+  })
+
+  test('survives the way through JSON exactly, with nothing undefined in it', () => {
+    forEveryTransition(({ after, guard, bodies }) => {
+      for (const value of [after, guard, bodies]) {
+        const copy: unknown = JSON.parse(JSON.stringify(value))
+        if (!isDeepStrictEqual(copy, value)) expect(copy).toStrictEqual(value)
+      }
+    })
+  })
+
+  test('stands in the indexes as it follows from the rest of it', () => {
+    forEveryTask((task, now) => {
+      if (task.operation !== 'beat') expect(indexed(task, now)).toEqual(task)
+    })
+  })
+})
+
+test('a look at its time makes progress or is armed for later', () => {
+  forEveryTask((task, now) => {
+    const { lookAt } = plan(task, now)
+    if (lookAt === undefined) return
+    const time = Math.max(now, lookAt)
+
+    const decision = look(task, time, 0.5)
+
+    if (decision.ok) expect(decision.change.after.revision).toBe(task.revision + 1)
+    else expect(plan(task, time).lookAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(time)
+  })
+})
+
+function refsOf(task: Task | undefined): string[] {
+  if (!task) return []
+  return bodiesApart(task).map(({ ref }) => ref)
+}
+
+function isFoundInPlace(task: Task): boolean {
+  if (task.place && task.wait?.kind === 'permit') return true
+  return workOf(task).kind === 'http' && task.place?.name.startsWith('ready#') === true
+}

@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
+
+const type = fc.stringMatching(/^[A-Za-z0-9._-]{1,100}$/)
+
+describe("the name of a type's queue", () => {
+  test('is plain for a plain type', () => {
+    expect(queueNameOf('Baton', 'resize_Image-2')).toBe('Baton-q-resize_Image-2')
+  })
+
+  test('of a type with a dot has no dot, and differs from that of the same type without', () => {
+    const name = queueNameOf('Baton', 'image.resize')
+
+    expect(name).toMatch(/^Baton-q-image_resize-[0-9a-f]{8}$/)
+    expect(name).not.toBe(queueNameOf('Baton', 'image_resize'))
+  })
+
+  test('of long types stays within 80 characters and tells them apart', () => {
+    const long = 'x'.repeat(99)
+
+    const names = [queueNameOf('Baton', `${long}a`), queueNameOf('Baton', `${long}b`)]
+
+    expect(names.map(name => name.length)).toEqual([80, 80])
+    expect(names[0]).not.toBe(names[1])
+  })
+
+  test('a type called like the hashed name of another gets a queue of its own', () => {
+    const name = queueNameOf('Baton', 'image.resize')
+    const impostor = name.slice('Baton-q-'.length)
+
+    expect(queueNameOf('Baton', impostor)).not.toBe(name)
+  })
+
+  test('is legal for SQS, begins with the system, and is another for another type', () => {
+    const property = fc.property(type, type, (one, other) => {
+      const name = queueNameOf('Baton', one)
+
+      expect(name).toMatch(/^Baton-q-[A-Za-z0-9_-]{1,72}$/)
+      if (one !== other) expect(queueNameOf('Baton', other)).not.toBe(name)
+    })
+    fc.assert(property)
+  })
+})

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import { DISPATCH_HOPS_MAX, type Received } from '../../../shared/runtime/dispatch/received-dispatch.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
+import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { MINUTE, SECOND } from '../../support/a-task.ts'
+import { aSystemWith, limited } from '../../support/limited-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+/** Lambda stops a chain at the 17th invocation of a function. */
+const CHAIN_INVOCATIONS_MAX = 16
+
+const definition = defineTask('resize', { run: () => 'done' })
+
+async function served(system: MemorySystem, received: readonly Received[], on: System = system) {
+  const stopAt = system.clock.now() + MINUTE
+  let again: string[] | undefined
+  const serving = serveDispatches(
+    on,
+    received,
+    { workerId: 'lambda-1' },
+    { definition, typeOf: cachedTypes(on), stopAt },
+  )
+  void serving.then(ids => {
+    again = ids
+  })
+  for (let nth = 0; nth < 400 && !again; nth++) await system.clock.advance(50)
+  return serving
+}
+
+/** A system whose store does not answer. */
+function inOutage(system: MemorySystem): System {
+  const apply = async () => {
+    throw new BatonError('unavailable', 'the table does not answer')
+  }
+  return { ...system, tasks: { ...system.tasks, apply } }
+}
+
+/** The task after a run whose worker fell silent: it runs alone, and the rest of its batch is sent on. */
+async function aSuspect(system: MemorySystem): Promise<Task> {
+  const seen = await stored(system, { key: 'suspect' })
+  await claimTask(system, seen, { workerId: 'lambda-0' })
+  await system.clock.advance(MINUTE)
+  await wakeTasks(system, [{ id: seen.id, born: seen.born, revision: 0, hops: 0, delaySeconds: 0 }])
+  return (await system.tasks.head(seen.id)) as Task
+}
+
+/** Why a function sends a dispatch on: the system it does so in, and what it has received. */
+const REASONS: Record<string, () => Promise<{ system: MemorySystem; received: Received[]; on?: System }>> = {
+  'an outage of the store': async () => {
+    const system = aMemorySystem()
+    return { system, on: inOutage(system), received: [{ messageId: 'm', seen: await stored(system) }] }
+  },
+  'a slot that is still ahead': async () => {
+    const system = aMemorySystem()
+    const seen = await stored(system, { dueAt: system.clock.now() + MINUTE })
+    return { system, received: [{ messageId: 'm', seen }] }
+  },
+  'a task that runs alone': async () => {
+    const system = aMemorySystem()
+    const suspect = { messageId: 'suspect', seen: await aSuspect(system) }
+    return { system, received: [suspect, { messageId: 'm', seen: await stored(system) }] }
+  },
+  'a task that another worker is about to claim': async () => {
+    const system = await aSystemWith(1)
+    const seen = await stored(system)
+    await acquirePermits(system, seen, [limited(1)])
+    return { system, received: [{ messageId: 'm', seen }] }
+  },
+  'a ticket that finds nothing': async () => {
+    const system = aMemorySystem()
+    await registered(system, {
+      configuration: { kind: 'handler', defaults: {}, shards: 1, ordering: 'priority' },
+    })
+    const seen = await stored(system, { ordering: 'priority' })
+    await claimTask(system, seen, { workerId: 'w2' })
+    return { system, received: [{ messageId: 'm', seen }] }
+  },
+}
+
+describe('a chain of dispatches', () => {
+  it.each(Object.entries(REASONS))('counts one more when it goes on because of %s', async (_name, given) => {
+    const { system, received, on } = await given()
+
+    const again = await served(
+      system,
+      received.map(one => ({ ...one, hops: 7 })),
+      on,
+    )
+
+    expect([again, system.messages.dispatches.map(({ hops }) => hops)]).toEqual([[], [8]])
+  })
+
+  it.each(Object.entries(REASONS))(
+    'ends at its bound, in spite of %s: its message stays in the queue, but for a ticket that is not needed',
+    async (name, given) => {
+      const { system, received, on } = await given()
+      const stays = name === 'a ticket that finds nothing' ? [] : ['m']
+
+      const again = await served(
+        system,
+        received.map(one => ({ ...one, hops: DISPATCH_HOPS_MAX })),
+        on,
+      )
+
+      expect([again, system.messages.dispatches]).toEqual([stays, []])
+      expect(system.counted('LookLoop')).toBe(1)
+    },
+  )
+
+  it('goes on from the longest one of its batch, as its trace does', async () => {
+    const system = aMemorySystem()
+    const received = [
+      { messageId: 'a', seen: await stored(system, { key: 'a' }), hops: 1 },
+      { messageId: 'b', seen: await stored(system, { key: 'b' }), hops: 9 },
+    ]
+
+    await served(system, received, inOutage(system))
+
+    expect(system.messages.dispatches.map(({ hops }) => hops)).toEqual([10, 10])
+  })
+
+  it('spans an outage of an hour within the invocations that Lambda allows', async () => {
+    const system = aMemorySystem()
+    let next: Received | undefined = { messageId: 'm', seen: await stored(system) }
+    const begun = system.clock.now()
+    let invocations = 0
+
+    while (next) {
+      invocations += 1
+      await served(system, [next], inOutage(system))
+      const [sent] = system.messages.dispatches.splice(0)
+      await system.clock.advance((sent?.delaySeconds ?? 0) * SECOND)
+      next = sent && { messageId: 'm', seen: sent.task, hops: sent.hops ?? 0 }
+    }
+
+    expect(invocations).toBe(DISPATCH_HOPS_MAX + 1)
+    expect(invocations).toBeLessThan(CHAIN_INVOCATIONS_MAX)
+    expect(system.clock.now() - begun).toBeGreaterThan(60 * MINUTE)
+  })
+})

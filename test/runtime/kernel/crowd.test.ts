@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { resolveOptions } from '../../../shared/core/options/options.ts'
+import { isComplete } from '../../../shared/core/run/several-successes.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { type Claimed, claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { cancelTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { lookOf } from '../../../shared/runtime/plan/plan-tasks.ts'
+import { finishRun } from '../../../shared/runtime/run/finish-run.ts'
+import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
+import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { HOUR, MINUTE } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+
+const CROWD = 100
+/** Kept in an item of its own. */
+const RESULT = 'x'.repeat(1_000)
+
+const numbered = <T>(count: number, one: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => one(n))
+
+/** What one worker writes, and how long its calls take, there and back. */
+type Reach = { readonly system: System; writes(): number }
+
+/** The system as one worker reaches it: each call takes 4 to 12 ms, and each conditional write and each body counts. */
+function reached(system: MemorySystem): Reach {
+  let writes = 0
+  const lag = () => system.clock.sleep(2 + Math.floor(4 * system.chance.fraction()))
+  const slow = <Given extends unknown[], T>(call: (...given: Given) => Promise<T>) => {
+    return async (...given: Given): Promise<T> => {
+      await lag()
+      const answer = await call(...given)
+      await lag()
+      return answer
+    }
+  }
+  const tasks: TaskStore = {
+    ...system.tasks,
+    head: slow(system.tasks.head),
+    apply: slow(change => {
+      writes += 1 + change.bodies.length
+      return system.tasks.apply(change)
+    }),
+  }
+  return { system: { ...system, tasks }, writes: () => writes }
+}
+
+async function aCrowdedTask(concurrency = CROWD, more: object = {}) {
+  const system = aMemorySystem()
+  await registered(system)
+  const options = resolveOptions({ concurrency, leaseMs: HOUR, heartbeatMs: HOUR, ...more })
+  return { system, task: await stored(system, { options }) }
+}
+
+/** So many runs, claimed one after the other. */
+async function withRuns(concurrency: number, count = concurrency, more: object = {}) {
+  const { system, task } = await aCrowdedTask(concurrency, more)
+  const claims: Claimed[] = []
+  for (let n = 0; n < count; n++) {
+    const seen = await system.tasks.head(task.id)
+    claims.push((await claimTask(system, seen as Task, { workerId: `w${n}` })) as Claimed)
+  }
+  return { system, task, claims }
+}
+
+async function finished(system: System, claimed: Claimed, result = 'done') {
+  const hold = holdRun(system, claimed)
+  const accepted = await finishRun(system, hold, claimed.run.fence, { outcome: 'succeed', result })
+  await hold.letGo()
+  return accepted
+}
+
+const headOf = async (system: System, { id }: Task) => (await system.tasks.head(id)) as Task
+
+/** A store that dies with every write of this kind. */
+function without(system: System, fails: (after: Task) => boolean): System {
+  const tasks: TaskStore = {
+    ...system.tasks,
+    apply: async change => {
+      if (fails(change.after)) throw new BatonError('unavailable', 'died')
+      return system.tasks.apply(change)
+    },
+  }
+  return { ...system, tasks }
+}
+
+describe('100 workers at one moment', () => {
+  it('that finish one task all count, with at most three writes each', async () => {
+    const { system, task, claims } = await withRuns(CROWD)
+    const workers = claims.map(claimed => ({ claimed, ...reached(system) }))
+
+    const accepted = await timed(
+      system,
+      Promise.all(workers.map(worker => finished(worker.system, worker.claimed, RESULT))),
+    )
+
+    const head = await headOf(system, task)
+    expect(accepted).toEqual(numbered(CROWD, () => true))
+    expect(head).toMatchObject({ state: 'succeeded', failures: 0, live: {} })
+    expect(Object.values(head.ended).filter(({ state }) => state === 'succeeded')).toHaveLength(CROWD)
+    expect(Math.max(...workers.map(({ writes }) => writes()))).toBeLessThanOrEqual(3)
+    expect(workers.reduce((sum, { writes }) => sum + writes(), 0)).toBe(2 * CROWD + 1)
+  })
+
+  it('that claim one task all hold a run within five seconds, with at most eight writes each', async () => {
+    const { system, task } = await aCrowdedTask()
+    const began = system.clock.now()
+    const workers = numbered(CROWD, n => ({ workerId: `w${n}`, ...reached(system) }))
+
+    const claims = await timed(
+      system,
+      Promise.all(workers.map(worker => claimTask(worker.system, task, { workerId: worker.workerId }))),
+    )
+
+    expect(claims.filter(claimed => 'run' in claimed)).toHaveLength(CROWD)
+    expect(Object.keys((await headOf(system, task)).live)).toHaveLength(CROWD)
+    expect(system.clock.now() - began).toBeLessThanOrEqual(5_000)
+    expect(Math.max(...workers.map(({ writes }) => writes()))).toBeLessThanOrEqual(8)
+  })
+
+  it('that fail one task are all recorded, each once', async () => {
+    const { system, task, claims } = await withRuns(CROWD, CROWD, { retry: { maxRetries: 1_000 } })
+    const error = { name: 'E', message: 'no' }
+
+    const accepted = await timed(
+      system,
+      Promise.all(
+        claims.map(claimed => {
+          const { system: reach } = reached(system)
+          const hold = holdRun(reach, claimed)
+          return finishRun(reach, hold, claimed.run.fence, { outcome: 'fail', error }).finally(hold.letGo)
+        }),
+      ),
+    )
+
+    expect(accepted).toEqual(numbered(CROWD, () => true))
+    expect(await headOf(system, task)).toMatchObject({ failures: CROWD, live: {} })
+  })
+})
+
+describe('a worker that dies between its success, which was the last one needed, and the end of the task', () => {
+  /** The success of the second worker is counted on an old sight; the end cannot be written. */
+  const completeTask = async (more: object = {}) => {
+    const { system, task, claims } = await withRuns(2, 2, more)
+    const [first, second] = claims as [Claimed, Claimed]
+    const dying = without(system, ({ state }) => state === 'succeeded')
+    await finished(system, { ...first, task: second.task })
+    expect(await finished(dying, second)).toBe(true)
+    const head = await headOf(system, task)
+    expect(isComplete(head)).toBe(true)
+    return { system, head, second }
+  }
+
+  it('loses nothing: the look that the planner sends writes the end', async () => {
+    const { system, head } = await completeTask()
+
+    await timed(system, wakeTasks(system, lookOf(head, system.clock.now())))
+
+    expect(await headOf(system, head)).toMatchObject({ state: 'succeeded', finishedAt: head.updatedAt })
+  })
+
+  it('loses nothing to a deadline that passes before that', async () => {
+    const { system, head } = await completeTask({ deadlineMs: MINUTE })
+    await system.clock.advance(HOUR)
+
+    await timed(system, wakeTasks(system, lookOf(head, system.clock.now())))
+
+    expect(await headOf(system, head)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('loses nothing to a person who cancels the task: it has succeeded', async () => {
+    const { system, head } = await completeTask()
+
+    expect(await cancelTask(system, head.id)).toMatchObject({ ok: false, reason: 'finished' })
+    expect(await headOf(system, head)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('may say its success again, which then writes the end', async () => {
+    const { system, head, second } = await completeTask()
+    const run = { taskId: head.id, born: head.born, fence: second.run.fence }
+
+    const again = await finishOverHttp(system, run, { outcome: 'succeed', result: 'done' })
+
+    expect(again).toMatchObject({ ok: true, task: { state: 'succeeded' } })
+  })
+})
+
+it('a claim whose write is refused late finds the task taken, and is no outage', async () => {
+  const { system, task } = await aCrowdedTask(1)
+  const late = { ...system, tasks: { ...system.tasks } }
+  late.tasks.apply = async change => {
+    await system.clock.sleep(MINUTE)
+    return system.tasks.apply(change)
+  }
+
+  const claiming = claimTask(late, task, { workerId: 'late' })
+  await claimTask(system, task, { workerId: 'early' })
+  await system.clock.advance(2 * MINUTE)
+
+  expect(await claiming).toMatchObject({ refused: 'no-slot', lostToOthers: true })
+})
+
+describe('a success', () => {
+  it('whose answer was lost, and after which others have succeeded, counts once and gives its permits back', async () => {
+    const { system, task } = await withRuns(3, 0)
+    const permit = { limit: 'resize', holder: '0123456789' }
+    const claims = []
+    for (const workerId of ['w0', 'w1']) {
+      const seen = await headOf(system, task)
+      claims.push((await claimTask(system, seen, { workerId })) as Claimed)
+    }
+    const [first, second] = claims as [Claimed, Claimed]
+    const holder = { holder: permit.holder, taskId: task.id, since: system.clock.now() }
+    await system.limits.acquire(permit.limit, holder, 1)
+    const fence = first.run.fence
+    const seen = { ...first.task, live: { ...first.task.live, [fence]: { ...first.run, permits: [permit] } } }
+    // Written, but nobody was told; then another success hides it.
+    await finishOverHttp(
+      system,
+      { taskId: task.id, born: task.born, fence },
+      {
+        outcome: 'succeed',
+        result: 'done',
+      },
+    )
+    await finished(system, second)
+
+    const accepted = await finished(system, { ...first, task: seen })
+
+    expect(accepted).toBe(true)
+    expect(Object.keys((await headOf(system, task)).ended)).toEqual(['1', '2'])
+    expect((await system.limits.permits(permit.limit)).holders).toEqual([])
+  })
+
+  it('that always loses its races is tried again under its lease, as in an outage, until it is written', async () => {
+    const { system, task, claims } = await withRuns(1)
+    const [claimed] = claims as [Claimed]
+    const until = system.clock.now() + MINUTE
+    let lost = 0
+    const losing = { ...system, tasks: { ...system.tasks } }
+    losing.tasks.apply = async change => {
+      if (system.clock.now() >= until) return system.tasks.apply(change)
+      lost += 1
+      await system.clock.sleep(20)
+      return { applied: false, current: await system.tasks.head(task.id) }
+    }
+
+    const accepting = finished(losing, claimed)
+    await system.clock.advance(2 * MINUTE)
+    const accepted = await accepting
+
+    expect(lost).toBeGreaterThan(20)
+    expect(accepted).toBe(true)
+    expect(await headOf(system, task)).toMatchObject({ state: 'succeeded' })
+  })
+})

@@ -1,0 +1,221 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import type { Operation, Task } from '../../../shared/core/task/task.ts'
+import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { removeTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { DAY, MINUTE, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+const HTTP = { configuration: { kind: 'http' as const, defaults: {}, shards: 1 }, type: 'jobs' }
+const WORKER = { workerId: 'w1' }
+
+/** The store refuses these writes of the task `jobs:bad` for what stands in them. */
+function refusing(system: MemorySystem, refused: (operation: Operation) => boolean): MemorySystem {
+  const { apply } = system.tasks
+  return {
+    ...system,
+    tasks: {
+      ...system.tasks,
+      apply: async change => {
+        if (change.after.key === 'bad' && refused(change.after.operation))
+          throw new BatonError('unstorable', 'the table refuses what it is sent: no such key')
+        return apply(change)
+      },
+    },
+  }
+}
+
+async function threeTasks(system: MemorySystem): Promise<void> {
+  const type = await registered(system, HTTP)
+  for (const key of ['a', 'bad', 'c']) await stored(system, { type: type.type, key, kind: 'http' })
+}
+
+async function claimAll(system: MemorySystem, wanted = 10): Promise<string[]> {
+  const types = await system.types.list()
+  const { claimed } = await claimReady(system, types, WORKER, { wanted })
+  return claimed.map(({ task }) => task.key)
+}
+
+const head = (system: MemorySystem, key: string) => system.tasks.head(`jobs:${key}`) as Promise<Task>
+
+let system: MemorySystem
+beforeEach(async () => {
+  system = aMemorySystem()
+  await threeTasks(system)
+})
+
+describe('a task whose claim the store refuses for what it would write', () => {
+  test('keeps no other from being claimed', async () => {
+    const faulty = refusing(system, operation => operation === 'claim')
+
+    expect((await claimAll(faulty)).sort()).toEqual(['a', 'c'])
+  })
+
+  test('alone makes no claim fail', async () => {
+    const faulty = refusing(system, operation => operation === 'claim')
+    await claimAll(faulty)
+
+    expect(await claimAll(faulty)).toEqual([])
+  })
+
+  test('shows why, waits for its retry, and has failed at the end of its budget', async () => {
+    const faulty = refusing(system, operation => operation === 'claim')
+
+    await claimAll(faulty)
+    const first = await head(system, 'bad')
+    for (let nth = 0; nth < 3; nth++) {
+      await system.clock.advance(MINUTE)
+      const { id, born, revision } = await head(system, 'bad')
+      await wakeTasks(faulty, [{ id, born, revision, hops: 0, delaySeconds: 0 }])
+      await claimAll(faulty)
+    }
+
+    expect(first).toMatchObject({ state: 'open', retrying: true, failures: 1 })
+    expect(first.dueAt).toBeGreaterThan(first.updatedAt)
+    const last = await head(system, 'bad')
+    expect(last).toMatchObject({ state: 'failed', failures: 4, error: { name: 'ClaimRefused' } })
+    expect(last.error?.message).toContain('no such key')
+    expect(system.counted('TaskFault')).toBe(4)
+  })
+
+  test('is not put on record for longer than its claim has time', async () => {
+    let writes = 0
+    const faulty = refusing(system, operation => operation === 'claim')
+    const apply: typeof faulty.tasks.apply = async change => {
+      if (change.after.operation === 'claim') return faulty.tasks.apply(change)
+      writes += 1
+      return { applied: false, current: await head(system, 'bad') }
+    }
+    const crowded = { ...faulty, tasks: { ...faulty.tasks, apply } }
+    const patience = { until: system.clock.now() }
+
+    const claiming = claimTask(crowded, await head(system, 'bad'), WORKER, undefined, patience)
+
+    await expect(claiming).rejects.toThrow('other writers')
+    expect(writes).toBe(1)
+  })
+
+  test('is not tried by every claim when nothing can be written of it, and can be removed', async () => {
+    let tries = 0
+    const faulty = refusing(system, operation => {
+      tries += operation === 'claim' ? 1 : 0
+      return operation !== 'remove'
+    })
+
+    for (let nth = 0; nth < 20; nth++) await claimAll(faulty)
+    const soon = tries
+    await system.clock.advance(2 * MINUTE)
+    await claimAll(faulty)
+
+    expect([soon, tries]).toEqual([1, 2])
+    expect(await head(system, 'bad')).toMatchObject({ state: 'open', revision: 1 })
+    expect(await removeTask(faulty, 'jobs:bad')).toEqual({ ok: true })
+  })
+
+  test('harms no other as its limit has no name that the store takes', async () => {
+    await system.types.put(
+      { ...(await registered(system, HTTP)), configuration: { ...HTTP.configuration, limits: BY_TENANT } },
+      1,
+    )
+    const { acquire } = system.limits
+    const limits: MemorySystem['limits'] = {
+      ...system.limits,
+      acquire: async (limit, holder, max) => {
+        if (holder.taskId === 'jobs:bad') throw new BatonError('unstorable', 'no such key')
+        return acquire(limit, holder, max)
+      },
+    }
+
+    expect((await claimAll({ ...system, limits })).sort()).toEqual(['a', 'c'])
+    expect(await head(system, 'bad')).toMatchObject({ failures: 1 })
+  })
+
+  test('is no outage, and an outage fails no task', async () => {
+    const out: MemorySystem = {
+      ...system,
+      tasks: { ...system.tasks, apply: () => Promise.reject(new BatonError('unavailable', 'no answer')) },
+    }
+
+    await expect(claimAll(out)).rejects.toThrow('no answer')
+    expect(await head(system, 'bad')).toMatchObject({ failures: 0, state: 'open' })
+  })
+})
+
+const BY_TENANT = { concurrency: { max: 5, key: 'tenant' } }
+
+describe('work on many tasks goes on without the one that is at fault', () => {
+  test('in a job', async () => {
+    const faulty = refusing(system, () => true)
+    await claimAll(system)
+    await system.clock.advance(MINUTE)
+    for (const key of ['a', 'bad', 'c']) {
+      const task = await head(system, key)
+      await system.tasks.apply({
+        before: task,
+        after: {
+          ...task,
+          state: 'succeeded',
+          live: {},
+          revision: task.revision + 1,
+          view: { bucket: 'succeeded', sort: 1 },
+          finishedAt: 1,
+          expiresAt: system.clock.now() + DAY,
+        },
+        guard: { kind: 'revision', born: task.born, revision: task.revision, leases: [] },
+        bodies: [],
+      })
+    }
+
+    const job = { kind: 'purge' as const, statuses: ['succeeded' as const], before: system.clock.now() }
+    await workOnJob(
+      faulty,
+      { type: 'jobs', job: { ...job } as never, bucket: 'succeeded', shard: 0, delaySeconds: 0 },
+      Number.POSITIVE_INFINITY,
+    )
+
+    expect(
+      (await Promise.all(['a', 'bad', 'c'].map(key => head(system, key)))).map(({ state }) => state),
+    ).toEqual(['removed', 'succeeded', 'removed'])
+  })
+
+  test('in looks, which do not come again for it', async () => {
+    await claimAll(system)
+    const looks = await Promise.all(
+      ['a', 'bad', 'c'].map(async key => {
+        const { id, born, revision } = await head(system, key)
+        return { id, born, revision, hops: 0, delaySeconds: 0 }
+      }),
+    )
+    await system.clock.advance(20 * SECOND)
+
+    const failures = await wakeTasks(
+      refusing(system, () => true),
+      looks,
+    )
+
+    expect(failures).toMatchObject([{ id: 'jobs:bad', transient: false }])
+    expect(Object.keys((await head(system, 'a')).live)).toEqual([])
+    expect(Object.keys((await head(system, 'c')).live)).toEqual([])
+  })
+
+  test('in a round of the sweeper', async () => {
+    const { heads } = system.tasks
+    const tasks: MemorySystem['tasks'] = {
+      ...system.tasks,
+      heads: async ids =>
+        (await heads(ids)).map(task => (task.key === 'bad' ? { ...task, live: { 1: BROKEN } } : task)),
+    }
+    await system.clock.advance(20 * MINUTE)
+
+    const report = await sweep({ ...system, tasks })
+
+    expect(report).toMatchObject({ looked: 3, failed: 0 })
+  })
+})
+
+/** A run that no code can have written: it makes whatever looks into it throw. */
+const BROKEN = null as never

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { cancel } from '../../../shared/core/task/operate.ts'
+import { transact } from '../../../shared/runtime/kernel/transact.ts'
+import { patchTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { aRun, aTask, DAY, NOW } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../../support/memory-system.ts'
+
+/** A system that notes which bodies were renewed until when. */
+function aWatchedSystem(): { system: MemorySystem; renewed: Array<[string, number]> } {
+  const system = aMemorySystem()
+  const renewed: Array<[string, number]> = []
+  const renewBody = async (_id: string, ref: string, expiresAt: number) => void renewed.push([ref, expiresAt])
+  return { system: { ...system, tasks: { ...system.tasks, renewBody } }, renewed }
+}
+
+describe('an input that is kept apart', () => {
+  const input = 'x'.repeat(1_000)
+
+  test('is left alone by plain changes', async () => {
+    const { system, renewed } = aWatchedSystem()
+    const { id } = await stored(system, { input })
+    await patchTask(system, id, { priority: 1, dueAt: NOW + DAY })
+    await transact(system, await system.tasks.head(id), task => cancel(task ?? aTask(), NOW))
+
+    expect(renewed).toEqual([])
+  })
+
+  test('lives on when its task is put off by years', async () => {
+    const { system, renewed } = aWatchedSystem()
+    const { id } = await stored(system, { input })
+    await patchTask(system, id, { dueAt: NOW + 1_000 * DAY })
+    const task = await system.tasks.head(id)
+
+    expect(renewed).toEqual([[task?.input && 'ref' in task.input && task.input.ref, NOW + 1_037 * DAY]])
+    expect(task?.input).toMatchObject({ expiresAt: NOW + 1_037 * DAY })
+  })
+
+  test('lives on when its task starts over late in its retention', async () => {
+    const { system, renewed } = aWatchedSystem()
+    const { id } = await stored(system, { input, options: { retentionMs: 300 * DAY } })
+    await transact(system, await system.tasks.head(id), task => cancel(task ?? aTask(), NOW))
+    await system.clock.advance(200 * DAY)
+    await restartTask(system, id)
+
+    expect(renewed).toHaveLength(1)
+    expect(await system.tasks.head(id)).toMatchObject({
+      state: 'open',
+      input: { expiresAt: NOW + 530 * DAY },
+    })
+  })
+
+  test('costs a heartbeat nothing', async () => {
+    const { system, renewed } = aWatchedSystem()
+    const ageing = { ref: 'in#x', bytes: 1_000, expiresAt: NOW }
+    const task = aTask({ live: [aRun()], input: ageing })
+    await transact(system, task, seen => heartbeat(seen, { born: task.born, fence: 1 }, NOW)).catch(
+      () => undefined,
+    )
+
+    expect(renewed).toEqual([])
+  })
+})

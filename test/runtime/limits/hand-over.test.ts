@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { aSystemWith, lookOnce, storedAll } from '../../support/limited-system.ts'
+import { type MemorySystem, timed } from '../../support/memory-system.ts'
+
+const REQUEST_MS = 100
+
+/** Each request takes the same time, so that the time a call takes counts the requests that follow one another. */
+function slow<Port extends object>(port: Port, system: MemorySystem): Port {
+  const entries = Object.entries(port).map(([name, call]) => [
+    name,
+    async (...given: unknown[]) => {
+      await system.clock.sleep(REQUEST_MS)
+      return call(...given)
+    },
+  ])
+  return Object.fromEntries(entries)
+}
+
+async function requestsInARow(system: MemorySystem, work: (reached: System) => Promise<unknown>) {
+  const { tasks, limits, types, messages } = system
+  const began = system.clock.now()
+  const reached = {
+    ...system,
+    tasks: slow(tasks, system),
+    limits: slow(limits, system),
+    types: slow(types, system),
+    messages: slow(messages, system),
+  }
+  await timed(system, work(reached))
+  return Math.floor((system.clock.now() - began) / REQUEST_MS)
+}
+
+/** Sixty tasks of an ordered type, one of which may run at a time. */
+async function anOrderedType(): Promise<{ system: MemorySystem; type: TaskType; tasks: Task[] }> {
+  const system = await aSystemWith(1, { ordering: 'priority', shards: 4 })
+  const tasks = await storedAll(system, 60, { ordering: 'priority' })
+  const type = await system.types.get('resize')
+  if (!type) throw new Error('the type is registered')
+  return { system, type, tasks }
+}
+
+describe('a permit that passes from a run to the next task of an ordered type', () => {
+  it('costs the waker four requests in a row: the type, a query, the heads, and the ticket', async () => {
+    const { system } = await anOrderedType()
+
+    const count = await requestsInARow(system, reached => tendLimit(reached, lookOnce))
+
+    expect(system.messages.dispatches).toHaveLength(1)
+    expect(count).toBe(4)
+  })
+
+  it('costs the worker five requests in a row: a query, the heads, the type, the permit and the claim', async () => {
+    const { system, type, tasks } = await anOrderedType()
+    const last = tasks.slice(-1)
+
+    const count = await requestsInARow(system, async reached => {
+      const { claimed } = await claimByTokens(reached, type, { workerId: 'w1' }, last)
+      expect(claimed).toHaveLength(1)
+    })
+
+    expect(count).toBe(5)
+  })
+})

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest'
+import { throttle } from '../../../shared/core/limits/wait.ts'
+import { plan } from '../../../shared/core/plan/plan.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { readyTasks } from '../../../shared/runtime/claim/ready-tasks.ts'
+import { transact } from '../../../shared/runtime/kernel/transact.ts'
+import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { publishMany } from '../../../shared/runtime/publish/publish.ts'
+import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aSystemWith, blocked, lookOnce, storedAll, waitingKeys } from '../../support/limited-system.ts'
+import { type MemorySystem, stored } from '../../support/memory-system.ts'
+
+describe('those who wait for a permit', () => {
+  it('are let in though nobody can run the one in front', async () => {
+    const system = await aSystemWith(1)
+    const [targeted, next] = [
+      await stored(system, { key: 'a', options: { workerIds: ['dead'] } }),
+      await stored(system, { key: 'b' }),
+    ]
+    await blocked(system, [targeted, next])
+
+    await tendLimit(system, lookOnce)
+    const afterOne = await waitingKeys(system, [targeted, next])
+    await tendLimit(system, lookOnce)
+
+    expect([afterOne, await waitingKeys(system, [targeted, next])]).toEqual([['b'], []])
+    const heads = (await system.tasks.heads([targeted.id, next.id])).map(head => plan(head, NOW))
+    expect(heads).toEqual([{ markFor: ['dead'] }, { dispatchAt: NOW }])
+    // A targeted task is never sent to its type's queue.
+    expect(system.messages.dispatches).toEqual([])
+  })
+
+  it('are all let in by looks that come at once, one for each permit that came back', async () => {
+    const system = await aSystemWith(10)
+    const tasks = await storedAll(system, 30)
+    await blocked(system, tasks)
+
+    await Promise.all(Array.from({ length: 10 }, () => tendLimit(system, lookOnce)))
+
+    expect(await waitingKeys(system, tasks)).toHaveLength(20)
+  })
+
+  it('are found behind those that the index shows though they were let in', async () => {
+    const system = await aSystemWith(60)
+    const tasks = await storedAll(system, 60)
+    await blocked(system, tasks)
+    const stale = await system.tasks.page({ index: 'place', partition: 'limit#resize', limit: 100 })
+    await tendLimit(system, lookOnce, 50)
+
+    const lagging: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        page: async query => {
+          const start = stale.entries.findIndex(({ id }) => id === query.after?.id) + 1
+          const entries = stale.entries.slice(start, start + query.limit)
+          return { entries, more: start + query.limit < stale.entries.length }
+        },
+      },
+    }
+    await tendLimit(lagging, lookOnce, 10)
+
+    expect(await waitingKeys(system, tasks)).toEqual([])
+  })
+
+  it('are seen to again soon when some were let in', async () => {
+    const system = await aSystemWith(1)
+    await blocked(system, await storedAll(system, 2))
+
+    await tendLimit(system, { ...lookOnce, quiet: 0 })
+
+    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', quiet: 0, since: NOW, delaySeconds: 5 }])
+  })
+})
+
+describe('those who wait where tasks are taken in order', () => {
+  /** Each run is followed by what the waker and the planner do. Answers whose tasks were run, in order. */
+  async function ranFor(system: MemorySystem): Promise<Array<string | undefined>> {
+    const type = (await system.types.get('resize')) as TaskType
+    const planned: Task[] = []
+    const apply: typeof system.tasks.apply = async change => {
+      if (change.after.operation === 'surface') planned.push(change.after)
+      return system.tasks.apply(change)
+    }
+    const followed = { ...system, tasks: { ...system.tasks, apply } }
+    const ran: Array<string | undefined> = []
+    planned.push(...(await readyTasks(system, [type], 100).next(100)))
+    while (planned.length > 0) {
+      const { claimed } = await claimByTokens(followed, type, { workerId: 'w1' }, planned.splice(0))
+      for (const { task, run } of claimed) {
+        ran.push(task.fairnessKey)
+        const word = { born: task.born, fence: run.fence, outcome: 'succeed' as const }
+        await transact(followed, task, current => finish(current, word, system.clock.now(), 0))
+      }
+      const looks = system.messages.limitLooks.splice(0).filter(({ quiet }) => quiet === undefined)
+      for (const look of looks) await tendLimit(followed, look)
+      planned.push(...system.messages.dispatches.splice(0).map(({ task }) => task))
+    }
+    return ran
+  }
+
+  it('stay in the turn of their tenant', async () => {
+    const system = await aSystemWith(1)
+    const keys = Array.from({ length: 60 }, (_, nth) => `a${nth}`)
+    await publishMany(
+      system,
+      keys.map(key => ({ type: 'resize', key, fairnessKey: 'a' })),
+    )
+    await publishMany(system, [{ type: 'resize', key: 'z', fairnessKey: 'b' }])
+    system.messages.jobLooks.splice(0)
+
+    const ran = await ranFor(system)
+
+    expect(ran).toHaveLength(61)
+    expect(ran.indexOf('b')).toBeLessThan(3)
+  })
+
+  it('are all let in one after the other, whether or not they know that they wait', async () => {
+    const system = await aSystemWith(1, { ordering: 'priority' })
+    await storedAll(system, 40, { ordering: 'priority' })
+
+    expect(await ranFor(system)).toHaveLength(40)
+  })
+
+  it('are let in beside those who wait in the place of the limit, who are not kept either', async () => {
+    const system = await aSystemWith(1, { ordering: 'priority' })
+    const ready = await storedAll(system, 3, { ordering: 'priority' })
+    const targeted = await stored(system, {
+      key: 'targeted',
+      ordering: 'priority',
+      options: { workerIds: ['w9'] },
+    })
+    await blocked(system, [...ready, targeted])
+
+    for (let nth = 0; nth < 10; nth++) await tendLimit(system, lookOnce)
+
+    expect((await system.tasks.head(targeted.id))?.operation).toBe('surface')
+    expect(system.messages.dispatches.length).toBeGreaterThan(3)
+  })
+
+  it('need no more tokens than their queue holds', async () => {
+    const system = await aSystemWith(5, { ordering: 'priority' })
+    await storedAll(system, 9, { ordering: 'priority' })
+    system.messages.backlogs.set('resize', 9)
+
+    await tendLimit(system, { ...lookOnce, quiet: 0 })
+
+    expect(system.messages.dispatches).toEqual([])
+    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, delaySeconds: 15 }])
+  })
+})
+
+describe('tokens for those who wait', () => {
+  it('are not sent in a pause, which drops them', async () => {
+    const system = await aSystemWith(5, { ordering: 'priority' }, { paused: true })
+    await storedAll(system, 3, { ordering: 'priority' })
+
+    await tendLimit(system, lookOnce)
+
+    expect(system.messages.dispatches).toEqual([])
+  })
+
+  it('are not sent to those whose turn under a rate limit is to come', async () => {
+    const system = await aSystemWith(5, { ordering: 'priority' })
+    const [task] = (await storedAll(system, 1, { ordering: 'priority' })) as [Task]
+    const turn = { limit: 'resize', at: NOW + 60 * SECOND, terms: '1/60000' }
+    await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
+
+    await tendLimit(system, lookOnce)
+
+    expect(system.messages.dispatches).toEqual([])
+  })
+})

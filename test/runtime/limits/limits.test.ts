@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest'
+import { plan } from '../../../shared/core/plan/plan.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
+import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim-task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { tendForgotten, tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { MINUTE, NOW, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {}): Promise<MemorySystem> {
+  const system = aMemorySystem()
+  await registered(system, { configuration: { kind: 'handler', defaults: {}, shards: 1, limits }, ...parts })
+  return system
+}
+
+/** What the claim came to, time going by while it waits. */
+async function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
+  let outcome: Claimed | NotClaimed | undefined
+  const claiming = claimTask(on, task, { workerId }).then(answer => {
+    outcome = answer
+  })
+  for (let nth = 0; nth < 100 && !outcome; nth++) await system.clock.advance(20)
+  await claiming
+  return outcome as Claimed | NotClaimed
+}
+
+const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
+
+async function head(system: MemorySystem, { id }: Task): Promise<Task> {
+  const task = await system.tasks.head(id)
+  if (!task) throw new Error(`no ${id}`)
+  return task
+}
+
+/** The looks that come again come now. */
+async function lookAgain(system: MemorySystem): Promise<void> {
+  for (const look of system.messages.limitLooks.splice(0)) await tendLimit(system, look)
+}
+
+async function storedAll(system: MemorySystem, count: number, parts: object = {}): Promise<Task[]> {
+  const tasks: Task[] = []
+  for (let nth = 0; nth < count; nth++) tasks.push(await stored(system, { key: `k${nth}`, ...parts }))
+  return tasks
+}
+
+describe('a rate limit', () => {
+  it('has a task wait for a turn of its own, once, and is not asked again before that', async () => {
+    const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000 } })
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+
+    const outcomes = [await claim(system, first), await claim(system, second)]
+    const waiting = await head(system, second)
+
+    expect(outcomes.map(refusalOf)).toEqual([undefined, 'rate-limit'])
+    expect(waiting).toMatchObject({ operation: 'throttle', wait: { kind: 'turn', limit: 'resize' } })
+    expect(plan(waiting, system.clock.now()).dispatchAt).toBe(
+      waiting.wait?.kind === 'turn' && waiting.wait.at,
+    )
+    await system.clock.advance(10_000)
+    expect(refusalOf(await claim(system, waiting))).toBeUndefined()
+    expect((await head(system, second)).wait).toBeUndefined()
+  })
+
+  it('has a turn that comes soon waited for, at no write', async () => {
+    const system = await aLimitedSystem({ rate: { limit: 1, perMs: 500 } })
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    const begin = await claim(system, first)
+
+    const next = await claim(system, second)
+
+    const startOf = (outcome: Claimed | NotClaimed) => ('run' in outcome ? outcome.run.startedAt : 0)
+    expect(startOf(next) - startOf(begin)).toBeGreaterThanOrEqual(500)
+    expect((await head(system, second)).revision).toBe(2)
+  })
+
+  it('gives a turn that was missed to nobody, and a task that missed its turn another', async () => {
+    const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000 } })
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    await claim(system, first)
+    await claim(system, second)
+    const waiting = await head(system, second)
+
+    await system.clock.advance(11_000)
+    const late = await claim(system, waiting)
+
+    expect(refusalOf(late)).toBe('rate-limit')
+    expect((await head(system, second)).wait).not.toEqual(waiting.wait)
+  })
+
+  it('is for all that a type serves: the steps of flows and the flow itself', async () => {
+    const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000, key: 'userId' } })
+    const [first, second, third] = (await storedAll(system, 3, { userId: 'u' })) as [Task, Task, Task]
+    const other = await stored(system, { key: 'other', userId: 'v' })
+
+    const outcomes = await Promise.all([first, second, third, other].map(task => claim(system, task)))
+
+    expect(outcomes.map(refusalOf).filter(one => one === 'rate-limit')).toHaveLength(2)
+    expect(refusalOf(outcomes[3] as Claimed)).toBeUndefined()
+  })
+})
+
+describe('a concurrency limit', () => {
+  const ONE = { concurrency: { max: 1 } }
+
+  it('has a task wait in its place, and whoever ends a run tells the waker', async () => {
+    const system = await aLimitedSystem(ONE)
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    const begun = await claim(system, first)
+
+    const refused = await claim(system, second)
+    const waiting = await head(system, second)
+
+    expect([refusalOf(begun), refusalOf(refused)]).toEqual([undefined, 'concurrency-limit'])
+    expect(waiting).toMatchObject({ operation: 'block', place: { name: 'limit#resize' } })
+    expect(plan(waiting, system.clock.now())).toEqual({})
+    // A look is on its way that comes again as long as somebody waits.
+    expect(system.messages.limitLooks).toEqual([
+      { limit: 'resize', quiet: 0, since: waiting.updatedAt, delaySeconds: 15 },
+    ])
+  })
+
+  it('lets the first of those who wait in when a run is lost', async () => {
+    const system = await aLimitedSystem(ONE)
+    const [first, second, third] = (await storedAll(system, 3)) as [Task, Task, Task]
+    await claim(system, first)
+    for (const task of [second, third]) await claim(system, task)
+    system.messages.limitLooks.splice(0)
+
+    await system.clock.advance(MINUTE)
+    const { id, born } = first
+    await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
+    for (const look of system.messages.limitLooks) await tendLimit(system, look)
+
+    expect(system.messages.limitLooks).toEqual([{ limit: 'resize', given: 1, delaySeconds: 0 }])
+    expect((await head(system, third)).wait).toBeDefined()
+    const letIn = await head(system, second)
+    expect(plan(letIn, system.clock.now())).toEqual({ dispatchAt: system.clock.now() })
+    expect(refusalOf(await claim(system, letIn))).toBeUndefined()
+  })
+
+  it('finds a permit whose holder died before its claim, and lets the next one in', async () => {
+    const system = await aLimitedSystem(ONE)
+    const [dead, waiting] = (await storedAll(system, 2)) as [Task, Task]
+    await system.limits.acquire('resize', { holder: 'h', taskId: dead.id, since: NOW }, 1)
+    await claim(system, waiting)
+
+    await system.clock.advance(15 * SECOND)
+    await lookAgain(system)
+
+    expect((await system.limits.permits('resize')).holders).toEqual([])
+    expect((await head(system, waiting)).operation).toBe('surface')
+  })
+
+  it('keeps the permits of runs that live, however long', async () => {
+    const system = await aLimitedSystem(ONE)
+    const [running, waiting] = (await storedAll(system, 2)) as [Task, Task]
+    await claim(system, running)
+    await claim(system, waiting)
+
+    await system.clock.advance(10 * MINUTE)
+    await lookAgain(system)
+
+    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+    expect((await head(system, waiting)).operation).toBe('block')
+  })
+
+  it('is looked at until nobody has waited twice in a row and once more, and by the sweeper when that look got lost', async () => {
+    const system = await aLimitedSystem(ONE)
+    const [running, waiting] = (await storedAll(system, 2)) as [Task, Task]
+    await claim(system, running)
+    await claim(system, waiting)
+    const looks = system.messages.limitLooks
+
+    const since = system.clock.now()
+    await tendLimit(system, { limit: 'nothing', quiet: 0, delaySeconds: 0 })
+    await tendLimit(system, { limit: 'nothing', quiet: 1, since, delaySeconds: 0 })
+    const forNobody = looks.splice(0).filter(({ limit }) => limit === 'nothing')
+    await system.clock.advance(2 * MINUTE)
+    await tendForgotten(system, [await head(system, waiting)])
+    await tendForgotten(system, [await head(system, waiting)])
+
+    const next = { limit: 'nothing', quiet: 1, delaySeconds: 15 }
+    expect(forNobody).toEqual([{ ...next, since }, next])
+    expect(await system.limits.permits('nothing')).toEqual({ holders: [] })
+    expect(looks).toEqual([{ limit: 'resize', quiet: 0, since: since + 2 * MINUTE, delaySeconds: 15 }])
+  })
+
+  it('lets all in that wait for one that is no more', async () => {
+    const system = await aLimitedSystem(ONE)
+    const tasks = await storedAll(system, 4)
+    for (const task of tasks) await claim(system, task)
+    const type = await system.types.get('resize')
+    if (!type) throw new Error('no type')
+    await system.types.put(
+      { ...type, version: 2, configuration: { ...type.configuration, limits: {} } },
+      type.version,
+    )
+    await system.clock.advance(2 * SECOND)
+
+    await lookAgain(system)
+
+    const heads = await Promise.all(tasks.map(task => head(system, task)))
+    expect(heads.filter(({ operation }) => operation === 'surface')).toHaveLength(3)
+  })
+
+  it('holds across a store that fails: the permit of a claim that was not written is given back', async () => {
+    const system = await aLimitedSystem(ONE)
+    const task = await stored(system)
+    const failing = {
+      ...system,
+      tasks: { ...system.tasks, apply: () => Promise.reject(new Error('no answer')) },
+    }
+
+    await expect(claimTask(failing, task, { workerId: 'w1' })).rejects.toThrow('no answer')
+
+    expect((await system.limits.permits('resize')).holders).toEqual([])
+  })
+})
+
+describe('a pause', () => {
+  it('that was acknowledged while a claim was under way ends it before anything begins', async () => {
+    const system = await aLimitedSystem({})
+    const task = await stored(system)
+    const type = await system.types.get('resize')
+    if (!type) throw new Error('no type')
+    const slow: System = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        apply: async change => {
+          if (change.after.operation === 'claim') {
+            await system.types.put({ ...type, paused: true, version: 2 }, type.version)
+            await system.clock.sleep(1_600)
+          }
+          return system.tasks.apply(change)
+        },
+      },
+    }
+
+    const outcome = await claim(system, task, 'w1', slow)
+
+    expect(refusalOf(outcome)).toBe('paused')
+    expect(await head(system, task)).toMatchObject({ operation: 'release', live: {}, failures: 0 })
+  })
+})

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import { acquirePermits, stillHolds } from '../../../shared/runtime/limits/permits.ts'
+import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aSystemWith, limited, lookOnce, storedAll } from '../../support/limited-system.ts'
+import { type MemorySystem, stored } from '../../support/memory-system.ts'
+
+const lookAt = async (system: MemorySystem) => {
+  const { waitsSince: since } = await system.limits.permits('resize')
+  await tendLimit(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
+}
+
+describe('a permit that was taken long before the claim was written', () => {
+  const taken = async (system: MemorySystem, task: Task) => {
+    const acquired = await acquirePermits(system, task, [limited(1)])
+    if (!acquired.ok) throw new Error('used up')
+    return acquired
+  }
+  it('is lost to its run when a look found it stale', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    await system.clock.advance(11 * SECOND)
+    await lookAt(system)
+
+    expect(await stillHolds(system, permits, since)).toBe(false)
+  })
+
+  it('is kept by a look that found it stale just before it was asked for', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    await system.clock.advance(11 * SECOND)
+    const slow: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        head: async id => {
+          const head = await system.tasks.head(id)
+          expect(await stillHolds(system, permits, since)).toBe(true)
+          return head
+        },
+      },
+    }
+    await lookAt(slow)
+
+    expect((await system.limits.permits('resize')).holders).toHaveLength(1)
+  })
+
+  it('is not asked for when the claim was quick', async () => {
+    const system = await aSystemWith(1)
+    const { permits, since } = await taken(system, await stored(system))
+    const { keep: _keep, ...limits } = system.limits
+    await system.clock.advance(4 * SECOND)
+
+    expect(await stillHolds({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(true)
+  })
+})
+
+describe('a permit of a run of the same task', () => {
+  const refusal = async (system: MemorySystem, task: Task) => {
+    const outcome = await claimTask(system, task, { workerId: 'w2' })
+    return 'refused' in outcome ? outcome.refused : undefined
+  }
+
+  it('that is about to begin leaves the task as it is', async () => {
+    const system = await aSystemWith(1)
+    const task = await stored(system)
+    await acquirePermits(system, task, [limited(1)])
+
+    expect(await refusal(system, task)).toBe('being-claimed')
+    expect((await system.tasks.head(task.id))?.wait).toBeUndefined()
+  })
+
+  it('that has ended, and has not yet given it back, is waited for like any other', async () => {
+    const system = await aSystemWith(1)
+    const claimed = await claimTask(system, await stored(system), { workerId: 'w1' })
+    if ('refused' in claimed) throw new Error(claimed.refused)
+    await system.clock.advance(SECOND)
+    const { task, run } = claimed
+    const ended = finish(task, { born: task.born, fence: run.fence, outcome: 'release' }, NOW + SECOND, 0)
+    await system.tasks.apply(changeOf(ended))
+    const open = (await system.tasks.head(task.id)) as Task
+
+    expect(await refusal(system, open)).toBe('concurrency-limit')
+    expect((await system.tasks.head(task.id))?.wait).toMatchObject({ kind: 'permit' })
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+
+  it('that never begins keeps nobody for longer than ten seconds', async () => {
+    const system = await aSystemWith(1)
+    const task = await stored(system)
+    await acquirePermits(system, task, [limited(1)])
+    await system.clock.advance(10 * SECOND)
+
+    expect(await refusal(system, task)).toBe('concurrency-limit')
+  })
+})
+
+describe('a claim that takes long', () => {
+  it('gives its run back when another has got its permit meanwhile', async () => {
+    const system = await aSystemWith(1)
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    const frozen: MemorySystem = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        apply: async change => {
+          if (change.after.operation === 'claim') {
+            await system.clock.advance(11 * SECOND)
+            await lookAt(system)
+            await claimTask(system, second, { workerId: 'w2' })
+          }
+          return system.tasks.apply(change)
+        },
+      },
+    }
+
+    const outcome = await claimTask(frozen, first, { workerId: 'w1' })
+
+    expect(outcome).toMatchObject({ refused: 'concurrency-limit' })
+    expect((await system.tasks.head(first.id))?.live).toEqual({})
+    expect((await system.limits.permits('resize')).holders).toMatchObject([{ taskId: second.id }])
+  })
+})

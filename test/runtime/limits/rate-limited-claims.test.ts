@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { throttle, unblock } from '../../../shared/core/limits/wait.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
+import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
+import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+
+const RATE = { limit: 1, perMs: 10 * SECOND }
+const TERMS = '1/10000'
+const W1 = { workerId: 'w1' }
+
+/** A task of a type with a rate limit, that waits for its turn at `at`. */
+async function waitingUntil(system: MemorySystem, at: number): Promise<Task> {
+  const task = await stored(system, { type: 'email' })
+  await registered(system, {
+    type: 'email',
+    configuration: { kind: 'handler', defaults: {}, shards: 1, limits: { rate: RATE } },
+  })
+  const turn = { limit: 'email', at, terms: TERMS }
+  const { after } = changeOf(throttle(task, turn, NOW))
+  await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
+  return after
+}
+
+it('a worker that finds a task before its turn does not put that off, however often it looks', async () => {
+  const system = aMemorySystem()
+  const task = await waitingUntil(system, NOW + 8 * SECOND)
+
+  const answers = [await claimTask(system, task, W1), await claimTask(system, task, W1)]
+
+  expect(answers).toEqual(Array(2).fill({ refused: 'rate-limit', limit: 'email', lostToOthers: false }))
+  expect((await system.tasks.head(task.id))?.wait).toEqual(task.wait)
+})
+
+it('a turn that was spent on another task starts no second one', async () => {
+  const system = aMemorySystem()
+  const seen = await waitingUntil(system, NOW)
+  await system.tasks.apply(changeOf(unblock(seen, NOW)))
+
+  const answer = await claimTask(system, seen, W1)
+
+  expect(answer).toMatchObject({ refused: 'gone' })
+  expect((await system.tasks.head(seen.id))?.live).toEqual({})
+})
+
+it('a claim over HTTP that waits is answered when the next start is free, and looks no more often', async () => {
+  const system = aMemorySystem()
+  const limits = { rate: { limit: 1, perMs: SECOND } }
+  await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1, limits } })
+  for (const key of ['a', 'b']) await stored(system, { key, kind: 'http' })
+  const request = { types: ['resize'], claimer: W1, limit: 1, waitMs: 5 * SECOND }
+  let looks = 0
+  const workers = httpWorkers(system)
+  const read = system.targets.of
+  Object.assign(system.targets, {
+    of: (...args: Parameters<typeof read>) => {
+      looks += 1
+      return read(...args)
+    },
+  })
+
+  await timed(system, claimOverHttp(system, request, workers))
+  const second = await timed(system, claimOverHttp(system, request, workers))
+
+  expect(second).toMatchObject({ ok: true, claims: [{ task: { key: 'b' } }] })
+  expect(system.clock.now() - NOW).toBeGreaterThanOrEqual(SECOND)
+  expect(system.clock.now() - NOW).toBeLessThan(1_250)
+  expect(looks).toBeLessThanOrEqual(4)
+})

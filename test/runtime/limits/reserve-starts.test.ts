@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { reserveStartNow } from '../../../shared/runtime/limits/reserve-starts.ts'
+import { aMemorySystem } from '../../support/memory-system.ts'
+
+const LIMITED = { name: 'resize', limit: { limit: 10, perMs: 1_000 } }
+
+it('who asks at the very moment when all others were served is served, too', async () => {
+  const system = aMemorySystem()
+  const turns: unknown[] = []
+
+  const asking = reserveStartNow(system, LIMITED).then(async turn => {
+    turns.push(turn, await reserveStartNow(system, LIMITED))
+  })
+  await Promise.race([asking, system.clock.advance(1_000)])
+
+  expect(turns).toHaveLength(2)
+})

@@ -1,0 +1,268 @@
+import { describe, expect, it } from 'vitest'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { RateLimit, TypeLimits } from '../../../shared/core/types/task-type.ts'
+import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
+import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim-task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { transact } from '../../../shared/runtime/kernel/transact.ts'
+import { inOwnSlot } from '../../../shared/runtime/limits/starting.ts'
+import { claimTargets, markTargets } from '../../../shared/runtime/worker/targets.ts'
+import { SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+
+const CLAIMER = { workerId: 'w1' }
+
+async function aLimited(limits: TypeLimits, more: object = {}) {
+  const system = aMemorySystem()
+  const type = await registered(system, {
+    configuration: { kind: 'handler', defaults: {}, shards: 1, limits, ...more },
+  })
+  return { system, type }
+}
+
+function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
+  return timed(system, claimTask(on, task, { workerId }))
+}
+
+async function headOf(system: System, { id }: Task): Promise<Task> {
+  const task = await system.tasks.head(id)
+  if (!task) throw new Error(`no ${id}`)
+  return task
+}
+
+/** Runs the task, and its permits are given back. */
+async function ran(system: MemorySystem, task: Task): Promise<void> {
+  const claimed = await claim(system, task)
+  if ('refused' in claimed) throw new Error(`not run: ${claimed.refused}`)
+  const word = { born: task.born, fence: claimed.run.fence, outcome: 'succeed' as const }
+  await transact(system, claimed.task, current => finish(current, word, system.clock.now(), 0))
+}
+
+/** The same system, which knows how often it has been asked for a permit. */
+function countingPermits(system: System) {
+  let asked = 0
+  const acquire: System['limits']['acquire'] = (...permit) => {
+    asked += 1
+    return system.limits.acquire(...permit)
+  }
+  return { system: { ...system, limits: { ...system.limits, acquire } }, asked: () => asked }
+}
+
+const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
+
+describe('a turn', () => {
+  it('that is still to come is kept by whoever finds its task before that', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: SECOND } })
+    const tasks: Task[] = []
+    for (let nth = 0; nth < 6; nth++) {
+      tasks.push(await stored(system, { key: `k${nth}`, options: { workerIds: ['w1'] } }))
+    }
+    await markTargets(system, tasks)
+    const claimed: Claimed[] = []
+
+    for (let round = 0; round < 12; round++) {
+      claimed.push(...(await timed(system, claimTargets(system, CLAIMER, ['resize'], 10))))
+      await system.clock.advance(500)
+    }
+
+    expect(claimed.map(({ task }) => task.key).sort()).toEqual(['k0', 'k1', 'k2', 'k3', 'k4', 'k5'])
+  })
+
+  it('is had by one of those who ask again and again for a task that may run alone', async () => {
+    const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
+    const first = await stored(system, { key: 'first' })
+    const both = await stored(system, { key: 'both', options: { workerIds: ['w1', 'w2'] } })
+    await markTargets(system, [both])
+    await ran(system, first)
+    let isOver = false
+    const claimed: Claimed[] = []
+    const poll = async (workerId: string) => {
+      while (!isOver) {
+        claimed.push(...(await claimTargets(system, { workerId }, ['resize'], 1)))
+        await system.clock.sleep(SECOND)
+      }
+    }
+
+    const polls = [poll('w1'), poll('w2')]
+    for (let nth = 0; nth < 120; nth++) await system.clock.advance(100)
+    isOver = true
+    await timed(system, Promise.all(polls))
+
+    expect(claimed.map(({ task }) => task.key)).toEqual(['both'])
+  })
+
+  it('costs no permit as long as it is not near', async () => {
+    const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await ran(system, first)
+    await claim(system, second)
+    const counting = countingPermits(system)
+
+    const outcome = await claim(system, await headOf(system, second), 'w2', counting.system)
+
+    expect([refusalOf(outcome), counting.asked()]).toEqual(['rate-limit', 0])
+  })
+
+  it('is not put off by a dispatch that has not heard of it', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 10 * SECOND } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await claim(system, first)
+    await claim(system, second)
+    const waiting = await headOf(system, second)
+
+    await claim(system, second)
+
+    expect((await headOf(system, second)).wait).toEqual(waiting.wait)
+  })
+
+  it('is recorded with a task that missed its turns again and again, so that it is sent once more', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await claim(system, first)
+    const late = (ms: number) => system.clock.sleep(ms + 350)
+    const slow: System = { ...system, clock: { ...system.clock, sleep: late } }
+
+    const outcome = await claim(system, second, 'w1', slow)
+
+    expect(refusalOf(outcome)).toBe('rate-limit')
+    expect((await headOf(system, second)).wait).toMatchObject({ kind: 'turn', limit: 'resize' })
+  })
+
+  it('is claimed a little ahead, and answered when it has come', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await claim(system, first)
+    const begunAt = system.clock.now()
+    let answeredAt: number | undefined
+    const claiming = claimTask(system, second, CLAIMER).then(outcome => {
+      answeredAt = system.clock.now()
+      return outcome
+    })
+
+    await system.clock.advance(400)
+    const [ahead] = Object.values((await headOf(system, second)).live)
+    const wasAnswered = answeredAt !== undefined
+    await timed(system, claiming)
+
+    expect(wasAnswered).toBe(false)
+    expect(ahead?.startedAt).toBeGreaterThanOrEqual(begunAt + 500)
+    expect(answeredAt).toBeGreaterThanOrEqual(Number(ahead?.startedAt))
+  })
+
+  it('is not missed by a process that is kept from going on for a quarter of a second', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
+    const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
+    await claim(system, first)
+    const slow: System = {
+      ...system,
+      clock: { ...system.clock, sleep: ms => system.clock.sleep(ms + 240) },
+    }
+    const begunAt = system.clock.now()
+
+    const outcome = await claim(system, second, 'w1', slow)
+
+    expect(outcome).toMatchObject({ run: { startedAt: expect.any(Number) } })
+    expect('run' in outcome && outcome.run.startedAt - begunAt).toBeLessThan(600)
+  })
+
+  it('that was missed by a claim that does not wait is asked for once more', async () => {
+    const { system, type } = await aLimited({ rate: { limit: 2, perMs: SECOND } }, { kind: 'http' })
+    await stored(system, { kind: 'http' })
+    let writes = 0
+    const putStarts: System['limits']['putStarts'] = async (...log) => {
+      writes += 1
+      if (writes === 1) await system.clock.sleep(100)
+      return system.limits.putStarts(...log)
+    }
+    const slowAtFirst: System = { ...system, limits: { ...system.limits, putStarts } }
+
+    const { claimed } = await timed(system, claimReady(slowAtFirst, [type], CLAIMER, { wanted: 1 }))
+
+    expect([claimed.length, writes]).toEqual([1, 2])
+  })
+
+  it('is waited for by a task that another worker runs already, if that may have more', async () => {
+    const { system } = await aLimited({ rate: { limit: 1, perMs: 10 * SECOND } })
+    const task = await stored(system, { options: { concurrency: 2 } })
+    await claim(system, task)
+
+    const refused = await claim(system, await headOf(system, task), 'w2')
+    const waiting = await headOf(system, task)
+    await system.clock.advance(10_380)
+    const second = await claim(system, waiting, 'w2')
+
+    expect(refusalOf(refused)).toBe('rate-limit')
+    expect(waiting).toMatchObject({ operation: 'throttle', wait: { kind: 'turn' } })
+    expect(refusalOf(second)).toBeUndefined()
+    expect(Object.keys((await headOf(system, task)).live)).toHaveLength(2)
+  })
+
+  it('is had under all limits at once, or none is used', async () => {
+    const { system } = await aLimited({})
+    const limits: Record<string, RateLimit> = {
+      flow: { limit: 5, perMs: SECOND },
+      step: { limit: 3, perMs: SECOND },
+    }
+    const rates = Object.entries(limits).map(([name, limit]) => ({ name, limit }))
+    const started: number[] = []
+    for (let nth = 0; nth < 3; nth++) {
+      await timed(
+        system,
+        inOwnSlot().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)),
+      )
+    }
+
+    for (let nth = 0; nth < 12; nth++) {
+      const task = await stored(system, { key: `both${nth}` })
+      if (await timed(system, inOwnSlot().start(system, task, rates))) started.push(system.clock.now())
+    }
+
+    expect(started.length).toBeGreaterThan(2)
+    for (const at of started) {
+      expect(started.filter(one => one >= at && one < at + SECOND).length).toBeLessThanOrEqual(3)
+    }
+  })
+})
+
+describe('what limits hold back', () => {
+  it('is asked for once in a call, where one limit is for all', async () => {
+    const { system, type } = await aLimited({ concurrency: { max: 1 } }, { kind: 'http' })
+    for (let nth = 0; nth < 200; nth++) await stored(system, { key: `k${nth}`, kind: 'http' })
+    await claimReady(system, [type], CLAIMER, { wanted: 1 })
+    const counting = countingPermits(system)
+
+    const { claimed } = await claimReady(counting.system, [type], CLAIMER, { wanted: 1 })
+
+    expect([claimed.length, counting.asked()]).toEqual([0, 1])
+  })
+
+  it('keeps no named task from its turn, however much stands before it', async () => {
+    const { system, type } = await aLimited(
+      { rate: { limit: 1, perMs: 10 * SECOND } },
+      { ordering: 'priority' },
+    )
+    const parts = { ordering: 'priority' as const }
+    await claim(system, await stored(system, { key: 'first', ...parts }))
+    for (let nth = 0; nth < 1_100; nth++) await stored(system, { key: `high${nth}`, priority: 9, ...parts })
+    const low = await stored(system, { key: 'low', priority: 1, ...parts })
+
+    const outcome = await timed(system, claimByTokens(system, type, CLAIMER, [low]))
+
+    expect(outcome).toMatchObject({ claimed: [], held: 1 })
+    expect((await headOf(system, low)).wait).toMatchObject({ kind: 'turn' })
+  })
+
+  it('keeps no task from running whose own key has starts left', async () => {
+    const rate = { limit: 1, perMs: 10 * SECOND, key: 'userId' }
+    const { system, type } = await aLimited({ rate }, { kind: 'http' })
+    for (let nth = 0; nth < 1_500; nth++) await stored(system, { key: `a${nth}`, userId: 'a', kind: 'http' })
+    await timed(system, claimReady(system, [type], CLAIMER, { wanted: 1 }))
+    await stored(system, { key: 'b', userId: 'b', kind: 'http' })
+
+    const { claimed } = await timed(system, claimReady(system, [type], CLAIMER, { wanted: 1 }))
+
+    expect(claimed.map(({ task }) => task.key)).toEqual(['b'])
+  })
+})

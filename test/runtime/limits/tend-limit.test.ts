@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { acquirePermits, giveBack } from '../../../shared/runtime/limits/permits.ts'
+import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { NOW, SECOND } from '../../support/a-task.ts'
+import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../support/limited-system.ts'
+import type { MemorySystem } from '../../support/memory-system.ts'
+
+describe('the looks of a limit', () => {
+  it('are one series, however many find the limit used up at once', async () => {
+    const system = await aSystemWith(1)
+    const tasks = await storedAll(system, 50)
+
+    const outcomes = await Promise.all(tasks.map(task => acquirePermits(system, task, [limited(1)])))
+
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+
+  it('stay one series when a message comes twice', async () => {
+    const system = await aSystemWith(1)
+    await blocked(system, await storedAll(system, 3))
+    await system.limits.acquire('resize', { holder: 'h', taskId: 'resize:h', since: NOW + 15 * SECOND }, 1)
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 15 }
+    await system.clock.advance(15 * SECOND)
+
+    await tendLimit(system, look)
+    await tendLimit(system, look)
+
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+
+  it('go on while somebody waits, though the limit is not used up', async () => {
+    const system = await aSystemWith(2)
+    const tasks = await storedAll(system, 3)
+    await blocked(system, tasks)
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    await system.clock.advance(15 * SECOND)
+
+    await tendLimit(system, { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 })
+
+    const since = NOW + 15 * SECOND
+    expect(await system.limits.permits('resize')).toEqual({ holders: [], waitsSince: since })
+    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since }])
+  })
+
+  it('find who waits by a note that had just been taken away', async () => {
+    const system = await aSystemWith(1)
+    const [task] = (await storedAll(system, 1)) as [Task]
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    await tendLimit(system, { limit: 'resize', quiet: 1, since: NOW, delaySeconds: 0 })
+    const [last] = system.messages.limitLooks.splice(0)
+    await blocked(system, [task])
+    await system.clock.advance(15 * SECOND)
+
+    if (last) await tendLimit(system, last)
+
+    expect(await waitingKeys(system, [task])).toEqual([])
+    expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since: NOW + 15 * SECOND }])
+  })
+
+  it('end with the one that found nobody after their end', async () => {
+    const system = await aSystemWith(1)
+
+    await tendLimit(system, { limit: 'resize', quiet: 1, delaySeconds: 0 })
+
+    expect(system.messages.limitLooks).toEqual([])
+  })
+
+  it('are not needed where a permit came back before anybody was noted to wait', async () => {
+    const system = await aSystemWith(1)
+    const [first, second] = (await storedAll(system, 2)) as [Task, Task]
+    const held = await acquirePermits(system, first, [limited(1)])
+    const racing: MemorySystem = {
+      ...system,
+      limits: {
+        ...system.limits,
+        noteWaiting: async (...args) => {
+          if (held.ok) await giveBack(system, held.permits)
+          return system.limits.noteWaiting(...args)
+        },
+      },
+    }
+
+    const outcome = await acquirePermits(racing, second, [limited(1)])
+
+    expect(outcome.ok).toBe(true)
+    expect(system.messages.limitLooks).toEqual([])
+  })
+
+  it('find their note again when the next one could not be sent', async () => {
+    const system = await aSystemWith(1)
+    await blocked(system, await storedAll(system, 2))
+    await system.limits.renewWaiting('resize', NOW, undefined)
+    const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 }
+    const failing: MemorySystem = {
+      ...system,
+      messages: {
+        ...system.messages,
+        lookAtLimits: async () => [{ index: 0, reason: 'no answer', transient: true }],
+      },
+    }
+    await system.clock.advance(SECOND)
+
+    await expect(tendLimit(failing, look)).rejects.toThrow('no answer')
+    await tendLimit(system, look)
+
+    expect(system.messages.limitLooks).toHaveLength(1)
+  })
+})

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
+import { claimByTokens, createTokenDesk } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import type { ClaimedOrHeld } from '../../../shared/runtime/claim/claim-ready.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+
+const CLAIMER = { workerId: 'w1' }
+
+async function aPrioritySystem(limits: TypeLimits = {}) {
+  const system = aMemorySystem()
+  const type = await registered(system, {
+    configuration: { kind: 'handler', defaults: {}, shards: 1, ordering: 'priority', limits },
+  })
+  const storedAs = (key: string, priority: number) => stored(system, { key, priority, ordering: 'priority' })
+  return { system, type, storedAs }
+}
+
+const keysOf = ({ claimed }: ClaimedOrHeld) => claimed.map(({ task }) => task.key)
+
+describe('a token', () => {
+  it('claims the best task that waits, not the one it names', async () => {
+    const { system, type, storedAs } = await aPrioritySystem()
+    const low = await storedAs('low', 1)
+    await storedAs('high', 9)
+
+    const first = await claimByTokens(system, type, CLAIMER, [low])
+    const second = await claimByTokens(system, type, CLAIMER, [low])
+    const third = await claimByTokens(system, type, CLAIMER, [low])
+
+    expect([keysOf(first), keysOf(second), keysOf(third)]).toEqual([['high'], ['low'], []])
+    expect(third.held).toBe(0)
+  })
+
+  it('whose task has been taken stands for another', async () => {
+    const { system, type, storedAs } = await aPrioritySystem()
+    const taken = await storedAs('taken', 1)
+    await claimByTokens(system, type, CLAIMER, [taken])
+    await storedAs('left', 1)
+
+    const outcome = await claimByTokens(system, type, CLAIMER, [taken])
+
+    expect(keysOf(outcome)).toEqual(['left'])
+  })
+
+  it('of which several are served together claim as many, in order', async () => {
+    const { system, type, storedAs } = await aPrioritySystem()
+    const named: Task[] = []
+    for (let nth = 0; nth < 6; nth++) named.push(await storedAs(`k${nth}`, nth))
+
+    const outcome = await claimByTokens(system, type, CLAIMER, named.slice(0, 3))
+
+    expect(keysOf(outcome)).toEqual(['k5', 'k4', 'k3'])
+  })
+
+  it('claims large inputs, too: what a function claims for its own handler is no answer over HTTP', async () => {
+    const { system, type } = await aPrioritySystem()
+    const named: Task[] = []
+    const input = { ref: 'in', bytes: 350 * 1_024, expiresAt: Number.MAX_SAFE_INTEGER }
+    for (let nth = 0; nth < 10; nth++) {
+      named.push(await stored(system, { key: `large-${nth}`, ordering: 'priority', input }))
+    }
+
+    const outcome = await claimByTokens(system, type, CLAIMER, named)
+
+    expect(outcome.claimed).toHaveLength(10)
+  })
+
+  it('that ask one by one while others are served are served together', async () => {
+    const { system, type, storedAs } = await aPrioritySystem()
+    const named: Task[] = []
+    for (let nth = 0; nth < 3; nth++) named.push(await storedAs(`k${nth}`, nth))
+    const desk = createTokenDesk(system, CLAIMER)
+
+    const outcomes = await Promise.all([...named, named[0] as Task].map(task => desk(type, task)))
+
+    const claimed = outcomes.flatMap(one => (typeof one === 'object' ? one.task.key : []))
+    expect(claimed.sort()).toEqual(['k0', 'k1', 'k2'])
+    expect(outcomes.filter(one => one === 'nothing')).toHaveLength(1)
+  })
+
+  it('that comes while others are served is served by the type as it is known by then', async () => {
+    const { system, type, storedAs } = await aPrioritySystem()
+    const desk = createTokenDesk(system, CLAIMER)
+    const first = await storedAs('first', 1)
+    const grown = { ...type, configuration: { ...type.configuration, shards: 2 } }
+    await stored(system, { key: 'second', ordering: 'priority', shard: 1 })
+
+    const asking = [desk(type, first), desk(grown, first)]
+    const outcomes = await timed(system, Promise.all(asking))
+
+    expect(outcomes).toMatchObject([{ task: { key: 'first' } }, { task: { key: 'second' } }])
+  })
+
+  it('spends the turn that its task has waited for on a better one, and the other waits anew', async () => {
+    const { system, type, storedAs } = await aPrioritySystem({ rate: { limit: 1, perMs: 10_000 } })
+    const [first, low] = [await storedAs('first', 1), await storedAs('low', 1)]
+    await timed(system, claimByTokens(system, type, CLAIMER, [first]))
+    const held = await timed(system, claimByTokens(system, type, CLAIMER, [low]))
+    const waiting = (await system.tasks.head(low.id)) as Task
+    const turn = waiting.wait?.kind === 'turn' ? waiting.wait.at : 0
+    await storedAs('high', 9)
+
+    await system.clock.advance(turn - system.clock.now())
+    const outcome = await timed(system, claimByTokens(system, type, CLAIMER, [waiting]))
+    const twice = await timed(system, claimByTokens(system, type, CLAIMER, [waiting]))
+    const spent = (await system.tasks.head(low.id)) as Task
+    const again = await timed(system, claimByTokens(system, type, CLAIMER, [spent]))
+
+    expect([keysOf(held), held.held]).toEqual([[], 1])
+    expect(keysOf(outcome)).toEqual(['high'])
+    expect(await system.tasks.head(low.id)).toMatchObject({ operation: 'throttle' })
+    expect([keysOf(twice), keysOf(again)]).toEqual([[], []])
+  })
+
+  it('takes who waits for a permit before who has come later', async () => {
+    const { system, type, storedAs } = await aPrioritySystem({ concurrency: { max: 1 } })
+    const [running, waits] = [await storedAs('running', 1), await storedAs('waits', 5)]
+    const begun = await claimByTokens(system, type, CLAIMER, [running, waits])
+    const later = await storedAs('later', 0)
+    const [held] = begun.claimed
+    for (const { limit, holder } of held?.run.permits ?? []) await system.limits.release(limit, holder)
+
+    const outcome = await claimByTokens(system, type, CLAIMER, [later])
+
+    expect([keysOf(begun), begun.held]).toEqual([['waits'], 1])
+    expect(keysOf(outcome)).toEqual(['running'])
+  })
+})

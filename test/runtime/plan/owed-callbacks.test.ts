@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { eventsOf } from '../../../shared/core/events/events.ts'
+import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { plan } from '../../../shared/core/plan/plan.ts'
+import { restartTask, retryCallbacks } from '../../../shared/runtime/operate/operate-task.ts'
+import { contentOf } from '../../../shared/runtime/run/content-of.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { putType } from '../../../shared/runtime/types/types.ts'
+import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/a-callback-world.ts'
+import { DAY, MINUTE } from '../../support/a-task.ts'
+import { DONE } from '../../support/flow-life.ts'
+import { timed } from '../../support/memory-system.ts'
+
+let world: CallbackWorld
+beforeEach(async () => {
+  world = await aCallbackWorld()
+})
+
+/** As mail is after this, its callback with three successes and a list of two workers is impossible. */
+const put = async (defaults: object) => {
+  const { system } = world
+  const outcome = await timed(system, putType(system, 'mail', { kind: 'handler', defaults, shards: 1 }))
+  expect(outcome.ok).toBe(true)
+}
+const IMPOSSIBLE = { concurrency: 3 }
+const TARGETED = { ...MAIL, options: { workerIds: ['w1', 'w2'] }, input: [] }
+
+/** Ended with a callback that its type does not allow any more, and one that it does. */
+async function owing() {
+  const onSuccess = [TARGETED, { ...MAIL, input: ['plain'] }]
+  const ended = await world.ended(await world.published({ onSuccess }), { ...DONE, result: 5 })
+  await put(IMPOSSIBLE)
+  await world.planned(ended)
+  return ended
+}
+
+const targeted = async () => (await world.waiting()).filter(({ options }) => options.workerIds.length > 0)
+
+describe('a callback that later defaults of its type make impossible', () => {
+  it('stays owed, its task says why and needs attention, and the others are published', async () => {
+    await owing()
+
+    const head = await world.head('work:k')
+    expect(head).toMatchObject({ state: 'succeeded', owes: true, operation: 'owe' })
+    expect(head.unpublished).toMatchObject({
+      indices: [0],
+      problems: [
+        {
+          path: 'onSuccess.0.workerIds',
+          message: 'lists 2, but concurrency is 3; list at least 3 workers, or none',
+        },
+      ],
+    })
+    expect(needsAttention(head)).toBe(true)
+    expect(await world.waiting()).toHaveLength(1)
+  })
+
+  it('is logged once, and not by both who finds it and who reads of it in the stream', async () => {
+    await owing()
+    await world.planned(await world.head('work:k'))
+
+    expect(world.complaints).toEqual(['a callback cannot be published: the task needs attention'])
+  })
+
+  it('is told once, and the stream that tells of it tries nothing again', async () => {
+    await owing()
+    const head = await world.head('work:k')
+    const before = head.revision
+    await world.planned(head)
+    await world.planned(head)
+
+    expect(plan(head, world.system.clock.now())).toEqual({})
+    expect((await world.head('work:k')).revision).toBe(before)
+    expect(eventsOf(head).map(({ type }) => type)).toEqual(['task.needs-attention'])
+  })
+
+  it('is published by the sweeper once its type allows it, and the others are not published twice', async () => {
+    await owing()
+    await world.system.clock.advance(MINUTE)
+    await put({})
+    await world.system.clock.advance(MINUTE)
+
+    await sweep(world.system)
+
+    const head = await world.head('work:k')
+    expect(head.owes).toBeUndefined()
+    expect(head.unpublished).toBeUndefined()
+    expect(await world.waiting()).toHaveLength(2)
+    const [child] = await targeted()
+    expect(child && (await contentOf(world.system, child))).toEqual({ input: [5], previous: 5 })
+  })
+
+  it('is not tried again by the sweeper while no type changes, however long that takes', async () => {
+    await owing()
+    await world.system.clock.advance(MINUTE)
+    // A change within ten seconds of the judgement may have come after it: it is tried once more.
+    await sweep(world.system)
+    const before = (await world.head('work:k')).revision
+
+    for (let round = 0; round < 5; round++) {
+      await sweep(world.system)
+      await world.system.clock.advance(MINUTE)
+    }
+
+    expect((await world.head('work:k')).revision).toBe(before)
+    expect(await world.head('work:k')).toMatchObject({ owes: true })
+  })
+
+  it('whose second try fails makes no round report fewer repairs than none', async () => {
+    await owing()
+    await put({})
+    await world.system.clock.advance(MINUTE)
+    const { apply } = world.system.tasks
+    const tasks: typeof world.system.tasks = {
+      ...world.system.tasks,
+      apply: async change => {
+        if (change.after.type === 'mail') throw new BatonError('unavailable', 'no answer')
+        return apply(change)
+      },
+    }
+
+    expect(await sweep({ ...world.system, tasks })).toMatchObject({ repaired: 0, failed: 1 })
+  })
+
+  it('is kept beyond its task’s retention, and published when a person says so', async () => {
+    await owing()
+    await world.system.clock.advance(60 * DAY)
+    await put({})
+
+    const outcome = await retryCallbacks(world.system, 'work:k')
+
+    expect(outcome).toMatchObject({ ok: true })
+    expect(await targeted()).toHaveLength(1)
+  })
+
+  it('keeps its task from being started over, which would forget it', async () => {
+    await owing()
+
+    expect(await retryCallbacks(world.system, 'work:k')).toMatchObject({ ok: false, reason: 'owes' })
+    expect(await restartTask(world.system, 'work:k')).toMatchObject({ ok: false, reason: 'owes' })
+    expect(await world.head('work:k')).toMatchObject({ owes: true, unpublished: { indices: [0] } })
+  })
+
+  it('has the key of its end, so that whoever publishes it first publishes it once', async () => {
+    const ended = await owing()
+    await put({})
+    await retryCallbacks(world.system, 'work:k')
+
+    expect((await world.waiting()).map(({ key }) => key).sort()).toEqual(
+      [0, 1].map(nth => `${ended.born}.${ended.revision}.s${nth}`),
+    )
+  })
+})

@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
+import { cancel } from '../../../shared/core/task/operate.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { runTask } from '../../../shared/runtime/run/run-task.ts'
+import { changeOf, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+const CHILD = { type: 'resize', key: 'child' }
+
+/** What came of publishing a child within a run, once `meanwhile` has happened to the run; whether there is a child. */
+async function publishing(
+  meanwhile: (system: MemorySystem, task: Task, context: TaskContext) => Promise<unknown>,
+  stopping?: AbortSignal,
+  more: object = {},
+) {
+  const system = aMemorySystem()
+  await registered(system)
+  const task = await stored(system, { key: 'parent' })
+  let published: unknown
+  const run = async (_input: unknown, context: TaskContext) => {
+    await meanwhile(system, task, context)
+    published = await context.publish({ ...CHILD, ...more }).catch((error: unknown) => error)
+  }
+  const definition = defineTask('resize', { input: z.unknown(), run })
+  let isOver = false
+  const running = runTask(system, task, { workerId: 'w1' }, { definition, ...(stopping && { stopping }) })
+  void running.then(() => {
+    isOver = true
+  })
+  for (let i = 0; i < 200 && !isOver; i++) await system.clock.advance(100)
+  await running
+  await system.clock.advance(0)
+  return { published, child: await system.tasks.head('resize:child') }
+}
+
+it('is published while its run lasts', async () => {
+  const { published, child } = await publishing(async () => undefined)
+
+  expect(published).toEqual({ id: 'resize:child', created: true })
+  expect(child?.state).toBe('open')
+})
+
+it.each([
+  ['delayMs', Number.NaN],
+  ['delayMs', MAX_DELAY_MS + 1],
+  ['delayMs', -1],
+  ['dueAt', 'tomorrow'],
+  ['priority', 1.5],
+  ['priority', Number.POSITIVE_INFINITY],
+  ['stage', ''],
+])('is refused with a %s that cannot be stored: %s', async (field, value) => {
+  const { published, child } = await publishing(async () => undefined, undefined, { [field]: value })
+
+  expect(published).toMatchObject({ code: 'invalid', problems: [{ path: field }] })
+  expect(child).toBeUndefined()
+})
+
+it('is refused once a heartbeat has found the run gone', async () => {
+  const { published, child } = await publishing(async (system, task, { signal }) => {
+    const head = await system.tasks.head(task.id)
+    if (head) await system.tasks.apply(changeOf(cancel(head, system.clock.now())))
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+  })
+
+  expect(published).toMatchObject({
+    name: 'BatonError',
+    code: 'refused',
+    message: 'resize:child is not published: the run is over: cancelled',
+  })
+  expect(child).toBeUndefined()
+})
+
+it('is refused of a process that wakes after its lease, before any of its timers', async () => {
+  const { published, child } = await publishing(async system => {
+    const wokeAt = system.clock.now() + 60 * SECOND
+    Object.assign(system.clock, { now: () => wokeAt })
+  })
+
+  expect(published).toMatchObject({ code: 'refused', message: expect.stringContaining('storage') })
+  expect(child).toBeUndefined()
+})
+
+it('is refused of what the handler left running when its run ended', async () => {
+  const system = aMemorySystem()
+  await registered(system)
+  const task = await stored(system, { key: 'parent' })
+  let left: Promise<unknown> | undefined
+  const run = async (_input: unknown, context: TaskContext) => {
+    left = system.clock.sleep(5 * SECOND).then(() => context.publish(CHILD))
+    await Promise.all([left, Promise.reject(new Error('no'))])
+  }
+  const definition = defineTask('resize', { input: z.unknown(), run })
+
+  const report = await runTask(system, task, { workerId: 'w1' }, { definition })
+  const published = left?.catch((error: unknown) => error)
+  await system.clock.advance(5 * SECOND)
+
+  expect(report).toMatchObject({ outcome: 'fail' })
+  expect(await published).toMatchObject({
+    code: 'refused',
+    message: 'resize:child is not published: the run has ended',
+  })
+  expect(await system.tasks.head('resize:child')).toBeUndefined()
+})

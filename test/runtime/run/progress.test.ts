@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
+import { changeOf, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, stored } from '../../support/memory-system.ts'
+
+/** A held run whose first heartbeat fails, after `during` has happened; its progress after the second one. */
+async function progressAfterFailedBeat(reported: Json, during: (report: (value: Json) => void) => void) {
+  const system = aMemorySystem()
+  const task = await stored(system)
+  const claimed = await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now())))
+  const run = claimed.applied ? claimed.task.live[1] : undefined
+  if (!claimed.applied || !run) throw new Error('not claimed')
+  let beats = 0
+  const flaky = { ...system, tasks: { ...system.tasks } }
+  flaky.tasks.apply = async change => {
+    beats += 1
+    if (beats > 1) return system.tasks.apply(change)
+    during(hold.report)
+    throw new BatonError('unavailable', 'no answer')
+  }
+
+  const hold = holdRun(flaky, { task: claimed.task, run })
+  hold.report(reported)
+  await system.clock.advance(7 * SECOND)
+  const head = await system.tasks.head(task.id)
+  await hold.letGo()
+  expect(beats).toBe(2)
+  return head?.live[1]?.progress
+}
+
+it('of a heartbeat that fails goes with the next one', async () => {
+  expect(await progressAfterFailedBeat({ done: 1 }, () => undefined)).toEqual({ done: 1 })
+})
+
+it.each([[{ done: 2 }], [null]])(
+  'reported during a heartbeat that fails is the one that counts: %j',
+  async later => {
+    expect(await progressAfterFailedBeat({ done: 1 }, report => report(later))).toEqual(later)
+  },
+)

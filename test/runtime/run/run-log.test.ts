@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { redactionOf } from '../../../shared/core/errors/redact.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import type { Log } from '../../../shared/ports/machine.ts'
+import { createRunLog } from '../../../shared/runtime/run/run-log.ts'
+import { runTask } from '../../../shared/runtime/run/run-task.ts'
+import { aMemorySystem, stored } from '../../support/memory-system.ts'
+
+const FAILED: Outcome = { outcome: 'fail', error: { name: 'E', message: 'no' } }
+
+/** A run's log, and the lines that reached the log of its process. */
+function aRunLog() {
+  const system = aMemorySystem()
+  const lines: unknown[] = []
+  const write = (message: string, fields: object = {}) => lines.push([message, fields])
+  const log: Log = { debug: write, info: write, warn: write, error: write }
+  const runLog = createRunLog({ ...system, log }, { taskId: 'resize:k' })
+  const tail = () => {
+    const told = runLog.ending(FAILED)
+    return told.outcome === 'fail' ? told.log : undefined
+  }
+  return { runLog, lines, tail }
+}
+
+describe('what a handler logs', () => {
+  it('goes to the log with its ids, and is kept in its order for the case that the run fails', () => {
+    const { runLog, lines, tail } = aRunLog()
+
+    runLog.info('fetching', { url: 'http://x' })
+    runLog.debug('done')
+
+    expect(lines).toEqual([
+      ['fetching', { taskId: 'resize:k', url: 'http://x' }],
+      ['done', { taskId: 'resize:k' }],
+    ])
+    expect(tail()?.split('\n')).toEqual([
+      expect.stringMatching(/^2\d{3}-.*Z INFO fetching {"url":"http:\/\/x"}$/),
+      expect.stringMatching(/^2\d{3}-.*Z DEBUG done$/),
+    ])
+    expect(runLog.ending({ outcome: 'succeed' })).toEqual({ outcome: 'succeed' })
+  })
+
+  it.each([
+    ['short lines', Array.from({ length: 500 }, (_, nth) => `line ${nth}`), 'line 499'],
+    [
+      'lines of characters of four bytes',
+      Array.from({ length: 50 }, (_, nth) => `${'😀'.repeat(50)} ${nth}`),
+      '49',
+    ],
+    ['a last line that is too long alone', ['before', '😀'.repeat(5_000)], '…'],
+  ])('keeps the newest 4 KB of %s', (_name, messages, end) => {
+    const { runLog, tail } = aRunLog()
+
+    for (const message of messages) runLog.info(message)
+
+    const kept = tail() ?? ''
+    expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(4_096)
+    expect(Buffer.byteLength(kept)).toBeGreaterThan(3_700)
+    expect(kept.endsWith(end)).toBe(true)
+    expect(kept.isWellFormed()).toBe(true)
+  })
+
+  it('never fails the handler, whatever it logs', () => {
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    const error = new Error('outer')
+    error.cause = error
+    const { runLog, lines, tail } = aRunLog()
+
+    runLog.info('circle', { circle })
+    runLog.info('big', { count: 7n, error })
+
+    expect(tail()).toContain('circle {fields that are no JSON: circle}')
+    expect(tail()).toContain('"count":"7"')
+    expect(lines[1]).toEqual([
+      'big',
+      expect.objectContaining({ error: expect.objectContaining({ message: 'outer' }) }),
+    ])
+  })
+
+  it('does not overwrite the ids of its run', () => {
+    const { runLog, lines } = aRunLog()
+
+    runLog.info('copying', { taskId: 'another', size: 1 })
+
+    expect(lines).toEqual([['copying', { taskId: 'resize:k', size: 1 }]])
+  })
+
+  it('is written as text where the log refuses its fields', () => {
+    const system = aMemorySystem()
+    const lines: unknown[] = []
+    const strict = (message: string, fields: object = {}) => lines.push([message, JSON.stringify(fields)])
+    const log: Log = { debug: strict, info: strict, warn: strict, error: strict }
+
+    createRunLog({ ...system, log }, { taskId: 'resize:k' }).info('big', { count: 7n })
+
+    expect(lines).toEqual([['big', JSON.stringify({ taskId: 'resize:k', fields: ' {"count":"7"}' })]])
+  })
+
+  it('lacks what is to be hidden, as does the error', () => {
+    const { runLog, lines } = aRunLog()
+    runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
+
+    runLog.info('charging 4111', { card: { number: '4111' } })
+    const told = runLog.ending({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
+
+    expect(JSON.stringify([lines, told])).not.toContain('4111')
+    expect(told).toMatchObject({
+      error: { message: '[redacted] is wrong' },
+      log: expect.stringContaining('[redacted]'),
+    })
+  })
+})
+
+it('a value to be hidden does not show in an error deep within what a handler logs', () => {
+  const { runLog, lines, tail } = aRunLog()
+  runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
+
+  runLog.warn('declined', { attempt: { error: new Error('4111 is wrong') } })
+
+  expect(lines).toMatchObject([['declined', { attempt: { error: { message: '[redacted] is wrong' } } }]])
+  expect(tail()).not.toContain('4111')
+})
+
+describe('a run that failed', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: handlers of any input
+  type Run = (input: any, context: TaskContext) => unknown
+
+  async function recordsAfter(run: Run, more: { redact?: string[]; localRetries?: number } = {}) {
+    const system = aMemorySystem()
+    const options = { retry: { localRetries: more.localRetries ?? 0 } }
+    const task = await stored(system, { input: { token: 'secret-7' }, options })
+    const redact = more.redact ?? []
+    await runTask(
+      system,
+      task,
+      { workerId: 'w1' },
+      { definition: defineTask('resize', { input: z.unknown(), redact, run }) },
+    )
+    const { id, born } = task
+    return { records: await system.tasks.runRecords(id, born, 10), head: await system.tasks.head(id) }
+  }
+
+  it('keeps what its handler logged, and what its error was caused by', async () => {
+    const { records, head } = await recordsAfter((_input, { log }) => {
+      log.info('fetching')
+      throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') })
+    })
+
+    expect(records).toMatchObject([
+      {
+        state: 'failed',
+        log: expect.stringContaining('INFO fetching'),
+        error: {
+          name: 'TypeError',
+          causes: [{ name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1' }],
+        },
+      },
+    ])
+    expect(JSON.stringify(head)).not.toContain('fetching')
+  })
+
+  it('keeps what all repetitions within it logged, and why each failed', async () => {
+    const { records } = await recordsAfter(
+      (_input, { log }) => {
+        log.info('trying')
+        throw new Error('not yet')
+      },
+      { localRetries: 1 },
+    )
+
+    const lines = records[0]?.log?.split('\n') ?? []
+    expect(lines.map(line => line.split(' ').slice(1, 3).join(' '))).toEqual([
+      'INFO trying',
+      'INFO failed,',
+      'INFO trying',
+    ])
+    expect(lines[1]).toContain('not yet')
+  })
+
+  it('keeps nothing that its definition marks', async () => {
+    const { records } = await recordsAfter(
+      (input, { log }) => {
+        log.info(`with ${input.token}`, { input })
+        throw new Error(`refused ${input.token}`)
+      },
+      { redact: ['token'] },
+    )
+
+    expect(JSON.stringify(records)).not.toContain('secret-7')
+    expect(records[0]?.log).toContain('with [redacted] {"input":{"token":"[redacted]"}}')
+    expect(records[0]?.error?.message).toBe('refused [redacted]')
+  })
+
+  it('that succeeded stores nothing of it', async () => {
+    const { records, head } = await recordsAfter((_input, { log }) => log.info('all is well'))
+
+    expect([records, JSON.stringify(head).includes('all is well')]).toEqual([[], false])
+  })
+})

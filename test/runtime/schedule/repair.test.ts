@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
+import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import type { SeenMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import {
+  aScheduleWorld,
+  head,
+  ID,
+  plan,
+  publishedTicks,
+  put,
+  type ScheduleWorld,
+} from '../../support/a-schedule-world.ts'
+
+const START = '2026-01-01T12:00:00.000Z'
+const MINUTE = 60_000
+/** The least that can be set. */
+const GRACE = 180_000
+
+const NIGHTLY = { kind: 'cron', cron: '0 10 12 * * *', timezone: 'UTC' } as const
+const TICK = Date.parse('2026-01-01T12:10:00.000Z')
+
+/** A nightly schedule, its tick ten minutes or more than a day away. */
+async function aNightly(isFar = false): Promise<{ world: ScheduleWorld; tick: number }> {
+  const world = await aScheduleWorld(START)
+  if (isFar) await world.clock.advance(11 * MINUTE)
+  await put(world, NIGHTLY, { graceMs: GRACE })
+  return { world, tick: isFar ? TICK + 86_400_000 : TICK }
+}
+
+/** Rounds of the sweeper every minute from `from` on; the messages that it sends come at once. */
+async function sweepOn(world: ScheduleWorld, from: number, count: number): Promise<void> {
+  const rounds: Rounds = new Map()
+  const minutes: SeenMinutes = new Set()
+  await world.clock.advance(from - world.clock.now())
+  for (let round = 0; round < count; round++) {
+    await sweep(world, rounds, minutes)
+    await wakeTasks(world, world.messages.looks.splice(0))
+    await world.clock.advance(MINUTE)
+  }
+}
+
+const phases = Array.from({ length: 12 }, (_, index) => index * 5_000)
+
+describe('the tick of a nightly schedule', () => {
+  test.each(phases)('runs though its look is lost, with the sweeper %d ms after its time', async phase => {
+    const { world, tick } = await aNightly()
+    await plan(world)
+    world.messages.looks.splice(0)
+
+    await sweepOn(world, tick - MINUTE + phase, 4)
+
+    expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
+  })
+
+  test.each(phases)('runs though no planner saw it, with the sweeper %d ms after its time', async phase => {
+    const { world, tick } = await aNightly(true)
+
+    await sweepOn(world, tick - MINUTE + phase, 4)
+
+    expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
+  })
+
+  test('runs though its look and a round of the sweeper are lost', async () => {
+    const { world, tick } = await aNightly()
+    await plan(world)
+    world.messages.looks.splice(0)
+
+    await sweepOn(world, tick + 122_000, 1)
+
+    expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
+  })
+
+  test('runs though its minute is never woken', async () => {
+    const { world, tick } = await aNightly(true)
+    await plan(world)
+    expect(world.timers.minutes.size).toBe(1)
+
+    await sweepOn(world, tick - MINUTE_LEAD_MS, 5)
+
+    expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
+  })
+
+  test('runs while no queue takes messages', async () => {
+    const { world, tick } = await aNightly()
+    const look = async () => {
+      throw new BatonError('unavailable', 'no queue')
+    }
+    await world.clock.advance(tick + 10_000 - world.clock.now())
+
+    await sweep({ ...world, messages: { ...world.messages, look, backlog: look } })
+
+    expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
+  })
+
+  test('is left out once it is later than its grace', async () => {
+    const { world, tick } = await aNightly()
+
+    await sweepOn(world, tick + GRACE + 1, 1)
+
+    expect(await publishedTicks(world)).toEqual([])
+    expect((await head(world)).dueAt).toBe(tick + 86_400_000)
+  })
+})
+
+describe('a crowd of schedules whose messages are all lost', () => {
+  const CROWD = 2_000
+
+  test('ticks in one round, though some of it cannot tick', async () => {
+    const world = await aScheduleWorld(START)
+    const request = { timing: NIGHTLY, missed: 'skip', graceMs: GRACE } as const
+    for (let nth = 0; nth < CROWD; nth++) {
+      const input = nth < 20 ? 'x'.repeat(1_000) : 0
+      await putSchedule(world, `s${nth}`, { ...request, task: { type: 'resize', input } })
+    }
+    await world.clock.advance(TICK + 2_000 - world.clock.now())
+    const unreadable = { ...world.tasks, body: async () => undefined }
+
+    const report = await sweep({ ...world, tasks: unreadable })
+
+    expect(report).toMatchObject({ looked: CROWD, repaired: CROWD - 20, failed: 20 })
+    expect(await publishedTicks(world)).toHaveLength(CROWD - 20)
+    expect(world.errors).toEqual(['late schedules did not tick'])
+  })
+
+  test('is not ticked before the sweeper may take a message for lost', async () => {
+    const { world, tick } = await aNightly()
+    await world.clock.advance(tick + 1_999 - world.clock.now())
+
+    const report = await sweep(world)
+
+    expect(report.repaired).toBe(0)
+    expect((await world.tasks.head(ID))?.dueAt).toBe(tick)
+  })
+})

@@ -1,0 +1,469 @@
+import { describe, expect, test } from 'vitest'
+import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { minuteOf, minutePlaceName } from '../../../shared/core/index/place.ts'
+import {
+  pauseSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from '../../../shared/runtime/schedule/operate-schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
+import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { wakeMinuteShard } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { aScheduleWorld, head, ID, pass, plan, publishedTicks, put } from '../../support/a-schedule-world.ts'
+
+const START = '2026-01-01T12:00:00.250Z'
+const EVERY_SECOND = { kind: 'cron', cron: '* * * * * *', timezone: 'UTC' } as const
+const EVERY_5_S = { kind: 'every', everyMs: 5_000 } as const
+const DAILY_AT_2_30 = { kind: 'cron', cron: '30 2 * * *', timezone: 'Europe/Berlin' } as const
+
+function at(seconds: string): string {
+  return `2026-01-01T12:00:${seconds}Z`
+}
+
+describe('a schedule', () => {
+  test.each([1, 2, 3])('publishes one task per tick, though %d wakers are told of it', async wakers => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_SECOND)
+
+    await pass(world, at('10.500'), wakers)
+
+    const ticks = Array.from({ length: 10 }, (_, index) => at(`${String(index + 1).padStart(2, '0')}.000`))
+    expect(await publishedTicks(world)).toEqual(ticks)
+    expect(await head(world)).toMatchObject({
+      dueAt: Date.parse(at('11.000')),
+      operation: 'tick',
+      schedule: { lastRunAt: Date.parse(at('10.000')) },
+    })
+  })
+
+  test('publishes nothing before its tick', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_SECOND)
+    const early: number[] = []
+    const apply = world.tasks.apply
+    const watched = {
+      ...world,
+      tasks: {
+        ...world.tasks,
+        apply: (change: Parameters<typeof apply>[0]) => {
+          if (change.after.type === 'resize') early.push(world.clock.now() - change.after.dueAt)
+          return apply(change)
+        },
+      },
+    }
+
+    await pass(watched, at('04.000'))
+
+    expect(early).toHaveLength(4)
+    expect(early.every(ms => ms >= 0)).toBe(true)
+  })
+
+  test('gives each task the time of its tick, what was asked for, and itself as its parent', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S, { task: { type: 'resize', input: { n: 1 }, priority: 7, userId: 'u1' } })
+
+    await pass(world, at('06.000'))
+
+    expect(await world.tasks.head(`resize:s@${at('05.250')}`)).toMatchObject({
+      dueAt: Date.parse(at('05.250')),
+      input: { inline: { n: 1 } },
+      priority: 7,
+      userId: 'u1',
+      parentId: ID,
+    })
+  })
+
+  test('runs through both clock changes of a year, skipping what is skipped', async () => {
+    const world = await aScheduleWorld('2026-03-27T12:00:00Z')
+    await put(world, DAILY_AT_2_30)
+
+    await pass(world, '2026-03-31T12:00:00Z')
+    await world.clock.advance(Date.parse('2026-10-24T12:00:00Z') - world.clock.now())
+    await pass(world, '2026-10-24T12:00:00Z')
+    await pass(world, '2026-10-26T12:00:00Z')
+
+    expect(await publishedTicks(world)).toEqual([
+      '2026-03-28T01:30:00.000Z',
+      '2026-03-30T00:30:00.000Z',
+      '2026-03-31T00:30:00.000Z',
+      '2026-10-25T00:30:00.000Z',
+      '2026-10-26T01:30:00.000Z',
+    ])
+  })
+
+  test('that a dying waker left between task and head publishes that task once', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const { born } = await head(world)
+    const dying = {
+      ...world,
+      tasks: {
+        ...world.tasks,
+        apply: (change: Parameters<typeof world.tasks.apply>[0]) => {
+          if (change.after.operation === 'tick') throw new BatonError('unavailable', 'no answer')
+          return world.tasks.apply(change)
+        },
+      },
+    }
+    await world.clock.advance(5_000)
+
+    await expect(tickSchedule(dying, { id: ID, born })).rejects.toThrow('no answer')
+    await tickSchedule(world, { id: ID, born })
+
+    expect(await publishedTicks(world)).toEqual([at('05.250')])
+  })
+
+  test('that runs once ends then, and is kept for a week', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, { kind: 'at', at: Date.parse(at('03.000')) })
+
+    await pass(world, at('30.000'))
+
+    expect(await publishedTicks(world)).toEqual([at('03.000')])
+    expect(await head(world)).toMatchObject({
+      state: 'succeeded',
+      expiresAt: Date.parse(at('03.000')) + 7 * 86_400_000,
+    })
+    expect(await readSchedule(world, ID)).toMatchObject({ nextRunAt: undefined })
+  })
+})
+
+describe('of several ticks that are due at once', () => {
+  test.each([
+    ['the latest alone runs', 'skip', ['2026-01-01T12:10:00.000Z']],
+    [
+      'the latest two run when it catches up on two',
+      { catchUp: 2 },
+      ['2026-01-01T12:09:00.000Z', '2026-01-01T12:10:00.000Z'],
+    ],
+  ] as const)('%s', async (_name, missed, run) => {
+    const world = await aScheduleWorld(START)
+    await put(world, { kind: 'cron', cron: '* * * * *', timezone: 'UTC' }, { missed })
+    await world.clock.advance(10 * 60_000)
+
+    await pass(world, '2026-01-01T12:10:30.000Z')
+
+    expect(await publishedTicks(world)).toEqual(run)
+  })
+})
+
+describe('a pause', () => {
+  test('publishes nothing; then it goes on without what fell into it', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_SECOND)
+    await pass(world, at('02.500'))
+
+    await pauseSchedule(world, ID)
+    await pass(world, at('20.500'))
+    const during = await publishedTicks(world)
+    await resumeSchedule(world, ID)
+    await pass(world, at('22.000'))
+
+    expect(during).toEqual([at('01.000'), at('02.000')])
+    expect(await publishedTicks(world)).toEqual([...during, at('21.000'), at('22.000')])
+  })
+
+  test('is caught up on when that is asked for', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_SECOND, { missed: { catchUp: 2 } })
+    await pauseSchedule(world, ID)
+    await pass(world, at('10.500'))
+
+    await resumeSchedule(world, ID)
+    await pass(world, at('11.000'))
+
+    expect(await publishedTicks(world)).toEqual([at('09.000'), at('10.000'), at('11.000')])
+  })
+
+  test.each([
+    ['before it', '05.100', '06.000', [at('05.000')]],
+    ['after it, between two pauses', '03.000', '04.000', [at('05.000')]],
+    ['in it', '04.000', '06.000', []],
+  ])('that a waker has not seen the end of loses no tick that was due %s', async (_name, from, to, run) => {
+    const world = await aScheduleWorld(START)
+    await put(world, { kind: 'cron', cron: '5 * * * * *', timezone: 'UTC' })
+    const until = (seconds: string) => world.clock.advance(Date.parse(at(seconds)) - world.clock.now())
+
+    await until(from)
+    await pauseSchedule(world, ID)
+    await until(to)
+    await resumeSchedule(world, ID)
+    await until('07.000')
+    await pauseSchedule(world, ID)
+    await until('08.000')
+    await resumeSchedule(world, ID)
+    const { schedule } = await head(world)
+    await tickSchedule(world, { id: ID })
+
+    expect(await publishedTicks(world)).toEqual(run)
+    expect((await head(world)).schedule?.pauses).toBeUndefined()
+    expect(schedule?.pauses).toHaveLength(from === '03.000' ? 1 : 2)
+  })
+
+  test('that comes while a tick is on its way is heeded', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const { born } = await head(world)
+    await world.clock.advance(5_000)
+    await pauseSchedule(world, ID)
+
+    const { ticked } = await tickSchedule(world, { id: ID, born })
+
+    expect(ticked).toBe(false)
+    expect(await publishedTicks(world)).toEqual([])
+  })
+
+  test('shows no next run, stands last in the list, and survives a new definition', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    await pauseSchedule(world, ID)
+    await putSchedule(world, 'later', {
+      timing: DAILY_AT_2_30,
+      missed: 'skip',
+      graceMs: 300_000,
+      task: { type: 'resize' },
+    })
+
+    await put(world, { kind: 'every', everyMs: 7_000 })
+
+    expect(await readSchedule(world, ID)).toMatchObject({
+      head: { schedule: { paused: true } },
+      nextRunAt: undefined,
+    })
+    expect(await listSchedules(world, { limit: 10 })).toMatchObject({
+      schedules: [{ head: { key: 'later' } }, { head: { key: 's' } }],
+    })
+  })
+
+  test('of a schedule that has ended is refused, and of none unknown', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, { kind: 'at', at: Date.parse(at('01.000')) })
+    await pass(world, at('02.000'))
+
+    expect(await pauseSchedule(world, ID)).toMatchObject({ ok: false, reason: 'finished' })
+    expect(await resumeSchedule(world, 'schedule:none')).toEqual({ ok: false, reason: 'unknown' })
+  })
+})
+
+describe('setting a schedule again', () => {
+  test('with the same definition changes nothing, not even for one that has ended', async () => {
+    const world = await aScheduleWorld(START)
+    const once = { kind: 'at', at: Date.parse(at('01.000')) } as const
+    await put(world, once)
+    await pass(world, at('02.000'))
+    const before = await head(world)
+
+    const outcome = await put(world, once)
+
+    expect(outcome.created).toBe(false)
+    expect(await head(world)).toEqual(before)
+  })
+
+  test('with another task keeps its next tick', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    await world.clock.advance(2_000)
+
+    await put(world, EVERY_5_S, { task: { type: 'resize', input: 'new' } })
+    await pass(world, at('06.000'))
+
+    expect(await world.tasks.head(`resize:s@${at('05.250')}`)).toMatchObject({ input: { inline: 'new' } })
+  })
+
+  test('with another timing is due by that, counted from its creation', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    await world.clock.advance(2_000)
+
+    await put(world, { kind: 'every', everyMs: 3_000 })
+    await pass(world, at('07.000'))
+
+    expect(await publishedTicks(world)).toEqual([at('03.250'), at('06.250')])
+  })
+
+  test('with a timing that is over, or never comes, is refused', async () => {
+    const world = await aScheduleWorld(START)
+    const rest = { missed: 'skip', graceMs: 300_000, task: { type: 'resize' } } as const
+
+    const past = await putSchedule(world, 's', { timing: { kind: 'at', at: 1 }, ...rest })
+    const never = { kind: 'cron', cron: '0 0 30 2 *', timezone: 'UTC' } as const
+    const impossible = await putSchedule(world, 's', { timing: never, ...rest })
+
+    expect(past).toMatchObject({ problems: [{ path: 'at' }] })
+    expect(impossible).toMatchObject({ problems: [{ path: 'cron' }] })
+    expect(await world.tasks.head(ID)).toBeUndefined()
+  })
+
+  test('after its removal begins anew, and nothing of the old one ticks', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const old = await head(world)
+    await world.clock.advance(1_000)
+    await removeSchedule(world, ID)
+    await pass(world, at('07.000'))
+    const whileGone = await publishedTicks(world)
+
+    await put(world, EVERY_5_S)
+    await world.clock.advance(5_000)
+    const late = await tickSchedule(world, old)
+
+    expect(whileGone).toEqual([])
+    expect(late.ticked).toBe(false)
+    expect(await head(world)).toMatchObject({ dueAt: Date.parse(at('12.000')) })
+  })
+})
+
+describe('what cannot be published', () => {
+  test('is logged and shown, and the schedule goes on until it can', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const get = world.types.get
+    const without = { ...world, types: { ...world.types, get: async () => undefined } }
+
+    await pass(without, at('06.000'))
+    const shown = await head(world)
+    await pass({ ...world, types: { ...world.types, get } }, at('11.000'))
+
+    expect(world.errors).toEqual(['a tick publishes no task: it is refused'])
+    expect(shown).toMatchObject({ error: { name: 'UnknownType' }, dueAt: Date.parse(at('10.250')) })
+    expect(shown.schedule?.lastRunAt).toBeUndefined()
+    expect(await publishedTicks(world)).toEqual([at('10.250')])
+    expect((await head(world)).error).toBeUndefined()
+  })
+
+  test('as the store refuses one task for what it is does not stop the schedule, which shows why', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const refusing = {
+      ...world,
+      tasks: {
+        ...world.tasks,
+        apply: async (change: Parameters<typeof world.tasks.apply>[0]) => {
+          if (change.after.type === 'resize') throw new BatonError('unstorable', 'the table refuses it')
+          return world.tasks.apply(change)
+        },
+      },
+    }
+
+    await pass(refusing, at('06.000'))
+    const shown = await head(world)
+    await pass(world, at('11.000'))
+
+    const error = { name: 'Refused', message: 'the table refuses it' }
+    expect(shown).toMatchObject({ error, dueAt: Date.parse(at('10.250')) })
+    expect(await publishedTicks(world)).toEqual([at('10.250')])
+  })
+
+  test('for an outage is tried again, and nothing is passed over', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const { born } = await head(world)
+    await world.clock.advance(5_000)
+    const apply = async () => {
+      throw new BatonError('unavailable', 'no answer')
+    }
+
+    await expect(
+      tickSchedule({ ...world, tasks: { ...world.tasks, apply } }, { id: ID, born }),
+    ).rejects.toThrow('no answer')
+
+    expect(await head(world)).toMatchObject({ dueAt: Date.parse(at('05.250')) })
+  })
+})
+
+describe('running a schedule by hand', () => {
+  test('publishes a task of its own at once, and leaves the ticks as they are', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+
+    const first = await triggerSchedule(world, ID)
+    const second = await triggerSchedule(world, ID)
+    await pass(world, at('06.000'))
+
+    expect(first).toMatchObject({ ok: true, task: { dueAt: Date.parse(START), parentId: ID } })
+    expect(second).toMatchObject({ ok: true })
+    const keys = await publishedTicks(world)
+    expect(keys).toEqual([expect.stringMatching(/^now-/), expect.stringMatching(/^now-/), at('05.250')])
+  })
+
+  test('shows as its last run, also where it is paused', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    await pauseSchedule(world, ID)
+
+    await triggerSchedule(world, ID)
+
+    expect((await head(world)).schedule).toMatchObject({ paused: true, lastRunAt: Date.parse(START) })
+  })
+
+  test('of none is unknown, and of a type that is gone refused', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, EVERY_5_S)
+    const types = { ...world.types, get: async () => undefined }
+
+    expect(await triggerSchedule(world, 'schedule:none')).toEqual({ ok: false, reason: 'unknown' })
+    expect(await triggerSchedule({ ...world, types }, ID)).toMatchObject({
+      reason: 'refused',
+      outcome: { reason: 'unknown-type' },
+    })
+  })
+})
+
+describe('far ahead', () => {
+  test('a tick waits for its minute, whose schedule then has it looked at', async () => {
+    const world = await aScheduleWorld(START)
+    const dueAt = Date.parse('2027-01-01T00:00:00Z')
+    await put(world, { kind: 'cron', cron: '0 0 1 1 *', timezone: 'UTC' })
+    const { place, shard } = await head(world)
+
+    await plan(world)
+    await world.clock.advance(dueAt - 120_000 - world.clock.now())
+    const [name = '', minute, minuteShard] = place?.name.split('#') ?? []
+    await wakeMinuteShard(
+      world,
+      { minute: Number(minute), shard: Number(minuteShard) },
+      Number.POSITIVE_INFINITY,
+    )
+
+    expect(shard).toBeLessThan(4)
+    expect(name).toBe('minute')
+    expect(place?.name).toBe(minutePlaceName(minuteOf(dueAt), Number(minuteShard)))
+    expect([...world.timers.minutes]).toEqual([minuteOf(dueAt)])
+    expect(world.messages.looks).toMatchObject([{ id: ID, delaySeconds: 120 }])
+    expect(world.messages.dispatches).toEqual([])
+  })
+
+  test('a paused one leaves its minute', async () => {
+    const world = await aScheduleWorld(START)
+    await put(world, DAILY_AT_2_30)
+
+    await pauseSchedule(world, ID)
+    await plan(world)
+
+    expect((await head(world)).place).toBeUndefined()
+    expect([...world.timers.minutes]).toEqual([])
+  })
+})
+
+describe('the sweeper', () => {
+  test('leaves paused ones alone, but keeps what they publish', async () => {
+    const world = await aScheduleWorld(START)
+    const input = 'x'.repeat(300)
+    await put(world, EVERY_5_S, { task: { type: 'resize', input } })
+    await pauseSchedule(world, ID)
+    for (let day = 0; day < 100; day++) {
+      await world.clock.advance(86_400_000)
+      for (let round = 0; round < 10; round++) await sweep(world)
+    }
+
+    const found = await readSchedule(world, ID)
+
+    expect(found?.task.input).toBe(input)
+    expect(world.messages.looks).toEqual([])
+    const body = (await head(world)).input
+    expect(body && 'ref' in body && body.expiresAt).toBeGreaterThan(world.clock.now() + 6 * 86_400_000)
+  })
+})

@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest'
+import { block } from '../../../shared/core/limits/wait.ts'
+import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { changeOf, MINUTE, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, claimed, registered, stored } from '../../support/memory-system.ts'
+
+describe('the sweeper', () => {
+  it('plans again what fell due and was not looked at, where the queue is empty', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 0)
+    const task = await stored(system)
+    await system.clock.advance(11 * SECOND)
+
+    const report = await sweep(system)
+
+    expect(report).toEqual({ looked: 1, repaired: 1, failed: 0 })
+    expect(system.messages.dispatches.map(({ task: sent }) => sent.id)).toEqual([task.id])
+    expect(system.counted('SweeperRepaired')).toBe(1)
+  })
+
+  it.each([
+    ['a healthy backlog', 1, 11 * SECOND, 0],
+    ['no queue: no handler is deployed', undefined, 11 * SECOND, 0],
+    ['what fell due only just', 0, 5 * SECOND, 0],
+    ['a backlog older than messages live', 1, 4 * 24 * 60 * MINUTE + 11 * SECOND, 1],
+  ])('leaves alone or repairs: %s', async (_name, backlog, after, repaired) => {
+    const system = aMemorySystem()
+    await registered(system)
+    if (backlog !== undefined) system.messages.backlogs.set('resize', backlog)
+    await stored(system)
+    await system.clock.advance(after)
+
+    expect(await sweep(system)).toMatchObject({ repaired })
+  })
+
+  it('finds a lost dispatch of a webhook type, whose tasks go through the queue of the shipped one', async () => {
+    const system = aMemorySystem()
+    await registered(system, { type: 'notify', configuration: { kind: 'webhook', defaults: {}, shards: 1 } })
+    system.messages.backlogs.set('webhook', 0)
+    const task = await stored(system, { type: 'notify', kind: 'webhook' })
+    await system.clock.advance(11 * SECOND)
+
+    await sweep(system)
+
+    expect(system.messages.dispatches.map(({ task: sent }) => sent.id)).toEqual([task.id])
+  })
+
+  it('finds a run whose look was lost', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 5)
+    const task = await claimed(system, await stored(system))
+    await system.clock.advance(30 * SECOND)
+
+    await sweep(system)
+
+    expect(system.messages.looks.map(({ id }) => id)).toEqual([task.id])
+  })
+
+  it('finds a delayed task of an HTTP type that was never moved to its ready place', async () => {
+    const system = aMemorySystem()
+    await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1 } })
+    const parts = { kind: 'http', ordering: 'priority' } as const
+    const late = await stored(system, { ...parts, key: 'late', dueAt: system.clock.now() + 5 * SECOND })
+    await stored(system, { ...parts, key: 'open' })
+    await system.clock.advance(20 * SECOND)
+
+    await sweep(system)
+
+    expect(system.messages.looks.map(({ id }) => id)).toEqual([late.id])
+  })
+
+  it('renews the input of a task that waits for weeks before it would expire', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    const task = await stored(system, { input: 'x'.repeat(1_000) })
+    await system.clock.advance(36 * 24 * 60 * MINUTE)
+
+    await sweep(system)
+
+    const after = await system.tasks.head(task.id)
+    const [before, renewed] = [task.input, after?.input]
+    if (!before || !renewed || !('ref' in before) || !('ref' in renewed))
+      throw new Error('the input stands apart')
+    expect(renewed.expiresAt).toBeGreaterThan(before.expiresAt)
+    expect(renewed.ref).toBe(before.ref)
+  })
+
+  it('leaves the input of a task with a short retention alone once it is renewed', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    const options = { retentionMs: 24 * 60 * MINUTE }
+    const task = await stored(system, { input: 'x'.repeat(1_000), options })
+    await system.clock.advance(26 * 24 * 60 * MINUTE)
+
+    for (let round = 0; round < 5; round++) await sweep(system)
+
+    expect((await system.tasks.head(task.id))?.revision).toBe(task.revision + 1)
+  })
+
+  it('sweeps the other types when one cannot be swept', async () => {
+    const system = aMemorySystem()
+    await registered(system, { type: 'broken' })
+    await registered(system)
+    system.messages.backlogs.set('resize', 0)
+    await stored(system)
+    await system.clock.advance(11 * SECOND)
+    const messages = {
+      ...system.messages,
+      backlog: (type: string) =>
+        type === 'broken' ? Promise.reject(new Error('no answer')) : system.messages.backlog(type),
+    }
+
+    const report = await sweep({ ...system, messages })
+
+    expect(report).toEqual({ looked: 1, repaired: 1, failed: 1 })
+  })
+
+  it('repairs a type though one of its limits cannot be read, and sees to the others', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    for (const limit of ['resize#broken', 'resize#whole']) {
+      const task = await stored(system, { key: limit })
+      await system.tasks.apply(changeOf(block(task, limit, system.clock.now())))
+    }
+    const lost = await claimed(system, await stored(system))
+    await system.clock.advance(5 * MINUTE)
+    const permits = (limit: string) =>
+      limit === 'resize#broken' ? Promise.reject(new Error('no answer')) : system.limits.permits(limit)
+
+    const { failed } = await sweep({ ...system, limits: { ...system.limits, permits } })
+
+    expect(failed).toBe(0)
+    expect(system.messages.looks.map(({ id }) => id)).toContain(lost.id)
+    expect(system.messages.limitLooks).toMatchObject([{ limit: 'resize#whole', quiet: 0, delaySeconds: 5 }])
+  })
+
+  it('dispatches what waited for days as soon as its handler is deployed', async () => {
+    const system = aMemorySystem()
+    await stored(system)
+    await system.clock.advance(2 * 24 * 60 * MINUTE)
+    await registered(system, { handlerSince: system.clock.now() })
+    system.messages.backlogs.set('resize', 0)
+    await system.clock.advance(MINUTE)
+
+    await sweep(system)
+
+    expect(system.messages.dispatches).toHaveLength(1)
+  })
+
+  it.each<[string, number, { age: number; backlog: number; chance: number }]>([
+    ['certainly while it is young', 1, { age: 2 * MINUTE, backlog: 0, chance: 0.999 }],
+    ['more rarely then', 0, { age: 4 * MINUTE, backlog: 0, chance: 0.51 }],
+    ['though often enough', 1, { age: 4 * MINUTE, backlog: 0, chance: 0.49 }],
+    ['at every tenth look in the end', 1, { age: 3 * 24 * 60 * MINUTE, backlog: 0, chance: 0.099 }],
+    ['and not more often', 0, { age: 3 * 24 * 60 * MINUTE, backlog: 0, chance: 0.101 }],
+    ['never behind a backlog at first', 0, { age: 9 * MINUTE, backlog: 1, chance: 0 }],
+    ['certainly behind a backlog after ten minutes', 1, { age: 10 * MINUTE, backlog: 1, chance: 0.999 }],
+    ['ever more rarely behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.007 }],
+    ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.006 }],
+  ])('sends a task that waits again: %s', async (_name, sent, { age, backlog, chance }) => {
+    const system = aMemorySystem()
+    await registered(system, { handlerSince: 0 })
+    system.messages.backlogs.set('resize', backlog)
+    await stored(system)
+    await system.clock.advance(age)
+
+    await sweep({ ...system, chance: { ...system.chance, fraction: () => chance } })
+
+    expect(system.messages.dispatches).toHaveLength(sent)
+  })
+
+  it('counts how long a task waits from when rounds get through: after missed ones it sends again for certain', async () => {
+    const system = aMemorySystem()
+    await registered(system, { handlerSince: 0 })
+    system.messages.backlogs.set('resize', 0)
+    await stored(system)
+    const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
+    const rounds: Rounds = new Map()
+    const sentAfter = async (ms: number) => {
+      await system.clock.advance(ms)
+      const before = system.messages.dispatches.length
+      await sweep(unlucky, rounds)
+      return system.messages.dispatches.length - before
+    }
+
+    const first = await sentAfter(60 * MINUTE)
+    const unbroken = [await sentAfter(1 * MINUTE), await sentAfter(2 * MINUTE), await sentAfter(2 * MINUTE)]
+    const afterMissedOnes = await sentAfter(10 * MINUTE)
+
+    expect(first).toBe(1)
+    expect(unbroken).toEqual([1, 0, 0])
+    expect(afterMissedOnes).toBe(1)
+  })
+
+  it.each([
+    ['counts a round though a message is refused for good', false, 1],
+    ['does not count a round in which a message was not sent', true, 0],
+  ])('%s', async (_name, transient, counted) => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 0)
+    await stored(system)
+    await system.clock.advance(11 * SECOND)
+    const dispatch = async () => [{ index: 0, reason: 'refused', transient }]
+    const rounds: Rounds = new Map()
+
+    const report = await sweep({ ...system, messages: { ...system.messages, dispatch } }, rounds)
+
+    expect(report).toMatchObject({ repaired: 0, failed: 1 })
+    expect(rounds.size).toBe(counted)
+  })
+
+  it('sends what nobody may claim about six times an hour, so that a fit worker that comes waits some minutes', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 0)
+    await stored(system)
+
+    for (let minute = 0; minute < 24 * 60; minute++) {
+      await system.clock.advance(MINUTE)
+      await sweep(system)
+    }
+
+    expect(system.messages.dispatches.length).toBeGreaterThan(24 * 4)
+    expect(system.messages.dispatches.length).toBeLessThan(24 * 8)
+  })
+
+  it.each([
+    [
+      'whose queue is empty, in as many rounds as it takes to read them',
+      { count: 1_500, backlog: 0, minutes: 3 },
+    ],
+    ['behind a backlog, after ten minutes more', { count: 1_000, backlog: 1, minutes: 30 }],
+  ])(
+    'sends for certain what many tasks at once have lost: %s',
+    async (_name, { count, backlog, minutes }) => {
+      const system = aMemorySystem()
+      await registered(system, { handlerSince: 0 })
+      system.messages.backlogs.set('resize', backlog)
+      for (let nth = 0; nth < count; nth++) await stored(system, { key: `k${nth}` })
+      const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
+      const sweptFor = async (rounds: number) => {
+        for (let round = 0; round < rounds; round++) {
+          await system.clock.advance(MINUTE)
+          await sweep(unlucky)
+        }
+        return system.messages.dispatches
+      }
+
+      const sent = new Set((await sweptFor(minutes)).map(({ task }) => task.key))
+      const afterwards = (await sweptFor(3 * minutes)).length
+
+      expect(sent.size).toBe(count)
+      // What fell due lately is read apart, up to 100 a round.
+      expect(afterwards).toBeLessThanOrEqual(2 * count + 100)
+    },
+  )
+
+  it('repairs behind a backlog that never ends', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 1)
+    await stored(system)
+
+    for (let minute = 0; minute < 12; minute++) {
+      await system.clock.advance(MINUTE)
+      await sweep(system)
+    }
+
+    expect(system.messages.dispatches.length).toBeGreaterThan(0)
+  })
+
+  it('reads a bounded number of tasks a round, however many wait, and gets through all of them', async () => {
+    const system = aMemorySystem()
+    await registered(system)
+    system.messages.backlogs.set('resize', 1_000)
+    for (let i = 0; i < 400; i++)
+      await stored(system, { key: `k${i}`, dueAt: system.clock.now() - 20 * MINUTE + i })
+    await system.clock.advance(MINUTE)
+
+    const rounds = []
+    for (let i = 0; i < 9; i++) rounds.push((await sweep(system)).looked)
+
+    expect(Math.max(...rounds)).toBeLessThanOrEqual(50)
+    expect(rounds.slice(0, 8).reduce((sum, looked) => sum + looked)).toBe(400)
+  })
+})

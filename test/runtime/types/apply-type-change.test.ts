@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest'
+import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { flowDeployed } from '../../../shared/runtime/types/register-type.ts'
+import { putType } from '../../../shared/runtime/types/types.ts'
+import { MINUTE, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+
+const ARRIVAL = { kind: 'handler', defaults: {}, shards: 1 } as const
+const PRIORITY = { ...ARRIVAL, ordering: 'priority' } as const
+const LIMITED = { ...ARRIVAL, limits: { rate: { limit: 1, perMs: 1_000 } } } as const
+
+async function aSystemWithATask() {
+  const system = aMemorySystem()
+  await registered(system)
+  const { id } = await stored(system)
+  return { system, orderingNow: async () => (await system.tasks.head(id))?.ordering }
+}
+
+/** The system as it is for whoever cannot send the messages of a job. */
+function cutOff(system: MemorySystem): MemorySystem {
+  const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
+  return { ...system, messages: { ...system.messages, goOnWithJobs } }
+}
+
+const unapplied = async ({ types }: MemorySystem) => (await types.get('resize'))?.unapplied
+const jobsOf = ({ messages }: MemorySystem) => messages.jobLooks.map(({ job }) => job.kind)
+
+async function serve(system: MemorySystem): Promise<void> {
+  for (const look of system.messages.jobLooks.splice(0)) {
+    await workOnJob(system, look, Number.POSITIVE_INFINITY)
+  }
+}
+
+/** What takes the time until everybody knows of a limit. */
+async function waited<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
+  void work.catch(() => undefined)
+  await system.clock.advance(2 * SECOND)
+  return work
+}
+
+it('an order that could not be applied is applied when it is put again', async () => {
+  const { system, orderingNow } = await aSystemWithATask()
+  await expect(putType(cutOff(system), 'resize', PRIORITY)).rejects.toThrow('no answer')
+  const left = await unapplied(system)
+
+  await putType(system, 'resize', PRIORITY)
+  await serve(system)
+
+  expect([left, await unapplied(system)]).toEqual([['reorder'], undefined])
+  expect(await orderingNow()).toBe('priority')
+})
+
+it('limits and an order that nobody puts again are applied by the sweeper, a minute later', async () => {
+  const { system, orderingNow } = await aSystemWithATask()
+  const putting = putType(cutOff(system), 'resize', { ...LIMITED, ordering: 'priority' })
+  await expect(waited(system, putting)).rejects.toThrow('no answer')
+  await sweep(system)
+  const early = jobsOf(system)
+  await system.clock.advance(MINUTE)
+
+  const { repaired } = await sweep(system)
+
+  expect([early, repaired]).toEqual([[], 1])
+  expect(new Set(jobsOf(system))).toEqual(new Set(['relimit', 'reorder']))
+  await serve(system)
+  expect([await unapplied(system), await orderingNow()]).toEqual([undefined, 'priority'])
+})
+
+it('of two orders put one after the other the later holds, whichever job is served last', async () => {
+  const { system, orderingNow } = await aSystemWithATask()
+  await putType(system, 'resize', PRIORITY)
+  const older = system.messages.jobLooks.splice(0)
+  await putType(system, 'resize', { ...ARRIVAL, ordering: 'aged' })
+
+  system.messages.jobLooks.push(...older)
+  await serve(system)
+
+  expect(await orderingNow()).toBe('aged')
+})
+
+it('a configuration that is put once more unchanged begins no job', async () => {
+  const { system } = await aSystemWithATask()
+  await putType(system, 'resize', PRIORITY)
+  system.messages.jobLooks.length = 0
+
+  await putType(system, 'resize', PRIORITY)
+
+  expect(jobsOf(system)).toEqual([])
+})
+
+it('a flow that is deployed with other limits has what waits ask anew', async () => {
+  const system = aMemorySystem()
+  const flow = (limits: TypeLimits) =>
+    ({
+      kind: 'flow',
+      defaults: {},
+      shards: 1,
+      steps: [{ name: 'a', do: { type: 'resize' } }],
+      limits,
+    }) as const
+  await flowDeployed(system, 'order', flow({ concurrency: { max: 1 } }))
+
+  await waited(system, flowDeployed(system, 'order', flow({ concurrency: { max: 2 } })))
+
+  expect(jobsOf(system)).toEqual(['relimit', 'relimit'])
+})

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { flowDeployed, handlerDeployed, handlerGone } from '../../../shared/runtime/types/register-type.ts'
+import { putType } from '../../../shared/runtime/types/types.ts'
+import { aMemorySystem } from '../../support/memory-system.ts'
+
+const HANDLER = { kind: 'handler', defaults: {} } as const
+
+describe('a deployed handler', () => {
+  it('makes its type known, with the deployed configuration', async () => {
+    const system = aMemorySystem()
+
+    await handlerDeployed(system, 'resize', { ...HANDLER, defaults: { priority: 3 } })
+
+    expect(await system.types.get('resize')).toMatchObject({
+      configuration: { kind: 'handler', defaults: { priority: 3 } },
+      handlerSince: system.clock.now(),
+      paused: false,
+      version: 1,
+    })
+  })
+
+  it.each([
+    ['the four that are the default', undefined, 4],
+    ['those that were set', 8, 8],
+  ])('never takes shards away: %s', async (_name, stored, kept) => {
+    const system = aMemorySystem()
+    await putType(system, 'resize', { ...HANDLER, ...(stored && { shards: stored }) })
+
+    await handlerDeployed(system, 'resize', { ...HANDLER, shards: 2 })
+
+    expect((await system.types.get('resize'))?.configuration.shards).toBe(kept)
+  })
+
+  it('says whether workers serve its type, until a Lambda does', async () => {
+    const system = aMemorySystem()
+
+    await handlerDeployed(system, 'resize', HANDLER, { servedBy: 'workers' })
+    await putType(system, 'resize', { ...HANDLER, defaults: { priority: 1 } })
+    const byWorkers = await system.types.get('resize')
+    await handlerDeployed(system, 'resize', HANDLER)
+
+    expect(byWorkers).toMatchObject({ servedBy: 'workers', handlerSince: system.clock.now() })
+    expect(await system.types.get('resize')).not.toHaveProperty('servedBy')
+  })
+
+  it('leaves its type known when it is taken away, without anybody to serve it', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'resize', HANDLER)
+
+    await handlerGone(system, 'resize')
+
+    const type = await system.types.get('resize')
+    expect(type).toMatchObject({ configuration: HANDLER, version: 2 })
+    expect(type).not.toHaveProperty('handlerSince')
+  })
+
+  it('that nobody knew makes no type known when it is taken away', async () => {
+    const system = aMemorySystem()
+
+    await handlerGone(system, 'resize')
+
+    expect(await system.types.list()).toEqual([])
+  })
+})
+
+describe('a deployed flow', () => {
+  const FLOW = { kind: 'flow', defaults: {}, steps: [{ name: 'a', do: { type: 'resize' } }] } as const
+
+  it('makes its type known, with nobody that serves it', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'order', HANDLER, { servedBy: 'workers' })
+
+    await flowDeployed(system, 'order', FLOW)
+
+    const type = await system.types.get('order')
+    expect(type).toMatchObject({ configuration: FLOW, version: 2 })
+    expect(type).not.toHaveProperty('handlerSince')
+    expect(type).not.toHaveProperty('servedBy')
+  })
+
+  it('stays when the handler that its type had is taken away after it', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'order', HANDLER)
+    await flowDeployed(system, 'order', FLOW)
+
+    await handlerGone(system, 'order')
+
+    expect((await system.types.get('order'))?.configuration).toEqual(FLOW)
+  })
+})
+
+describe('a configuration that is put', () => {
+  it('leaves the handler and the shards as they are', async () => {
+    const system = aMemorySystem()
+    await handlerDeployed(system, 'resize', { ...HANDLER, shards: 8 })
+
+    const outcome = await putType(system, 'resize', HANDLER)
+
+    expect(outcome).toMatchObject({
+      ok: true,
+      created: false,
+      type: { configuration: { shards: 8 }, handlerSince: system.clock.now() },
+    })
+  })
+
+  it('is refused when it asks for fewer shards', async () => {
+    const system = aMemorySystem()
+    await putType(system, 'resize', HANDLER)
+
+    expect(await putType(system, 'resize', { ...HANDLER, shards: 3 })).toEqual({
+      ok: false,
+      reason: 'fewer-shards',
+      shards: 4,
+    })
+  })
+})

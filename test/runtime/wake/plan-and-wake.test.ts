@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { remove } from '../../../shared/core/task/operate.ts'
+import { create } from '../../../shared/core/task/publish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { planTasks } from '../../../shared/runtime/plan/plan-tasks.ts'
+import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { aPublication, LATER_BORN, MINUTE, SECOND } from '../../support/a-task.ts'
+import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/memory-system.ts'
+
+function lookAt({ id, born, revision }: Task, hops = 0) {
+  return { id, born, revision, hops, delaySeconds: 0 }
+}
+
+describe('planning', () => {
+  it.each([
+    ['due now', 0, { delays: [0], minutes: 0 }],
+    [
+      'due in 3.4 s: the message is delayed by whole seconds, the worker waits out the rest',
+      3_400,
+      { delays: [3], minutes: 0 },
+    ],
+    ['due in 15 minutes', 15 * MINUTE, { delays: [900], minutes: 0 }],
+    [
+      'due later: its minute gets a schedule and nothing is sent',
+      15 * MINUTE + 1,
+      { delays: [], minutes: 1 },
+    ],
+  ])('%s', async (_name, delayMs, { delays, minutes }) => {
+    const system = aMemorySystem()
+    const task = await stored(system, { dueAt: system.clock.now() + delayMs })
+
+    await planTasks(system, [task])
+
+    expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(delays)
+    expect(system.timers.minutes.size).toBe(minutes)
+  })
+
+  it('asks for one schedule for all tasks of a minute', async () => {
+    const system = aMemorySystem()
+    const dueAt = Math.ceil((system.clock.now() + 30 * MINUTE) / MINUTE) * MINUTE
+    const tasks = await Promise.all([1, 2, 3].map(i => stored(system, { key: `far-${i}`, dueAt: dueAt + i })))
+
+    await planTasks(system, tasks)
+
+    expect(system.timers.minutes.size).toBe(1)
+  })
+
+  it('names the tasks whose message could not be sent, and sends the others', async () => {
+    const system = aMemorySystem()
+    const [good, bad] = [await stored(system, { key: 'good' }), await stored(system, { key: 'bad' })]
+    const messages = {
+      ...system.messages,
+      dispatch: async () => [{ index: 1, reason: 'no room', transient: false }],
+    }
+
+    const failures = await planTasks({ ...system, messages }, [good, bad])
+
+    expect(failures).toEqual([{ id: 'resize:bad', reason: 'no room', transient: false }])
+  })
+
+  it('arms a look for the end of a lease, rounded up', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+
+    await planTasks(system, [task])
+
+    expect(system.messages.looks).toEqual([{ ...lookAt(task), delaySeconds: 16 }])
+    expect(system.messages.dispatches).toEqual([])
+  })
+})
+
+describe('a look', () => {
+  it('at a run whose lease has ended records it as lost', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+    await system.clock.advance(15_500)
+
+    await wakeTasks(system, [lookAt(task)])
+
+    const after = await system.tasks.head(task.id)
+    expect(after).toMatchObject({ state: 'open', live: {}, failures: 1, operation: 'lose' })
+    expect(system.counted('LeaseLost')).toBe(1)
+  })
+
+  it('at a run whose lease has moved is armed anew for the new end, one hop later', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+    await system.clock.advance(10 * SECOND)
+    const beat = heartbeat(task, { born: task.born, fence: 1 }, system.clock.now())
+    if (beat.ok) await system.tasks.apply(beat.change)
+    await system.clock.advance(5_500)
+
+    await wakeTasks(system, [lookAt(task, 4)])
+
+    expect(system.messages.looks).toEqual([{ ...lookAt(task, 5), delaySeconds: 10 }])
+    expect((await system.tasks.head(task.id))?.live[1]).toBeDefined()
+  })
+
+  it('beside an older one in the same batch is armed anew, whichever stands last', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+    const older = { ...lookAt(task), revision: task.revision - 1 }
+
+    await wakeTasks(system, [lookAt(task), older])
+    await wakeTasks(system, [older, lookAt(task, 1)])
+
+    expect(system.messages.looks.map(({ revision }) => revision)).toEqual([task.revision, task.revision])
+  })
+
+  it('that the cheap read does not show yet is looked up once more', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+    const lagging = { ...system, tasks: { ...system.tasks, heads: async () => [] } }
+
+    await wakeTasks(lagging, [lookAt(task)])
+
+    expect(system.messages.looks).toHaveLength(1)
+  })
+
+  it('planned on an older revision does not multiply: the newer plan has its own', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+
+    await wakeTasks(system, [{ ...lookAt(task), revision: task.revision - 1 }])
+
+    expect(system.messages.looks).toEqual([])
+  })
+
+  it('at another birth dies', async () => {
+    const system = aMemorySystem()
+    const first = await claimed(system, await stored(system))
+    const removed = await system.tasks.apply(remove(first, system.clock.now()))
+    if (!removed.applied) throw new Error('not removed')
+    const again = create(aPublication({ born: LATER_BORN }), removed.task, system.clock.now())
+    await system.tasks.apply(again)
+    await system.clock.advance(MINUTE)
+
+    await wakeTasks(system, [lookAt(first)])
+
+    expect(await system.tasks.head(first.id)).toEqual(again.after)
+    expect(system.messages.looks).toEqual([])
+  })
+
+  it('that was armed too often stops, and says so', async () => {
+    const system = aMemorySystem()
+    const task = await claimed(system, await stored(system))
+
+    await wakeTasks(system, [lookAt(task, 100_000)])
+
+    expect(system.messages.looks).toEqual([])
+    expect(system.counted('LookLoop')).toBe(1)
+  })
+})
+
+describe('a far minute', () => {
+  const due = (system: MemorySystem) => Math.ceil((system.clock.now() + 30 * MINUTE) / MINUTE) * MINUTE
+
+  it('is dispatched as a whole, with delays to the second, when its schedule fires', async () => {
+    const system = aMemorySystem()
+    const dueAt = due(system)
+    const keys = Array.from({ length: 250 }, (_, i) => `far-${i}`)
+    for (const [i, key] of keys.entries()) await stored(system, { key, dueAt: dueAt + i * 100 })
+    await system.clock.advance(dueAt - 100 * SECOND - system.clock.now())
+
+    await wakeMinute(system, dueAt / MINUTE)
+    for (const look of system.messages.minuteLooks.slice())
+      await wakeMinuteShard(system, look, Number.POSITIVE_INFINITY)
+
+    const sent = system.messages.dispatches
+    expect(sent.map(({ task }) => task.key).sort()).toEqual(keys.sort())
+    for (const { task, delaySeconds } of sent) {
+      expect(delaySeconds).toBe(Math.floor((task.dueAt - system.clock.now()) / SECOND))
+    }
+  })
+
+  it('goes on in a message of its own when the time of the function ends', async () => {
+    const system = aMemorySystem()
+    const dueAt = due(system)
+    await stored(system, { dueAt })
+
+    await wakeMinuteShard(system, { minute: dueAt / MINUTE, shard: 3 }, system.clock.now())
+
+    expect(system.messages.minuteLooks).toEqual([{ minute: dueAt / MINUTE, shard: 3 }])
+  })
+})
