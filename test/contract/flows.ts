@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
+import type { Change } from '../../shared/core/change/change.ts'
 import { definitionName, type FlowDefinition } from '../../shared/core/flow/flow.ts'
 import { resume } from '../../shared/core/flow/resume.ts'
+import { cancel, settle } from '../../shared/core/operate/operate.ts'
+import { restart } from '../../shared/core/operate/restart.ts'
 import { resolveOptions } from '../../shared/core/options/options.ts'
+import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
-import type { Change } from '../../shared/core/task/change.ts'
-import { cancel, settle } from '../../shared/core/task/operate.ts'
-import { create } from '../../shared/core/task/publish.ts'
-import { restart } from '../../shared/core/task/restart.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import {
   aFlow,

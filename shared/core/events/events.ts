@@ -10,8 +10,8 @@ import { needsAttention } from '../flow/describe-steps.ts'
 import type { ActionRecord } from '../flow/flow.ts'
 import { hash32 } from '../hash.ts'
 import { isComplete, outstayed } from '../run/several-successes.ts'
+import { type Status, statusOf } from '../status/status.ts'
 import { RUN_MOVES } from '../task/lifecycle.ts'
-import { type Status, statusOf } from '../task/status.ts'
 import {
   type EndedRun,
   endedRuns,

@@ -1,6 +1,6 @@
-import { workOf } from '../run/work.ts'
+import { orderNumber } from '../order-number.ts'
+import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
-import { orderNumber } from './order-number.ts'
 
 /**
  * Tenants take turns. A tenant is a fairness key; tasks without one, of a type that has tenants, are one tenant more.

@@ -1,4 +1,4 @@
-import { attempts } from '../run/attempts.ts'
+import { attempts } from '../task/attempts.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
 

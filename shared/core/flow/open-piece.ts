@@ -1,6 +1,6 @@
-import { endRuns } from '../run/end-runs.ts'
+import { without } from '../change/change.ts'
+import { endRuns } from '../change/end-runs.ts'
 import { pastDigest } from '../run/word.ts'
-import { without } from '../task/change.ts'
 import { successes, type Task } from '../task/task.ts'
 import type { Direction, FlowDefinition, FlowState } from './flow.ts'
 

@@ -1,4 +1,4 @@
-import { type Decision, refuse, revise } from '../task/change.ts'
+import { type Decision, refuse, revise } from '../change/change.ts'
 import { type Ordering, openSlots, type Task } from '../task/task.ts'
 import type { Turn } from './starts.ts'
 

@@ -1,5 +1,6 @@
+import { type Change, refuse, revise } from '../change/change.ts'
 import { beginPiece } from '../flow/open-piece.ts'
-import { type Change, refuse, revise } from '../task/change.ts'
+import { isSamePiece } from '../task/piece.ts'
 import {
   type EndedRun,
   type LiveRun,
@@ -14,7 +15,6 @@ import { versionSuffices } from '../worker/worker.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { finish } from './finish.ts'
 import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
-import { isSamePiece } from './work.ts'
 
 /** Who claims. */
 export type Claimer = { readonly workerId: string; readonly version?: string }

@@ -1,8 +1,8 @@
 import { FAILING_WORKERS_MAX, MAX_DELAY_MS } from '../bounds.ts'
+import { without } from '../change/change.ts'
 import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
 import type { Retry } from '../options/options.ts'
 import { shortError } from '../task/body.ts'
-import { without } from '../task/change.ts'
 import { liveRuns, successes, type Task, type TaskError } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 

@@ -1,9 +1,9 @@
-import { fitError } from '../errors/fit-error.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
 import { contentDigest, shortError } from '../task/body.ts'
 import type { Body, EndedRun } from '../task/task.ts'
+import { fitError } from '../task-error/fit-error.ts'
 import type { Outcome } from './finish.ts'
-import type { RecordedEnd } from './run-gone.ts'
+import type { RecordedEnd } from './run.ts'
 
 /**
  * A worker that got no answer to its finish says it again. The same word is accepted again; another word about a run that

@@ -1,7 +1,7 @@
 import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from '../bounds.ts'
+import type { BodyWrite } from '../change/change.ts'
 import { hash32 } from '../hash.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
-import type { BodyWrite } from './change.ts'
 import type { Body, EndedRun, Task, TaskError } from './task.ts'
 
 /** A body that is an item of its own. */

@@ -1,4 +1,4 @@
-import type { Status } from './status.ts'
+import type { Status } from '../status/status.ts'
 import type { Operation, RunState } from './task.ts'
 
 /** From each of these statuses an operation may lead to each of those. `none`: not there, or removed. */

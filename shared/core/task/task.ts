@@ -21,15 +21,16 @@
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
  */
-import type { CanvasState, Member } from '../canvas/canvas.ts'
-import type { Previous } from '../canvas/previous.ts'
-import type { FieldProblem } from '../errors/errors.ts'
+
+import type { OperationRecord } from '../change/operations.ts'
+import type { FieldProblem } from '../errors.ts'
 import type { FlowState } from '../flow/flow.ts'
 import type { Json } from '../json.ts'
 import type { Wait } from '../limits/wait.ts'
 import type { Options } from '../options/options.ts'
-import type { ScheduleState } from '../schedule/schedule.ts'
-import type { OperationRecord } from './operations.ts'
+import type { CanvasState, Member } from './canvas-state.ts'
+import type { Previous } from './previous.ts'
+import type { ScheduleState } from './schedule-state.ts'
 
 /** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'

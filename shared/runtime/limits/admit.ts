@@ -1,5 +1,5 @@
 import { block } from '../../core/limits/wait.ts'
-import { isSamePiece } from '../../core/run/work.ts'
+import { isSamePiece } from '../../core/task/piece.ts'
 import type { Permit, Task } from '../../core/task/task.ts'
 import type { Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,7 +1,7 @@
 import { WORKER_VISIBILITY_S } from '../../core/bounds.ts'
 import { isUsable, rateTerms, type Turn } from '../../core/limits/starts.ts'
 import { throttle, unblock } from '../../core/limits/wait.ts'
-import { isSamePiece } from '../../core/run/work.ts'
+import { isSamePiece } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import { applyChange } from '../kernel/apply-change.ts'

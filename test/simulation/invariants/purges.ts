@@ -1,4 +1,4 @@
-import { type Status, statusOf } from '../../../shared/core/task/status.ts'
+import { type Status, statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { START } from '../world/world.ts'

@@ -1,4 +1,4 @@
-import { BatonError } from '../../../core/errors/errors.ts'
+import { BatonError } from '../../../core/errors.ts'
 import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../../core/flow/flow.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../../core/options/options.ts'
 import { defined } from '../attribute-values.ts'

@@ -6,8 +6,8 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { BatonError, isOutage } from '../../../core/errors/errors.ts'
-import type { BodyWrite, Change } from '../../../core/task/change.ts'
+import type { BodyWrite, Change } from '../../../core/change/change.ts'
+import { BatonError, isOutage } from '../../../core/errors.ts'
 import type { EndedRun, Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'
