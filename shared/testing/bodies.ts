@@ -1,5 +1,4 @@
-import type { BodyWrite } from '../core/change/change.ts'
-import { runRefPrefix } from '../core/task/body.ts'
+import { type BodyWrite, runRefPrefix } from '../core/task/body.ts'
 import type { TaskStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change/change.ts'
-import { definitionName, type FlowDefinition } from '../../shared/core/flow/flow.ts'
+import { definitionName } from '../../shared/core/flow/flow.ts'
 import { resume } from '../../shared/core/flow/resume.ts'
 import { cancel, settle } from '../../shared/core/operate/operate.ts'
 import { restart } from '../../shared/core/operate/restart.ts'
@@ -8,6 +8,7 @@ import { resolveOptions } from '../../shared/core/options/options.ts'
 import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
+import type { FlowDefinition } from '../../shared/core/task/flow-state.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import {
   aFlow,

@@ -1,14 +1,13 @@
 import { MAX_STARTED_AT_ONCE } from '../bounds.ts'
-import { type BodyWrite, type Change, type Decision, refuse, revise } from '../change/change.ts'
+import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { finished } from '../change/finished.ts'
 import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { indexed } from '../place/place.ts'
 import { create, newborn, type Publication } from '../publish/publish.ts'
-import { bodyOf } from '../task/body.ts'
-import { CANVAS_TYPE, type CanvasState } from '../task/canvas-state.ts'
+import { type BodyWrite, bodyOf } from '../task/body.ts'
+import { CANVAS_TYPE, type CanvasState, type End } from '../task/canvas-state.ts'
 import type { Task, TaskError } from '../task/task.ts'
-import type { End } from './standing.ts'
 
 /** The changes of a canvas's own head, and of members that are not published yet. */
 

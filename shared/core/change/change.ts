@@ -1,7 +1,7 @@
 import { RECENT_RUNS } from '../bounds.ts'
-import type { Json } from '../json.ts'
 import { indexed } from '../place/place.ts'
-import type { EndedRun, Task } from '../task/task.ts'
+import type { BodyWrite } from '../task/body.ts'
+import type { Task } from '../task/task.ts'
 
 /**
  * What must still hold in the store for a change to be written.
@@ -11,7 +11,7 @@ import type { EndedRun, Task } from '../task/task.ts'
  *               a heartbeat bumps no revision, so a run judged lost is named with the lease it was judged by
  * - `live`      the birth, and the run is still stored as running (a heartbeat's whole condition)
  * - `counted`   as `live`, for a success among several: the change moves its own run to the ended ones and writes nothing else,
- *               and the store adds one to the revision that it holds (see `several-successes.ts`)
+ *               and the store adds one to the revision that it holds (see `run/several-successes.ts`)
  */
 export type Guard =
   | { readonly kind: 'absent' }
@@ -24,11 +24,6 @@ export type Guard =
   | { readonly kind: 'live' | 'counted'; readonly born: string; readonly fence: number }
 
 export type Lease = { readonly fence: number; readonly leaseUntil: number }
-
-/** An item written before the head that points at it: an input, a result, or the full record of an ended run. */
-export type BodyWrite =
-  | { readonly ref: string; readonly value: Json; readonly expiresAt: number }
-  | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
 
 /**
  * One transition, ready to be written: the store changes exactly the paths in which `after` differs from `before`,

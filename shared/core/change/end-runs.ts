@@ -1,7 +1,7 @@
-import { bodyExpiry, bodyRef, shortened } from '../task/body.ts'
+import { type BodyWrite, bodyExpiry, bodyRef, shortened } from '../task/body.ts'
 import { pieceOf } from '../task/piece.ts'
 import type { EndedRun, LiveRun, Task } from '../task/task.ts'
-import { type BodyWrite, without } from './change.ts'
+import { without } from './change.ts'
 
 type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'word'>>
 

@@ -1,9 +1,6 @@
 import { OPERATIONS_KEPT } from '../bounds.ts'
-import type { Operation, Task } from '../task/task.ts'
+import type { Operation, OperationRecord, Task } from '../task/task.ts'
 import type { Change } from './change.ts'
-
-/** A change that was asked for over the HTTP API: when, by which principal, and what it was. */
-export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
 
 /** The principal that asks for a change, and the name of the change; without `what` it is named as the stored operation. */
 export type Operator = { readonly by: string; readonly what?: string }

@@ -1,11 +1,12 @@
-import { type BodyWrite, type Decision, refuse, revise } from '../change/change.ts'
+import { type Decision, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
-import type { FlowState } from '../flow/flow.ts'
 import { openStage, withDeadline } from '../flow/open-piece.ts'
 import type { Json } from '../json.ts'
 import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
 import { withInput } from '../run/input.ts'
 import { settled } from '../run/settle.ts'
+import type { BodyWrite } from '../task/body.ts'
+import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
 
 /** Changes to an open task; what is not named stays. */

@@ -1,6 +1,7 @@
 import { type Decision, refuse } from '../change/change.ts'
 import { isGone } from '../publish/publish.ts'
-import { type Status, statusOf } from '../status/status.ts'
+import { statusOf } from '../status/status.ts'
+import type { Status } from '../task/lifecycle.ts'
 import type { Task, View } from '../task/task.ts'
 import type { PurgeJob } from '../types/type-job.ts'
 import { remove } from './operate.ts'

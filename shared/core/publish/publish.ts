@@ -1,14 +1,14 @@
-import { type BodyWrite, type Change, type Decision, refuse, revise } from '../change/change.ts'
-import type { FlowDefinition } from '../flow/flow.ts'
+import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { openStage, startFlow, withPastSuccesses } from '../flow/open-piece.ts'
 import type { Json } from '../json.ts'
 import { limitValuesOf } from '../limits/limits.ts'
 import type { Options } from '../options/options.ts'
 import { indexed } from '../place/place.ts'
 import { settled } from '../run/settle.ts'
-import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { Member } from '../task/canvas-state.ts'
 import { firstFence } from '../task/fence.ts'
+import type { FlowDefinition } from '../task/flow-state.ts'
 import type { HandOn, Previous } from '../task/previous.ts'
 import {
   type Body,
@@ -78,7 +78,7 @@ export function create(publication: Publication, remains: Task | undefined, now:
   return { before: undefined, after: indexed(task, now), guard: { kind: 'absent' }, bodies }
 }
 
-/** The draft a birth begins with. A key's later births go on counting revisions and fences (see `fence.ts`). */
+/** The draft a birth begins with. A key's later births go on counting revisions and fences (see `task/fence.ts`). */
 export function newborn(
   publication: Publication,
   start: Pick<Task, 'revision' | 'fence' | 'operation'>,

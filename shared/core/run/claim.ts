@@ -1,15 +1,8 @@
 import { type Change, refuse, revise } from '../change/change.ts'
 import { beginPiece } from '../flow/open-piece.ts'
 import { isSamePiece } from '../task/piece.ts'
-import {
-  type EndedRun,
-  type LiveRun,
-  liveRuns,
-  openSlots,
-  type Permit,
-  successes,
-  type Task,
-} from '../task/task.ts'
+import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import type { Permit } from '../task/wait.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
 import { expire, isPastDeadline } from './deadline.ts'

@@ -1,7 +1,6 @@
-import type { BodyWrite } from '../change/change.ts'
 import type { Json } from '../json.ts'
 import { limitValuesOf } from '../limits/limits.ts'
-import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { Task } from '../task/task.ts'
 
 /**

@@ -1,5 +1,6 @@
-import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../change/change.ts'
+import { type Decision, type Lease, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
+import type { BodyWrite } from '../task/body.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
 import { failureCounted } from './settle.ts'
 

@@ -6,7 +6,7 @@ import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { create, newborn, type Publication } from '../publish/publish.ts'
 import { shortError } from '../task/body.ts'
-import { isSameTiming, SCHEDULE_TYPE, type ScheduleState } from '../task/schedule-state.ts'
+import { SCHEDULE_TYPE, type ScheduleState, type Timing } from '../task/schedule-state.ts'
 import { type Task, type TaskError, taskId } from '../task/task.ts'
 
 /** The changes of a schedule's head. */
@@ -146,4 +146,25 @@ export function noteTicked(
 /** Whether its ticks publish tasks. */
 export function isTicking(task: Task): task is Task & { readonly schedule: ScheduleState } {
   return task.state === 'open' && task.schedule !== undefined && !task.schedule.paused
+}
+
+export function isSameTiming(one: Timing, other: Timing): boolean {
+  switch (one.kind) {
+    case 'cron':
+      return other.kind === 'cron' && one.cron === other.cron && one.timezone === other.timezone
+    case 'every':
+      return other.kind === 'every' && one.everyMs === other.everyMs
+    case 'at':
+      return other.kind === 'at' && one.at === other.at
+  }
+}
+
+/** Key of the task that a tick publishes: it follows from the tick, so that each is published once. */
+export function tickKey(name: string, tick: number): string {
+  return `${name}@${new Date(tick).toISOString()}`
+}
+
+/** Key of a task that is published by hand; like that of no tick. */
+export function triggerKey(name: string, ulid: string): string {
+  return `${name}@now-${ulid}`
 }

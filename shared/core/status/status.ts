@@ -1,11 +1,9 @@
 import { type Claimer, claim } from '../run/claim.ts'
 import { isComplete } from '../run/several-successes.ts'
+import type { Status } from '../task/lifecycle.ts'
 import { workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
-
-/** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
-export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
 
 export const STATUS_REASONS = [
   'due',

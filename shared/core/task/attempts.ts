@@ -24,3 +24,8 @@ function mostRuns({ options: { concurrency, retry, workerIds } }: Task): number 
   if (retry.scope === 'task') return concurrency + retry.maxRetries
   return Math.max(concurrency, workerIds.length) * (retry.maxRetries + 1)
 }
+
+/** Failed and lost runs of one worker (a worker may be called `constructor`). */
+export function failuresOf(task: Task, workerId: string): number {
+  return Object.hasOwn(task.failuresBy, workerId) ? (task.failuresBy[workerId] ?? 0) : 0
+}

@@ -1,4 +1,3 @@
-import type { End } from '../canvas/standing.ts'
 import type { Body, Task } from './task.ts'
 
 /** The type under which canvases stand in the indexes; no task type can have its name. */
@@ -6,7 +5,7 @@ export const CANVAS_TYPE = 'canvas'
 
 /** What a canvas's head keeps beside what every head has. */
 export type CanvasState = {
-  /** Its tree (see `tree.ts`), as JSON. */
+  /** Its tree (see `canvas/tree.ts`), as JSON. */
   readonly tree: Body
   /** How many tasks it has. */
   readonly leaves: number
@@ -15,6 +14,9 @@ export type CanvasState = {
   /** Whether the leaves that need not wait for others have been published. */
   readonly started: boolean
 }
+
+/** How a member, or a part of a canvas, has ended. */
+export type End = 'succeeded' | 'failed'
 
 /** Which place in which canvas a task takes. */
 export type Member = {

@@ -1,5 +1,5 @@
-import type { StepAction } from '../flow/flow.ts'
 import { hash32 } from '../hash.ts'
+import type { StepAction } from './flow-state.ts'
 import type { Ordering, Task, TaskKind } from './task.ts'
 
 /** Who works on a task now: which type's queue or ready place it goes to, and in which order. */

@@ -30,24 +30,3 @@ export type ScheduleState = {
 
 /** From the pause to the resumption, in ms since the epoch. */
 export type Pause = { readonly from: number; readonly to?: number }
-
-export function isSameTiming(one: Timing, other: Timing): boolean {
-  switch (one.kind) {
-    case 'cron':
-      return other.kind === 'cron' && one.cron === other.cron && one.timezone === other.timezone
-    case 'every':
-      return other.kind === 'every' && one.everyMs === other.everyMs
-    case 'at':
-      return other.kind === 'at' && one.at === other.at
-  }
-}
-
-/** Key of the task that a tick publishes: it follows from the tick, so that each is published once. */
-export function tickKey(name: string, tick: number): string {
-  return `${name}@${new Date(tick).toISOString()}`
-}
-
-/** Key of a task that is published by hand; like that of no tick. */
-export function triggerKey(name: string, ulid: string): string {
-  return `${name}@now-${ulid}`
-}

@@ -1,9 +1,8 @@
 import { DEFAULT_SHARDS } from '../bounds.ts'
-import type { OperationRecord } from '../change/operations.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import type { PartialOptions, Retry } from '../options/options.ts'
-import type { Ordering, TaskKind, TypeKind } from '../task/task.ts'
+import type { OperationRecord, Ordering, TaskKind, TypeKind } from '../task/task.ts'
 import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */

@@ -1,7 +1,6 @@
 import { noteStarted } from '../../core/canvas/canvas.ts'
 import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
-import type { End } from '../../core/canvas/standing.ts'
-import { memberEnd } from '../../core/task/canvas-state.ts'
+import { type End, memberEnd } from '../../core/task/canvas-state.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
 import type { CanvasLook } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'

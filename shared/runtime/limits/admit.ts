@@ -1,6 +1,7 @@
 import { block } from '../../core/limits/wait.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
-import type { Permit, Task } from '../../core/task/task.ts'
+import type { Task } from '../../core/task/task.ts'
+import type { Permit } from '../../core/task/wait.ts'
 import type { Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { type Patience, transact } from '../kernel/transact.ts'

@@ -1,6 +1,5 @@
 import type { Change } from '../../core/change/change.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
-import type { FlowDefinition, FlowState } from '../../core/flow/flow.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
 import { cancel, remove } from '../../core/operate/operate.ts'
 import { type Patch, patch } from '../../core/operate/patch.ts'
@@ -9,6 +8,7 @@ import { clears, type PatchedOptions, patchedOptions } from '../../core/options/
 import { DEFAULT_OPTIONS, type Options } from '../../core/options/options.ts'
 import { isGone, type Publication } from '../../core/publish/publish.ts'
 import { flowOptionProblems } from '../../core/rules/type-configuration.ts'
+import type { FlowDefinition, FlowState } from '../../core/task/flow-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import {
   defaultOrdering,

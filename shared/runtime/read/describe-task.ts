@@ -1,15 +1,10 @@
 import { stepRuns } from '../../core/flow/describe-steps.ts'
 import type { Json } from '../../core/json.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import {
-  type Served,
-  type Status,
-  type StatusReason,
-  statusOf,
-  statusReasonOf,
-} from '../../core/status/status.ts'
+import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
 import { type Attempts, attempts } from '../../core/task/attempts.ts'
 import { shortError } from '../../core/task/body.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
 import { isTakenInOrder, pieceOf, workOf } from '../../core/task/piece.ts'
 import { resultOf } from '../../core/task/result.ts'
 import {

@@ -1,6 +1,7 @@
 import { ownerPartition, viewPartition } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish/publish.ts'
-import { type Status, statusOf } from '../../core/status/status.ts'
+import { statusOf } from '../../core/status/status.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task, View } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'

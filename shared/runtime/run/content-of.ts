@@ -1,5 +1,5 @@
-import type { StepAction } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
+import type { StepAction } from '../../core/task/flow-state.ts'
 import { actionOf } from '../../core/task/piece.ts'
 import { effectiveInput } from '../../core/task/previous.ts'
 import type { Task } from '../../core/task/task.ts'

@@ -8,8 +8,8 @@ import {
   type PauseRefusal,
   pauseSchedule as pause,
   resumeSchedule as resume,
+  triggerKey,
 } from '../../core/schedule/schedule.ts'
-import { triggerKey } from '../../core/task/schedule-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'

@@ -6,10 +6,11 @@ import { isGone } from '../../core/publish/publish.ts'
 import {
   createSchedule,
   type Definition,
+  isSameTiming,
   replaceSchedule,
   restartSchedule,
 } from '../../core/schedule/schedule.ts'
-import { isSameTiming, type Missed, SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
+import { type Missed, SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'

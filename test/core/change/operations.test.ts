@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { OPERATIONS_KEPT, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
-import { type OperationRecord, withOperation } from '../../../shared/core/change/operations.ts'
+import { withOperation } from '../../../shared/core/change/operations.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
+import type { OperationRecord } from '../../../shared/core/task/task.ts'
 import { aTask, changeOf, NOW, SECOND } from '../../support/a-task.ts'
 
 const alice = { by: 'local:alice' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { purge, rangesOfPurge } from '../../../shared/core/operate/purge.ts'
-import type { Status } from '../../../shared/core/status/status.ts'
+import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PurgeJob } from '../../../shared/core/types/type-job.ts'
 import { aFlow, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../../support/a-task.ts'

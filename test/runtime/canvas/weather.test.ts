@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { End } from '../../../shared/core/canvas/standing.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
+import type { End } from '../../../shared/core/task/canvas-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import type { Canvas } from '../../../shared/runtime/canvas/load-canvas.ts'

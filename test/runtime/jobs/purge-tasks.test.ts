@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
-import type { Status } from '../../../shared/core/status/status.ts'
+import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
