@@ -7,14 +7,9 @@ import { cancel, owe, remove, settle } from '../../shared/core/operate/operate.t
 import { type Patch, patch } from '../../shared/core/operate/patch.ts'
 import { type Clean, restart } from '../../shared/core/operate/restart.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options/options.ts'
-import { look, nextWake } from '../../shared/core/plan/plan.ts'
-import {
-  type CallbackBodies,
-  create,
-  isGone,
-  type Publication,
-  update,
-} from '../../shared/core/publish/publish.ts'
+import { look } from '../../shared/core/plan/plan.ts'
+import { type CallbackBodies, create, isGone, type Publication } from '../../shared/core/publish/publish.ts'
+import { update } from '../../shared/core/publish/update.ts'
 import { claim, claimRefused } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
 import { heartbeat } from '../../shared/core/run/heartbeat.ts'
@@ -25,6 +20,7 @@ import type { CanvasState } from '../../shared/core/task/canvas-state.ts'
 import type { ScheduleState } from '../../shared/core/task/schedule-state.ts'
 import type { Task, TaskKind, TypeKind } from '../../shared/core/task/task.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
+import { nextWake } from './next-wake.ts'
 
 /** Everything that can happen to one key, as data: random sequences of it are what the property tests play. */
 export type Step =
