@@ -9,7 +9,7 @@ import {
   WORKERS_PARTITION,
 } from '../shared/aws/dynamo/keys.ts'
 import { concurrencyName } from '../shared/core/limits/limits.ts'
-import { limitPlace, readyPlace } from '../shared/core/place/place.ts'
+import { limitPlace, readyPlace } from '../shared/core/place/place-names.ts'
 
 /**
  * Which partitions of the table and of its index `place` stand for what, as patterns of IAM for `dynamodb:LeadingKeys`. Names

@@ -1,5 +1,6 @@
 import { type FairLine, fairLineOf, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
-import { isLimitPlace, readyPlaceOf } from '../place/place.ts'
+import { readyPlaceOf } from '../place/place.ts'
+import { isLimitPlace } from '../place/place-names.ts'
 import { isSamePiece } from '../task/piece.ts'
 import type { Change } from './change.ts'
 

@@ -4,10 +4,21 @@ import { hash32 } from '../hash.ts'
 import { orderNumber } from '../order-number.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, openSlots, type Place, type Task, type View } from '../task/task.ts'
+import { workOrder } from './claim-order.ts'
+import {
+  isLimitPlace,
+  limitPlace,
+  MINUTE_SHARDS,
+  minutePlaceName,
+  ownerPartition,
+  readyPlace,
+  runningPlace,
+  undoingPlace,
+  viewPartition,
+} from './place-names.ts'
 
 const MINUTE_MS = 60_000
-/** Partitions of one minute's place: 100,000 tasks due at midnight must not go through one partition. */
-export const MINUTE_SHARDS = 8
+
 /** The task with its view and place as they follow from the rest of it. Every transition ends here. */
 export function indexed(task: Task, now: number): Task {
   const { view: _view, place: _place, ...rest } = task
@@ -134,81 +145,15 @@ export function minuteStart(minute: number): number {
   return minute * MINUTE_MS
 }
 
-export function minutePlaceName(minute: number, shard: number): string {
-  return `minute#${minute}#${shard}`
-}
-
-/** Partition of the index for people: the tasks of a type in one bucket. */
-export function viewPartition(type: string, bucket: View['bucket'], shard: number): string {
-  return `${type}#${bucket}#${shard}`
-}
-
-/** Partition of the index of owners. */
-export function ownerPartition(userId: string): string {
-  return `user#${userId}`
-}
-
-export function readyPlace(type: string, shard: number): string {
-  return `ready#${type}#${shard}`
-}
-
 /** Where the task stands when it can be claimed in order. */
 export function readyPlaceOf(task: Task): string {
   const { type, shard } = workOf(task)
   return readyPlace(type, shard)
 }
 
-/** Where tasks wait that a used-up concurrency limit keeps from running. */
-export function limitPlace(limit: string): string {
-  return `${LIMIT_PREFIX}${limit}`
-}
-
-/** Whether running tasks stand there, or flows that undo. */
-export function isRunningPlace({ name }: Place): boolean {
-  return name.startsWith('running#') || name.startsWith('undoing#')
-}
-
-export function isLimitPlace(name: string): boolean {
-  return name.startsWith(LIMIT_PREFIX)
-}
-
-const LIMIT_PREFIX = 'limit#'
-
-export function runningPlace(type: string, shard: number): string {
-  return `running#${type}#${shard}`
-}
-
-export function undoingPlace(type: string, shard: number): string {
-  return `undoing#${type}#${shard}`
-}
-
-/**
- * Position among the open tasks of a type: smaller is claimed first. Every ordering falls back on the due time, and of equal
- * due times on the order of arrival: births are ULIDs, which sort by their time, and in the order in which a process makes
- * them. Positions stored by earlier versions have no birth, and stand before those of the same time that have.
- */
-export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
-  return `${orderOfTime(task)}.${task.born}`
-}
-
-function orderOfTime({ ordering, priority, dueAt }: Pick<Task, 'ordering' | 'priority' | 'dueAt'>): string {
-  switch (ordering) {
-    case 'arrival':
-      return orderNumber(dueAt)
-    case 'priority':
-      return `${orderNumber(-priority)}.${orderNumber(dueAt)}`
-    case 'aged':
-      return orderNumber(dueAt - priority * 1_000)
-  }
-}
-
 /** Position of a task among those that the same type serves. */
 export function orderOf(task: Task): string {
   return task.place !== undefined && isWaiting(task) ? task.place.order : workOrder(task)
-}
-
-function workOrder(task: Task): string {
-  return claimOrder({ ...task, ordering: workOf(task).ordering })
 }
 
 /** The first of two tasks that the same type serves, for sorting. */

@@ -1,7 +1,7 @@
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS, canvasRef, driveAt, noteProgress } from '../../core/canvas/canvas.ts'
 import { chunksOf } from '../../core/canvas/chunks.ts'
-import { viewPartition } from '../../core/place/place.ts'
+import { viewPartition } from '../../core/place/place-names.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry } from '../../ports/stores.ts'

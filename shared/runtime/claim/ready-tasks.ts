@@ -1,5 +1,5 @@
 import { limitName } from '../../core/limits/limits.ts'
-import { limitPlace, readyPlace } from '../../core/place/place.ts'
+import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, shardNumbers, type TaskType } from '../../core/types/task-type.ts'

@@ -1,6 +1,7 @@
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import { unblock } from '../../core/limits/wait.ts'
-import { limitPlace, readyPlaceOf } from '../../core/place/place.ts'
+import { readyPlaceOf } from '../../core/place/place.ts'
+import { limitPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/types/task-type.ts'

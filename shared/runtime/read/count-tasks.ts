@@ -1,4 +1,4 @@
-import { runningPlace, viewPartition } from '../../core/place/place.ts'
+import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

@@ -1,4 +1,4 @@
-import { ownerPartition, viewPartition } from '../../core/place/place.ts'
+import { ownerPartition, viewPartition } from '../../core/place/place-names.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
 import type { Status } from '../../core/task/lifecycle.ts'

@@ -1,6 +1,6 @@
 import type { ScheduledTask } from '../../client/schedule-types.ts'
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
-import { viewPartition } from '../../core/place/place.ts'
+import { viewPartition } from '../../core/place/place-names.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { isTicking } from '../../core/schedule/schedule.ts'
 import { SCHEDULE_TYPE, type ScheduleState } from '../../core/task/schedule-state.ts'

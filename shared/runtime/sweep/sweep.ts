@@ -1,6 +1,7 @@
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
 import { patch } from '../../core/operate/patch.ts'
-import { runningPlace, startsAt, viewPartition } from '../../core/place/place.ts'
+import { startsAt } from '../../core/place/place.ts'
+import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { plan } from '../../core/plan/plan.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import { workOf } from '../../core/task/piece.ts'

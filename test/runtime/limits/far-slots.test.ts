@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { throttle } from '../../../shared/core/limits/wait.ts'
-import { MINUTE_SHARDS } from '../../../shared/core/place/place.ts'
+import { MINUTE_SHARDS } from '../../../shared/core/place/place-names.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
