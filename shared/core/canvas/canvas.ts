@@ -1,3 +1,12 @@
+/**
+ * A canvas is a chain, a group or a chord of tasks, as deep as they nest. It is stored as a head of its own, which keeps the
+ * tree and takes part in no run; each of its tasks is a head that names it.
+ *
+ * This file has the changes of the canvas's head. `tree.ts` and `layout.ts` hold its shape in memory and in storage.
+ * `follow.ts` says what the end of some tasks starts, and `evaluate.ts` how the whole stands when all ends are known.
+ * What a head keeps of a canvas is in `task/canvas-state.ts`.
+ */
+
 import { MAX_STARTED_AT_ONCE } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { finished } from '../change/finished.ts'
@@ -8,8 +17,6 @@ import { create, newborn, type Publication } from '../publish/publish.ts'
 import { type BodyWrite, bodyOf } from '../task/body.ts'
 import { CANVAS_TYPE, type CanvasState, type End } from '../task/canvas-state.ts'
 import type { Task, TaskError } from '../task/task.ts'
-
-/** The changes of a canvas's own head, and of members that are not published yet. */
 
 /** Bodies of a canvas are kept so long, and renewed long before while it is open. */
 export const CANVAS_BODY_MS = 60 * 86_400_000

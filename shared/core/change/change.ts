@@ -1,3 +1,12 @@
+/**
+ * A transition takes a head and returns a change: the head before and after, and what must still hold in the store. It
+ * writes nothing itself. All rooms above this one build their transitions from `revise`, which counts the revision and finds
+ * the place of the task anew.
+ *
+ * Beside it stands what all transitions share: how runs end (`end-runs.ts`), how a task ends (`finished.ts`), which callers
+ * are recorded (`operations.ts`), and how a task enters the line of its tenant (`entering.ts`).
+ */
+
 import { RECENT_RUNS } from '../bounds.ts'
 import { indexed } from '../place/place.ts'
 import type { BodyWrite } from '../task/body.ts'

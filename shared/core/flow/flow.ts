@@ -1,3 +1,12 @@
+/**
+ * A flow is a task of several steps. Each step has a `do`, and may have an `undo` that takes it back. The steps are done in
+ * their order; when one fails for good, those before it are undone in reverse order. This is a saga.
+ *
+ * One direction of a step is a piece of work: it has its own options, budget and deadline, and runs as a plain task does.
+ * `open-piece.ts` begins a piece, `end-piece.ts` decides what follows from its end, and `resume.ts` takes up a failed flow.
+ * A task that is no flow is a single piece, or one piece for each of its stages, and passes through the same two files.
+ */
+
 import { MAX_PARAMS_BYTES } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import { bodyBytes } from '../task/body.ts'

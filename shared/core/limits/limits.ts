@@ -1,3 +1,11 @@
+/**
+ * A type may limit how many of its runs start in a period (a rate limit) and how many run at a time (a concurrency limit). Both
+ * may count by a field: by owner, by tenant, or by a field of the input. Each value of that field then has a limit of its own.
+ *
+ * This file names limits, and finds the value by which a limit counts a task. `starts.ts` keeps the log of a rate limit,
+ * `held-permits.ts` the permits of a concurrency limit. `wait.ts` has the changes of a task that a limit keeps from running.
+ */
+
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import { actionOf } from '../task/piece.ts'

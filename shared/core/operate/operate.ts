@@ -1,3 +1,8 @@
+/**
+ * What people ask for on a task that is there: cancel, remove, patch, restart and purge. To take up a failed flow is in
+ * `flow/resume.ts`. The two changes that follow a task's end, once its callbacks are published or cannot be, stand here, too.
+ */
+
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { pieceCancelled } from '../flow/end-piece.ts'

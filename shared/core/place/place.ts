@@ -1,3 +1,11 @@
+/**
+ * Where a head stands in the indexes of the table. It has at most one entry in each of three: the view, in which people list
+ * tasks; the place, where machinery finds a task without a message; and the owner. All three follow from the head alone, so
+ * each transition computes them anew.
+ *
+ * `place-names.ts` names the partitions, and `claim-order.ts` says in which order the tasks of one place are claimed.
+ */
+
 import { MAX_QUEUE_DELAY_MS } from '../bounds.ts'
 import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
 import { hash32 } from '../hash.ts'

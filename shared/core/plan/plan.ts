@@ -1,3 +1,9 @@
+/**
+ * The plan of a task is what must be sent so that the task goes on: dispatches, markers, looks and schedules of minutes. It is
+ * derived from the stored head alone, whenever that changes. A look is the answer to such a message: it finds what time has
+ * done to the task. `look-chain.ts` keeps the number of looks at one run small.
+ */
+
 import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from '../bounds.ts'
 import { driveAt } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'

@@ -1,3 +1,8 @@
+/**
+ * To publish brings a task into being: it resolves what was asked for into a head, keeps large bodies apart, and writes over
+ * nothing but the remains of a task that is gone. `update.ts` is for a key whose task is there and has not begun.
+ */
+
 import { type Change, revise } from '../change/change.ts'
 import { startFlow } from '../flow/open-piece.ts'
 import type { Json } from '../json.ts'

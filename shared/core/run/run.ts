@@ -1,3 +1,11 @@
+/**
+ * A run is one worker's hold on a task. A claim begins it (`claim.ts`), heartbeats keep it (`heartbeat.ts`), and it ends by its
+ * worker's word (`finish.ts`), by its lease (`lose.ts`) or by a deadline (`deadline.ts`). `settle.ts` judges the retry budget
+ * after each failure. `several-successes.ts` explains how many workers may succeed at one moment.
+ *
+ * This file says what a task still knows of a run that is not live, since a late word of its worker must get the right answer.
+ */
+
 import type { EndedRun, Task } from '../task/task.ts'
 
 /** Why a run's word is refused. `ended`: an earlier word of its worker has ended the run. */

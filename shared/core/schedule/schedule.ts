@@ -1,3 +1,10 @@
+/**
+ * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose
+ * `dueAt` is the next tick and which nobody can claim. This file has the changes of that head, and the keys of the tasks
+ * that it publishes. `due-ticks.ts` decides which ticks run after a pause or an outage. What a head keeps of a schedule is in
+ * `task/schedule-state.ts`.
+ */
+
 import { DEFAULT_SHARDS, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { finished } from '../change/finished.ts'
@@ -8,8 +15,6 @@ import { create, newborn, type Publication } from '../publish/publish.ts'
 import { shortError } from '../task/body.ts'
 import { SCHEDULE_TYPE, type ScheduleState, type Timing } from '../task/schedule-state.ts'
 import { type Task, type TaskError, taskId } from '../task/task.ts'
-
-/** The changes of a schedule's head. */
 
 /** What people set of a schedule. */
 export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {

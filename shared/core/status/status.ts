@@ -1,3 +1,8 @@
+/**
+ * What people are told of a task: its status in one word, why it waits, and whether it waits too long (`stuck.ts`). All of it is
+ * derived from the head, the present time and what serves the task; none of it is stored.
+ */
+
 import { type Claimer, claim } from '../run/claim.ts'
 import { isComplete } from '../run/several-successes.ts'
 import type { Status } from '../task/lifecycle.ts'

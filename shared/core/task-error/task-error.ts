@@ -1,3 +1,8 @@
+/**
+ * Why something failed, as a value that can be stored. This file makes one from anything that code may throw.
+ * `fit-error.ts` cuts it to the size that a record has room for. `redact.ts` hides what a task's definition marks as secret.
+ */
+
 import { ERROR_CAUSES_MAX } from '../bounds.ts'
 import type { ErrorCause, TaskError } from '../task/task.ts'
 

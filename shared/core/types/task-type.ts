@@ -1,3 +1,8 @@
+/**
+ * A task type is what all tasks of one name have in common: who runs them, their default options, their order and their limits.
+ * `type-job.ts` has the jobs by which a change of a type reaches the tasks that wait.
+ */
+
 import { DEFAULT_SHARDS } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
