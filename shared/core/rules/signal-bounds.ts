@@ -1,6 +1,6 @@
-import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from './bounds.ts'
-import { isName } from './name.ts'
-import { shown } from './rules/rules.ts'
+import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from '../bounds.ts'
+import { isName } from '../name.ts'
+import { shown } from './rules.ts'
 
 /**
  * What a handler may say of the end of its run, as the API bounds it, too. A number outside these bounds cannot be stored,
