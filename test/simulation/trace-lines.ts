@@ -36,6 +36,8 @@ function textOf(happening: Happening): string {
       return `TAKES a look at ${happening.id}`
     case 'refused':
       return `IS REFUSED: ${happening.why}`
+    case 'expired':
+      return `deletes ${happening.id}, which has expired`
     case 'sent':
       return 'takes a message'
     case 'write': {

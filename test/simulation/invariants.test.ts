@@ -7,7 +7,7 @@ import { aScenario, aType } from './generate/trials/trial.ts'
 import { createJudge } from './judge.ts'
 import type { Happening } from './world/history.ts'
 
-/** Which dispatches stand for any task of their type, as the invariants know it. */
+/** What invariants must let pass, beside what they must notice. */
 
 const TYPE = aType('lambda')
 const at = NOW
@@ -49,6 +49,27 @@ describe('a claim of a task that the process has no dispatch of', () => {
       undefined,
     ],
     ['breaks the promise without any dispatch of the type', [getsTenants, claims(other)], broken],
+  ])('%s', (_name, happenings, expected) => {
+    expect(verdictOn(happenings)).toBe(expected)
+  })
+})
+
+describe('a heartbeat that is refused as removed', () => {
+  const task = aTaskOf('k1')
+  const published: Happening = { at, by: 'api-1', what: 'write', before: undefined, after: task, clock: at }
+  const refused = {
+    ...{ at, by: 'h1', what: 'told', id: task.id, born: task.born, fence: 1 },
+    ...{ said: 'beat', isOnlyWord: false, refused: 'removed' },
+  } as Happening
+  const deleted: Happening = { at, by: 'the table', what: 'expired', id: task.id }
+
+  it.each([
+    [
+      'breaks the promise while the task is there',
+      [published, refused],
+      'what a run’s worker is told is what is stored',
+    ],
+    ['is right once the table has deleted the head', [published, deleted, refused], undefined],
   ])('%s', (_name, happenings, expected) => {
     expect(verdictOn(happenings)).toBe(expected)
   })
