@@ -23,8 +23,9 @@ export const OF_SERVERS: readonly Invariant[] = [
     },
   },
   /**
-   * A dispatch stands for any task of its type where the type has an order or tenants. The process judges that by the type as
-   * it is at the claim. It may have taken the dispatch long before, when the type had no tenants yet: the claim counts here, too.
+   * A dispatch stands for any task of its type where the type has an order or tenants. The process reads the type when it
+   * serves the dispatch, which may be long after it took it: the type may have got its first tenant meanwhile. So the type is
+   * judged here as it is at the claim.
    */
   {
     name: 'a dispatch of one piece of work claims no other, unless it stands for any of its type',
