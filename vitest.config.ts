@@ -23,7 +23,7 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 3,
     env: {
-      // A third of a synthesis; the shipped app is validated where test/infra/bundles.test.ts synthesises it.
+      // A third of a synthesis; the shipped app is validated where test/infra/functions/bundles.test.ts synthesises it.
       CDK_VALIDATION: 'false',
     },
     projects: [

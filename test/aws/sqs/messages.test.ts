@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_MESSAGE_BYTES } from '../../../infra/limits.ts'
+import { MAX_MESSAGE_BYTES } from '../../../infra/bounds.ts'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { createMeter } from '../../../local/gateway/meter.ts'
