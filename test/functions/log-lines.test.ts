@@ -5,7 +5,7 @@ import { claim } from '../../shared/core/run/claim.ts'
 import { finish } from '../../shared/core/run/finish.ts'
 import { create } from '../../shared/core/task/publish.ts'
 import { tellRunEnds } from '../../shared/runtime/events/tell-run-ends.ts'
-import { aPublication, BORN, changeOf } from '../support/a-task.ts'
+import { aPublication, BORN, changeOf } from '../support/tasks/a-task.ts'
 
 /** So late that fences have nine digits, as they will from 2029 to 2057. */
 const AT = Date.UTC(2034, 0, 1, 12)

@@ -8,9 +8,9 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { patch } from '../../../shared/core/task/patch.ts'
 import { create } from '../../../shared/core/task/publish.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { aPublication, BORN, changeOf, LATER_BORN, NOW, SECOND } from '../../support/a-task.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aPublication, BORN, changeOf, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 let dynamo: DynamoDbLocal
 let client: DynamoDBClient

@@ -11,7 +11,7 @@ import { lose } from '../../../shared/core/run/lose.ts'
 import type { Change } from '../../../shared/core/task/change.ts'
 import { create } from '../../../shared/core/task/publish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 type Update = Change & { readonly before: Task }
 

@@ -16,7 +16,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import { createMemoryInbox } from '../../../shared/testing/inbox.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
-import { aTask } from '../../support/a-task.ts'
+import { aTask } from '../../support/tasks/a-task.ts'
 
 let gateway: Gateway
 let server: SqsServer

@@ -11,7 +11,7 @@ import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
 import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
 import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
 import { MAX_CONCURRENCY, MAX_DEFINITION_BYTES, MAX_PROGRESS_BYTES } from '../../../shared/core/bounds.ts'
-import { aRun, aTask, BORN } from '../../support/a-task.ts'
+import { aRun, aTask, BORN } from '../../support/tasks/a-task.ts'
 
 let gateway: Gateway
 let server: SqsServer

@@ -6,7 +6,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import { patch } from '../../../shared/core/task/patch.ts'
 import { create, update } from '../../../shared/core/task/publish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const FAIR = { kind: 'http', ordering: 'arrival', fairnessKey: 'a' } as const
 const LINE = { type: 'resize' }

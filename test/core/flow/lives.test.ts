@@ -10,8 +10,8 @@ import type { Change } from '../../../shared/core/task/change.ts'
 import { cancel } from '../../../shared/core/task/operate.ts'
 import { statusOf } from '../../../shared/core/task/status.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
-import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aFlowTask, DONE, failingFor, statesOf } from '../../support/flow-life.ts'
+import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aFlowTask, DONE, failingFor, statesOf } from '../../support/tasks/flow-life.ts'
 
 /** Whatever happens to a flow, one thing at a time. */
 type Happening =

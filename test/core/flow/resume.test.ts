@@ -10,7 +10,7 @@ import { cancel, settle } from '../../../shared/core/task/operate.ts'
 import { resultOf } from '../../../shared/core/task/result.ts'
 import { statusOf } from '../../../shared/core/task/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aFlow, afterOf, aTask, BORN, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+import { aFlow, afterOf, aTask, BORN, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -20,7 +20,7 @@ import {
   failedFor,
   statesOf,
   undoneInTurn,
-} from '../../support/flow-life.ts'
+} from '../../support/tasks/flow-life.ts'
 
 const LATER = NOW + HOUR
 const resumed = (task: Task, action: ResumeAction) => afterOf(resume(task, action, LATER))

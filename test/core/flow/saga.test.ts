@@ -10,7 +10,7 @@ import { idempotencyKey, pieceOf, workOf } from '../../../shared/core/run/work.t
 import { resultOf } from '../../../shared/core/task/result.ts'
 import { statusOf } from '../../../shared/core/task/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/a-task.ts'
+import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -22,7 +22,7 @@ import {
   failingFor,
   statesOf,
   undoneInTurn,
-} from '../../support/flow-life.ts'
+} from '../../support/tasks/flow-life.ts'
 
 const LATER = NOW + 20 * SECOND
 const named = (name: string, message: string) => ({ name, message })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimOrder, indexed, minuteOf, minuteStart } from '../../../shared/core/index/place.ts'
 import type { Ordering, Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/a-task.ts'
+import { anEndedRun, aRun, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const

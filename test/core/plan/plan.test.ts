@@ -13,7 +13,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 const SLACK = 500
 const LEASE_END = NOW + 15 * SECOND

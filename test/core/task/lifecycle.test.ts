@@ -12,7 +12,7 @@ import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
 import { isGone } from '../../../shared/core/task/publish.ts'
 import { type Status, statusOf } from '../../../shared/core/task/status.ts'
 import { type EndedRun, endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
-import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/random-steps.ts'
+import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/tasks/random-steps.ts'
 
 type Transition = Change & { readonly now: number; readonly step: Step }
 

@@ -3,7 +3,7 @@ import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts
 import { OPERATIONS_KEPT, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { cancel } from '../../../shared/core/task/operate.ts'
 import { type OperationRecord, withOperation } from '../../../shared/core/task/operations.ts'
-import { aTask, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aTask, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const alice = { by: 'local:alice' }
 const records = (count: number, by = (nth: number) => `p${nth}`): OperationRecord[] =>

@@ -13,7 +13,7 @@ import {
   LATER_BORN,
   MINUTE,
   NOW,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 describe('a published task', () => {
   test('has exactly what was asked for, and nothing undefined', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Claimer } from '../../../shared/core/run/claim.ts'
 import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../../shared/core/task/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, NOW } from '../../support/a-task.ts'
+import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 
 describe('the status of a task', () => {
   test.each<[string, string, Task]>([

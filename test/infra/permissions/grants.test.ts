@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Runner } from '../../../infra/index.ts'
 import { aSystem, readTemplate } from '../synthesised.ts'
 
-/** Programs of the user: what is written into their policies. What the policies allow is tried by test/system/grants.test.ts. */
+/** Programs of the user: what is written into their policies. What the policies allow is tried by test/system/permissions/grants.test.ts. */
 
 type Statement = {
   readonly Action: string | string[]
