@@ -140,7 +140,7 @@ function timeoutOf({ defaults }: TypeConfiguration): Duration {
 }
 
 /** Writes the Lambda entry that serves a definition, and returns its absolute path. */
-export function writeExecutorEntry(name: string, { file, exportName }: FoundDefinition): string {
+function writeExecutorEntry(name: string, { file, exportName }: FoundDefinition): string {
   const entry = generatedFile('entries', `${name}.ts`)
   const lines = [
     '// Generated at synthesis; do not edit.',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
 import { claimRoutes } from '../../functions/http/routes/claims.ts'
-import { prices } from '../../local/prices.ts'
+import { prices } from '../../local/gateway/prices.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'
 import { sweepWorkers } from '../../shared/runtime/worker/sweep-workers.ts'
 import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readAssembly } from '../../../local/template/assembly.ts'
+import { readAssembly } from '../../../local/template/template.ts'
 
 /** A cold start reads all of it. Handlers bring what their authors import and are not limited. */
 const MAX_SYSTEM_BUNDLE_BYTES = 700 * 1_024

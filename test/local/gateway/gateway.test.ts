@@ -10,7 +10,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { totalOf } from '../../../local/gateway/meter.ts'
-import { costOf } from '../../../local/prices.ts'
+import { costOf } from '../../../local/gateway/prices.ts'
 import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud

@@ -1,14 +1,24 @@
+/**
+ * The composition root: the only folder where functions meet the environment, the AWS clients and Powertools.
+ * `compose-timers.ts` adds Scheduler, `compose-events.ts` EventBridge, for the functions that need them.
+ */
+
 import { Logger } from '@aws-lambda-powertools/logger'
 import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
-import type { HeadReader } from '../shared/aws/dynamo/head/head-reader.ts'
-import { systemOfEnvironment } from '../shared/aws/environment.ts'
-import { type AwsWorld, createAwsHeadReader, createAwsSystem, createAwsWorld } from '../shared/aws/system.ts'
-import { EVERY_TYPE } from '../shared/core/bounds.ts'
-import type { Log, MetricName, Metrics } from '../shared/ports/machine.ts'
-import type { System } from '../shared/runtime/kernel/system.ts'
-import { withPlainErrors } from '../shared/runtime/run/run-log.ts'
+import type { HeadReader } from '../../shared/aws/dynamo/head/head-reader.ts'
+import { systemOfEnvironment } from '../../shared/aws/environment.ts'
+import {
+  type AwsWorld,
+  createAwsHeadReader,
+  createAwsSystem,
+  createAwsWorld,
+} from '../../shared/aws/system.ts'
+import { EVERY_TYPE } from '../../shared/core/bounds.ts'
+import type { Log, MetricName, Metrics } from '../../shared/ports/machine.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
+import { withPlainErrors } from '../../shared/runtime/run/run-log.ts'
 
-/** The composition root: the only place where functions meet the environment and Powertools. */
+/** The system of a function, from its environment. */
 export function composeSystem(): System {
   return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
 }

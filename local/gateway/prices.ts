@@ -1,4 +1,4 @@
-import { type MeterSnapshot, totalOf } from './gateway/meter.ts'
+import { type MeterSnapshot, totalOf } from './meter.ts'
 
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with the page it was read from. Events are left

@@ -1,3 +1,5 @@
+/** The folder in which a local system keeps its data between starts. `state-file.ts` holds one small JSON value in it. */
+
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -12,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { REGION } from './account.ts'
+import { REGION } from '../account.ts'
 
 /** What a local system keeps between its starts. Only the user that owns the folder can read what is in it. */
 export type DataFolder = {

@@ -1,3 +1,8 @@
+/**
+ * CloudFormation: this file reads the synthesised template, `intrinsics.ts` resolves its functions, `stack.ts` describes its
+ * resources, `resource-types.ts` lists what is emulated, and `custom-resources.ts` deploys custom resources.
+ */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

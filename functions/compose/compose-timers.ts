@@ -1,10 +1,10 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
-import { required } from '../shared/aws/environment.ts'
-import { systemClock } from '../shared/aws/machine.ts'
-import { patient } from '../shared/aws/requests.ts'
-import { createFarTimers } from '../shared/aws/scheduler/far-timers.ts'
-import { encodeMinute } from '../shared/aws/sqs/wire.ts'
-import type { PlanningSystem } from '../shared/runtime/kernel/system.ts'
+import { required } from '../../shared/aws/environment.ts'
+import { systemClock } from '../../shared/aws/machine.ts'
+import { patient } from '../../shared/aws/requests.ts'
+import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
+import { encodeMinute } from '../../shared/aws/sqs/wire.ts'
+import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
 import { composeSystem } from './compose.ts'
 
 /**

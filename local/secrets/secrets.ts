@@ -1,4 +1,4 @@
-import { type Backend, bodyOf, errorAnswer, jsonAnswer } from './gateway/call.ts'
+import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 
 /**
  * Secrets Manager's GetSecretValue, answered from environment variables: the secret `webhook/key` is the value of

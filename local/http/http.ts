@@ -1,3 +1,8 @@
+/**
+ * API Gateway's HTTP API: it admits a request (`admit.ts`), finds the route (`routes.ts`), writes the function's event (`event.ts`)
+ * and sends its answer (`answer.ts`).
+ */
+
 import {
   createServer,
   type IncomingMessage,
@@ -8,8 +13,8 @@ import {
 import type { StreamHandler } from '../events/event-stream.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
+import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
-import { close, listen } from '../gateway/server.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { type Admit, admitting } from './admit.ts'

@@ -1,3 +1,8 @@
+/**
+ * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), counts what the call consumes (`meter.ts`,
+ * `metering.ts`, `prices.ts`) and fails calls on request (`faults.ts`), then hands the call to the service.
+ */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { REGION } from '../account.ts'

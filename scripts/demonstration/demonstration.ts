@@ -1,9 +1,15 @@
+/**
+ * The demonstration of `npm start`: `workload.ts` publishes tasks of each kind, `http-worker.ts` and `receiver.ts` take part in
+ * them, `verify.ts` checks every result, and `summary.ts` says how long they took.
+ */
+
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LocalCloud } from '../../local/cloud.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
+import type { Status } from '../../shared/core/task/status.ts'
 import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
 import { type CanvasJob, type Job, type Types, tasksOf } from './job.ts'
-import { showProgress } from './progress.ts'
 import { startReceiver } from './receiver.ts'
 import { sagaTypes } from './sagas.ts'
 import { summarise } from './summary.ts'
@@ -84,4 +90,34 @@ function reportVerdict(verdicts: readonly Verdict[], tasks: number, problems: re
   console.log(
     `${asExpected} of ${verdicts.length} outcomes are as expected, of ${tasks} tasks; ${problems.length === 0 ? 'all is well' : 'see above'}.`,
   )
+}
+
+const STATUSES = ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed'] as const
+const BAR_WIDTH = 30
+const ROUND_MS = 500
+
+/** Shows how far all tasks of these types are, live on a terminal, until `tasks` have ended or the limit is reached. */
+async function showProgress(
+  client: Client,
+  types: readonly string[],
+  tasks: number,
+  limitMs: number,
+): Promise<void> {
+  const until = Date.now() + limitMs
+  for (;;) {
+    const counts = await Promise.all(types.map(type => client.counts(type)))
+    const total = (status: Status) => counts.reduce((sum, count) => sum + count[status], 0)
+    const ended = total('succeeded') + total('failed')
+    show(ended / tasks, STATUSES.map(status => `${total(status)} ${status}`).join(', '))
+    if (ended >= tasks || Date.now() > until) break
+    await sleep(ROUND_MS)
+  }
+  if (process.stdout.isTTY) process.stdout.write('\n')
+}
+
+function show(share: number, text: string): void {
+  const filled = Math.round(Math.min(1, share) * BAR_WIDTH)
+  const line = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${text}`
+  if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
+  else console.log(line)
 }

@@ -1,11 +1,11 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { required } from '../shared/aws/environment.ts'
-import { createEventBridge } from '../shared/aws/eventbridge/events.ts'
-import { patient } from '../shared/aws/requests.ts'
-import { createLateBox } from '../shared/aws/sqs/late-box.ts'
-import type { TellingSystem } from '../shared/runtime/events/tell-late.ts'
-import type { System } from '../shared/runtime/kernel/system.ts'
+import { required } from '../../shared/aws/environment.ts'
+import { createEventBridge } from '../../shared/aws/eventbridge/events.ts'
+import { patient } from '../../shared/aws/requests.ts'
+import { createLateBox } from '../../shared/aws/sqs/late-box.ts'
+import type { TellingSystem } from '../../shared/runtime/events/tell-late.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
 
 /** What is not told within two seconds is told later: whoever tells has other things to do. */
 const BUS_LIMITS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
