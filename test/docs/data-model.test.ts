@@ -11,7 +11,7 @@ import * as definitionRequests from '../../shared/aws/dynamo/types/definition-re
 import * as typeRequests from '../../shared/aws/dynamo/types/type-requests.ts'
 import * as targetRequests from '../../shared/aws/dynamo/worker/target-requests.ts'
 import * as workerRequests from '../../shared/aws/dynamo/worker/worker-requests.ts'
-import { aFlow, anEndedRun, aRun, aTask, DAY, NOW } from '../support/a-task.ts'
+import { aFlow, anEndedRun, aRun, aTask, DAY, NOW } from '../support/tasks/a-task.ts'
 
 const text = await readFile(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
 const REQUEST = /^(add|get|put|update|delete|renew|query|count|list|batchGet)[A-Z]/
