@@ -1,5 +1,7 @@
 import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
+import { canvasRef } from '../../../shared/core/canvas/transitions.ts'
 import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
+import { bodyRef } from '../../../shared/core/task/body.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
 import type {
   Body,
@@ -285,16 +287,20 @@ export async function exampleWrites({ ports, noteHead, tell }: Mirror, names: Na
 
 async function writeTasks({ tasks }: Mirror['ports']): Promise<void> {
   const task = aTask(EVERYTHING)
-  const bodies = ['in', 'out', 'prev', 'call', 'tree', 'leaves'].map(kind => ({
-    ref: `${kind}#${BORN}#1#x`,
-    value: null,
-    expiresAt: NOW,
-  }))
-  const run = { ref: `run#${BORN}#1`, run: RUN, expiresAt: NOW }
+  const refs = [
+    bodyRef.input(BORN, 1, null),
+    bodyRef.result(BORN, 1, null),
+    bodyRef.previous(BORN, null),
+    bodyRef.callbacks(BORN, 1, null),
+    canvasRef.layout(BORN),
+    canvasRef.page(BORN, 1),
+  ]
+  const bodies = refs.map(ref => ({ ref, value: null, expiresAt: NOW }))
+  const run = { ref: bodyRef.run(BORN, 1), run: RUN, expiresAt: NOW }
   const guard = { kind: 'absent' } as const
   await tasks.apply({ before: undefined, after: task, guard, bodies: [...bodies, run] })
   await tasks.recordLook(task, { hops: 1, name: 'a', until: NOW }, NOW)
-  await tasks.renewBody(task.id, `in#${BORN}#1`, NOW)
+  await tasks.renewBody(task.id, bodyRef.input(BORN, 1, null), NOW)
 }
 
 async function writeOthers({
@@ -324,9 +330,9 @@ async function writeOthers({
   await limits.noteWaiting('resize', NOW, { max: 1, staleAt: NOW })
   await limits.renewWaiting('resize', NOW, NOW)
   await limits.clearWaiting('resize', NOW)
-  await turns.advance('resize#a', 1, NOW)
-  await turns.join('resize#a', { front: 1, count: 1, far: 1 }, NOW)
-  await turns.noteFront('resize', 1, NOW)
+  await turns.advance('resize#0#a', 1, NOW)
+  await turns.join('resize#0#a', { front: 1, count: 1, far: 1 }, NOW)
+  await turns.noteFront('resize#0', 1, NOW)
   await records.putNew('minute#1', { at: NOW }, NOW)
   await records.put('sweep#schedule#1', null, NOW)
   await canvases.addEnds({ canvasId: 'c1', born: BORN }, 0, { ok: [1], bad: [2] }, NOW)

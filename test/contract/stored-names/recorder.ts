@@ -92,9 +92,11 @@ function noteUpdate(names: Names, input: Input): void {
     const whole = text.split('.').map(alias => aliases[alias] ?? alias)
     return whole.map((name, at) => (whole[at - 1] === 'failuresBy' ? '*' : plainSegment(name))).join('.')
   }
-  const texts = `${input.UpdateExpression} ${input.ConditionExpression ?? ''}`
-  for (const [path] of texts.matchAll(/#\w+(?:\.#\w+)*/g))
-    names.add(`DynamoDB: attributes of ${kind}`, pathOf(path))
+  const noteIn = (group: string, text: unknown) => {
+    for (const [path] of String(text ?? '').matchAll(/#\w+(?:\.#\w+)*/g)) names.add(group, pathOf(path))
+  }
+  noteIn(`DynamoDB: attributes of ${kind}`, input.UpdateExpression)
+  noteIn(`DynamoDB: attributes in conditions on ${kind}`, input.ConditionExpression)
   for (const [, path = '', alias = ''] of String(input.UpdateExpression).matchAll(
     /(#\w+(?:\.#\w+)*) =? ?(:\w+)/g,
   )) {
