@@ -4,7 +4,7 @@ import { type ResumeAction, resume } from '../../shared/core/flow/resume.ts'
 import type { Json } from '../../shared/core/json.ts'
 import { block, throttle, unblock } from '../../shared/core/limits/wait.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options/options.ts'
-import { look, nextWake } from '../../shared/core/plan/plan.ts'
+import { look } from '../../shared/core/plan/plan.ts'
 import { claim, claimRefused } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
 import { heartbeat } from '../../shared/core/run/heartbeat.ts'
@@ -25,6 +25,7 @@ import {
 import { type Clean, restart } from '../../shared/core/task/restart.ts'
 import type { Task, TaskKind, TypeKind } from '../../shared/core/task/task.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
+import { nextWake } from './next-wake.ts'
 
 /** Everything that can happen to one key, as data: random sequences of it are what the property tests play. */
 export type Step =

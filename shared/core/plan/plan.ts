@@ -88,19 +88,6 @@ function schedulePlan(schedule: Task, now: number): Plan {
   return dueAt - now > MAX_QUEUE_DELAY_MS ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
-/** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */
-export function nextWake(task: Task, now: number): number | undefined {
-  const { dispatchAt, markFor, lookAt, minute, settles, driveAt: drivenAt } = plan(task, now)
-  const times = [
-    dispatchAt,
-    (markFor || settles) && now,
-    lookAt,
-    drivenAt,
-    minute === undefined ? undefined : wakesAt(task),
-  ].filter(time => time !== undefined)
-  return times.length > 0 ? Math.min(...times) : undefined
-}
-
 function nextLook(task: Task, now: number, isInMinute: boolean): number | undefined {
   const times = liveRuns(task)
     .flatMap(run => [run.leaseUntil, runLimit(run)])

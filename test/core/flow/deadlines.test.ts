@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
-import { look, nextWake } from '../../../shared/core/plan/plan.ts'
+import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { pieceOf } from '../../../shared/core/run/work.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -14,6 +14,7 @@ import {
   failingFor,
   statesOf,
 } from '../../support/flow-life.ts'
+import { nextWake } from '../../support/next-wake.ts'
 
 const limited = {
   options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 1, delayMs: HOUR, maxDelayMs: HOUR } }),
