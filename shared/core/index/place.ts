@@ -143,10 +143,22 @@ export function viewPartition(type: string, bucket: View['bucket'], shard: numbe
   return `${type}#${bucket}#${shard}`
 }
 
+/** The bucket of a partition of the index for people. */
+export function bucketOfView(partition: string): View['bucket'] {
+  return partition.split('#')[1] as View['bucket']
+}
+
 /** Partition of the index of owners. */
 export function ownerPartition(userId: string): string {
-  return `user#${userId}`
+  return `${OWNER_PREFIX}${userId}`
 }
+
+/** The user whose tasks stand in this partition. */
+export function userOfOwner(partition: string): string {
+  return partition.slice(OWNER_PREFIX.length)
+}
+
+const OWNER_PREFIX = 'user#'
 
 export function readyPlace(type: string, shard: number): string {
   return `ready#${type}#${shard}`
