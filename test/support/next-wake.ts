@@ -1,4 +1,4 @@
-import { wakesAt } from '../../shared/core/index/place.ts'
+import { wakesAt } from '../../shared/core/place/place.ts'
 import { plan } from '../../shared/core/plan/plan.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 

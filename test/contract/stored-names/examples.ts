@@ -1,5 +1,5 @@
 import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
-import { canvasRef } from '../../../shared/core/canvas/transitions.ts'
+import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
 import { bodyRef } from '../../../shared/core/task/body.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'

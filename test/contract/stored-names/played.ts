@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { generate, type Rarity } from '../../simulation/generate.ts'
 import { simulate } from '../../simulation/simulate.ts'

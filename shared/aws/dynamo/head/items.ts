@@ -1,9 +1,9 @@
-import { BatonError } from '../../../core/errors/errors.ts'
+import { BatonError } from '../../../core/errors.ts'
 import { failureOf } from '../../../core/flow/end-piece.ts'
-import type { FlowDefinition, FlowState } from '../../../core/flow/flow.ts'
-import { bucketOfView, indexKeys, userOfOwner } from '../../../core/index/place.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
+import { indexKeys } from '../../../core/place/place.ts'
 import { deletableAt } from '../../../core/task/fence.ts'
+import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
 import {
   type Operation,
   type Ordering,
@@ -216,7 +216,7 @@ function identityFrom(head: HeadItem) {
     operation: head.op,
     state: head.state ?? 'open',
     priority: head.priority ?? 0,
-    userId: head.opk === undefined ? undefined : userOfOwner(head.opk),
+    userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
     tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
     traceparent: head.trace,
     wait: head.wait && waitFrom(head.wait),
@@ -226,6 +226,8 @@ function identityFrom(head: HeadItem) {
       head.values === undefined ? undefined : (JSON.parse(head.values) as Record<string, string | null>),
   }
 }
+
+const OWNER_PREFIX_LENGTH = 'user#'.length
 
 function timesFrom(head: HeadItem) {
   return {
@@ -264,7 +266,7 @@ function failureValue(flow: FlowState | undefined): string | undefined {
 
 function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
   if (vpk === undefined || vsk === undefined) return undefined
-  return { bucket: bucketOfView(vpk), sort: vsk }
+  return { bucket: vpk.split('#')[1] as View['bucket'], sort: vsk }
 }
 
 /** Whether an image of the table's stream is that of a head; all other items change nothing that is planned. */
