@@ -54,7 +54,7 @@ async function metricsOfFunctions(): Promise<string[]> {
     )
     return true
   })
-  const { metrics, flushMetrics } = await import('../../functions/compose.ts')
+  const { metrics, flushMetrics } = await import('../../functions/compose/compose.ts')
   for (const name of METRIC_NAMES) metrics.add(name, 1, 'resize')
   flushMetrics()
   output.mockRestore()

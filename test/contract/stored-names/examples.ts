@@ -16,7 +16,16 @@ import type {
 } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { TypeJob } from '../../../shared/core/types/type-job.ts'
-import { aFlow, anEndedRun, aRun, aTask, BORN, MINUTE, NOW, type TaskParts } from '../../support/a-task.ts'
+import {
+  aFlow,
+  anEndedRun,
+  aRun,
+  aTask,
+  BORN,
+  MINUTE,
+  NOW,
+  type TaskParts,
+} from '../../support/tasks/a-task.ts'
 import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'

@@ -17,7 +17,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
-import { NOW } from '../../support/a-task.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
 import { type Names, walk } from './names.ts'
 import { recordingDocuments, recordingMessages, recordingSqs, recordingTimers } from './recorder.ts'
 

@@ -1,6 +1,6 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { generate, type Rarity } from '../../simulation/generate.ts'
+import { generate, type Rarity } from '../../simulation/generate/generate.ts'
 import { simulate } from '../../simulation/simulate.ts'
 import type { Mirror } from './mirror.ts'
 
