@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { planChanges } from '../../shared/runtime/plan/plan-changes.ts'
+import { planChanges } from '../../shared/runtime/stream/stream.ts'
 import { aFlowApi, FLOW, type FlowApi, ORDER } from '../support/a-flow-api.ts'
 import { MINUTE, NOW, SECOND } from '../support/a-task.ts'
 import type { Shown } from '../support/an-api.ts'

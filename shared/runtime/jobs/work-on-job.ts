@@ -1,61 +1,20 @@
-import { BatonError } from '../../core/errors/errors.ts'
 import { viewPartition } from '../../core/index/place.ts'
 import { reorder, unblock } from '../../core/limits/wait.ts'
 import type { Decision } from '../../core/task/change.ts'
-import type { Task, View } from '../../core/task/task.ts'
-import { rangesOfPurge } from '../../core/types/purge.ts'
-import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import type { JobLook, TypeJob } from '../../core/types/type-job.ts'
+import type { Task } from '../../core/task/task.ts'
+import { orderingOf } from '../../core/types/task-type.ts'
+import type { JobLook } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { eachApart } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { transact } from '../kernel/transact.ts'
 import { sendMessages } from '../plan/plan-tasks.ts'
+import { type JobRange, rangesOf, sent } from '../types/start-job.ts'
 import { noteProgress } from './purge-progress.ts'
 import { purgeTasks } from './purge-tasks.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
-
-/** A bucket of the type's view, and between which sort keys a job is about its tasks. */
-type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
-
-/** Which tasks of its type a job is about; to resume, what is not due yet has its messages to come. */
-function rangesOf(job: TypeJob, now: number): readonly JobRange[] {
-  switch (job.kind) {
-    case 'resume':
-    case 'relimit':
-      return [{ bucket: 'open', to: now }, { bucket: 'compensating' }]
-    case 'reorder':
-      return [{ bucket: 'open' }]
-    case 'purge':
-      return rangesOfPurge(job)
-  }
-}
-
-/**
- * Begins a job on the tasks of a type: the jobs function works through each partition of their view on its own.
- *
- * @throws BatonError `unavailable` when a message could not be sent; beginning the job again does no harm.
- */
-export async function startJob(
-  { messages, clock }: Pick<System, 'messages' | 'clock'>,
-  type: TaskType,
-  job: TypeJob,
-  delaySeconds = 0,
-): Promise<void> {
-  const looks = shardNumbers(type).flatMap(shard =>
-    rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
-  )
-  await sent(messages.goOnWithJobs(looks), job)
-}
-
-async function sent(sending: ReturnType<System['messages']['goOnWithJobs']>, { kind }: TypeJob) {
-  const [failure] = await sending
-  if (!failure) return
-  const message = `the job ${kind} could not be sent on: ${failure.reason}`
-  throw failure.transient ? new BatonError('unavailable', message) : new Error(message)
-}
 
 /** Works on a job page by page, in the order of the view; what is left at `stopAt` goes on in a message of its own. */
 export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {

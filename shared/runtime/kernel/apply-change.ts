@@ -1,9 +1,9 @@
 import type { Change } from '../../core/task/change.ts'
 import type { Applied } from '../../ports/stores.ts'
-import { tellRunEnds } from '../events/tell-run-ends.ts'
 import { inTurn, notInTurn } from '../fair/fair.ts'
 import { withLivingBodies } from './living-bodies.ts'
 import type { System } from './system.ts'
+import { tellRunEnds } from './tell-run-ends.ts'
 
 /**
  * Writes a change with what only the shell can say of it: its bodies live as long as the head relies on them, and a task

@@ -7,11 +7,6 @@ import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { knownType, TYPE_LIFETIME_MS } from '../types/type-cache.ts'
 
-/**
- * A pause is acknowledged so long after it was written. A claim has read the type within `TYPE_LIFETIME_MS`, and asks again
- * when the run has not begun by `MAX_CLAIM_MS` after that.
- */
-export const PAUSE_ACK_MS = 1_500
 const MAX_CLAIM_MS = 400
 
 /** What of the types of a task says whether it may run now. */

@@ -4,13 +4,11 @@ import { minuteStart } from '../../core/index/place.ts'
 import { plan, slotLookAt } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
+import type { PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
 import { markTargets } from '../worker/targets.ts'
 import { settleDebts } from './publish-callbacks.ts'
-
-/** What could not be planned, by task id; only what is `transient` is worth another try. */
-export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }
 
 /**
  * Sends what each task needs to be looked at when it must be: a dispatch, markers, a look, the schedule of a far minute;

@@ -11,6 +11,7 @@ import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { transact } from '../kernel/transact.ts'
+import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
 import { decidePublish, isSuccessor } from './decide-publish.ts'
 import {
   arrivals,
@@ -20,7 +21,6 @@ import {
   type UnknownType,
   withOwnBirth,
 } from './publication-of.ts'
-import { type TypeReader, typesReadOnce } from './resolve-flow.ts'
 
 /** Publishes of one batch that are under way at a time. */
 const MOST_AT_ONCE = 25

@@ -7,6 +7,7 @@ import type { Clock } from '../../ports/machine.ts'
 import type { Claimed } from '../claim/claim-task.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
+import type { StopReason } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { transact } from '../kernel/transact.ts'
 
@@ -15,9 +16,6 @@ const FIRST_BEAT_MS = 1_500
 
 /** A beat that is under way at the end gets this long. */
 const LAST_BEAT_MS = 1_000
-
-/** Why a handler was told to stop. */
-export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
 
 /** A hold on a run: heartbeats go on until it is let go. */
 export type Hold = {

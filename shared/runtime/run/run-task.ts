@@ -5,13 +5,13 @@ import { runId, type Task, type TaskError } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../claim/claim-task.ts'
-import { tellRunStopped } from '../events/tell-run-ends.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
+import { type StopReason, tellRunStopped } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import type { Starting } from '../limits/starting.ts'
 import { finishRun } from './finish-run.ts'
-import { type Hold, holdRun, type StopReason } from './hold-run.ts'
+import { type Hold, holdRun } from './hold-run.ts'
 import { givenTo } from './input-of.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
 import { contextOf } from './run-context.ts'
@@ -58,7 +58,9 @@ export async function runTask(
 
 /** Runs a claimed task to its end, within a span of its trace. */
 export function runClaimed(system: System, claimed: Claimed, tools: RunTools): Promise<Ran> {
-  return inRunSpan(claimed, traced => holdAndRun(system, traced, tools))
+  return inRunSpan(claimed, traceparent =>
+    holdAndRun(system, { ...claimed, ...(traceparent !== undefined && { traceparent }) }, tools),
+  )
 }
 
 async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Promise<Ran> {

@@ -16,7 +16,7 @@ import type { System } from '../kernel/system.ts'
 import { transact } from '../kernel/transact.ts'
 import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
-import { typesReadOnce } from '../publish/resolve-flow.ts'
+import { typesReadOnce } from '../types/type-cache.ts'
 import { ticksOf } from './cron-ticks.ts'
 
 /** A schedule as asked for. Whoever makes one has checked each field by itself, the cron expression included. */

@@ -43,3 +43,21 @@ export async function freshType(
 export function forgetType({ types }: Pick<System, 'types'>, type: string): void {
   memories.get(types)?.forget(type)
 }
+
+/**
+ * A pause is acknowledged so long after it was written. A claim has read the type within `TYPE_LIFETIME_MS`, and asks again
+ * when the run has not begun by `MAX_CLAIM_MS` after that.
+ */
+export const PAUSE_ACK_MS = 1_500
+
+export type TypeReader = (type: string) => Promise<TaskType | undefined>
+
+/** For one batch: each type is read once, however many requests name it. */
+export function typesReadOnce(system: Pick<System, 'types' | 'clock'>): TypeReader {
+  const read = new Map<string, ReturnType<TypeReader>>()
+  return type => {
+    const known = read.get(type) ?? freshType(system, type)
+    read.set(type, known)
+    return known
+  }
+}

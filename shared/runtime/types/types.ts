@@ -5,9 +5,9 @@ import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/type
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { typesReadOnce } from '../publish/resolve-flow.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
+import { typesReadOnce } from './type-cache.ts'
 
 const MOST_READS_AT_ONCE = 25
 

@@ -1,7 +1,7 @@
 import { SHOWN_RUNS } from '../../core/bounds.ts'
 import { isCut } from '../../core/task/body.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
-import type { System } from '../kernel/system.ts'
+import type { System } from './system.ts'
 
 /** Heads keep errors in short; the record of the run it comes from has all of it. */
 export async function fullError(system: Pick<System, 'tasks'>, task: Task): Promise<TaskError> {

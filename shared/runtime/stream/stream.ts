@@ -4,7 +4,7 @@ import type { Messages } from '../../ports/messages.ts'
 import { countEnds } from '../canvas/count-ends.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { apartIfNeeded, planTasks } from './plan-tasks.ts'
+import { apartIfNeeded, planTasks } from '../plan/plan-tasks.ts'
 
 /** A task as one change of the stream left it, and where in the stream that change stands. */
 type TaskChange = { readonly task: Task; readonly position: string }

@@ -1,5 +1,5 @@
 import { hash32 } from '../../core/hash.ts'
-import type { MergedEntry } from '../claim/merge-ranges.ts'
+import type { MergedEntry } from '../ready/merge-ranges.ts'
 
 /** Cursors of an older form are refused, which costs a reader his place and nothing else. */
 const VERSION = 1

@@ -1,10 +1,13 @@
+import type { RunGone } from '../../core/run/run-gone.ts'
 import { isSamePiece } from '../../core/run/work.ts'
 import type { Change } from '../../core/task/change.ts'
 import { statusOf } from '../../core/task/status.ts'
 import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/task/task.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import { logFields } from '../kernel/traceparent.ts'
-import type { StopReason } from '../run/hold-run.ts'
+import { logFields } from './traceparent.ts'
+
+/** Why a handler was told to stop. */
+export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
 
 type Logging = { readonly log: Log }
 

@@ -1,8 +1,9 @@
+import { tenantOf } from '../../core/fair/fair.ts'
 import { limitPlace, readyPlace } from '../../core/index/place.ts'
 import { limitName } from '../../core/limits/limit-names.ts'
 import { workOf } from '../../core/run/work.ts'
 import type { Task } from '../../core/task/task.ts'
-import { isLimitedForAll, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Chance } from '../../ports/machine.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
@@ -88,4 +89,11 @@ async function* distinct(
 async function headsInOrder(system: System, ids: readonly string[]): Promise<Task[]> {
   const heads = new Map((await system.tasks.heads(ids)).map(task => [task.id, task]))
   return ids.flatMap(id => heads.get(id) ?? [])
+}
+
+/** Whether a dispatch of this task is a token, as its type is now. */
+export function isToken(named: Task, type: TaskType | undefined): boolean {
+  if (named.options.workerIds.length > 0) return false
+  if (tenantOf(named) !== undefined) return true
+  return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
 }

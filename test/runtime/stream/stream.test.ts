@@ -3,7 +3,7 @@ import { BatonError } from '../../../shared/core/errors/errors.ts'
 import { patch } from '../../../shared/core/task/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
+import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { aTask, changeOf, HOUR, NOW } from '../../support/a-task.ts'
 import { aMemorySystem } from '../../support/memory-system.ts'
 

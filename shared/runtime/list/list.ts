@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../core/errors/errors.ts'
 import type { Task } from '../../core/task/task.ts'
-import { type MergedEntry, mergeRanges, take } from '../claim/merge-ranges.ts'
 import type { System } from '../kernel/system.ts'
+import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
 import { decodeCursor, encodeCursor } from './list-cursor.ts'
 import { isInIndexOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
 import { behind, MOST_SORTED, type Placed, sortedRunning, sortedTasks } from './sorted-list.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { IndexEntry, IndexQuery, TaskStore } from '../../../shared/ports/stores.ts'
-import { type MergedEntry, mergeRanges, take } from '../../../shared/runtime/claim/merge-ranges.ts'
+import { type MergedEntry, mergeRanges, take } from '../../../shared/runtime/ready/merge-ranges.ts'
 import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
 
 /** Partitions by number; among equal sort keys each has an order of its own, as DynamoDB's indexes have. */

@@ -2,8 +2,8 @@ import { runningPlace } from '../../core/index/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
-import { type MergedEntry, mergeRanges, take } from '../claim/merge-ranges.ts'
 import type { System } from '../kernel/system.ts'
+import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
 import { type ListOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
 
 /** Orders that no index keeps are sorted in memory: so many matching tasks at most, among so many entries. */
