@@ -3,8 +3,6 @@ import { completed } from '../../core/run/several-successes.ts'
 import type { Change } from '../../core/task/change.ts'
 import { withOperation } from '../../core/task/operations.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { Applied } from '../../ports/stores.ts'
-import { giveBack, permitsLeft } from '../limits/permits.ts'
 import { applyChange } from './apply-change.ts'
 import { type Conflicts, conflictWaitMs, isLostRace } from './contention.ts'
 import type { System } from './system.ts'
@@ -30,8 +28,7 @@ export type Patience = { readonly until?: number }
 /**
  * Decides, writes, and decides again when the guard no longer held: the one loop around every transition. A writer that
  * lost a race among many waits, and reads the head again before its next write. A complete head gets its end first, so that
- * `decide` never meets one. Permits of runs that the change ended are given back. `seen` is what the caller already holds,
- * so that the usual case costs one write and no read.
+ * `decide` never meets one. `seen` is what the caller already holds, so that the usual case costs one write and no read.
  *
  * @throws BatonError `contended` after races lost until its time was over: nothing is written, and trying again is safe.
  */
@@ -50,7 +47,7 @@ export async function transact<D extends Decided>(
     if (!decision.change) return { decision, task: current, conflicts }
     const sentAt = clock.now()
     if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id)
-    const applied = await write(system, current, noted(system, decision.change))
+    const applied = await applyChange(system, noted(system, decision.change), current)
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
     const answeredAt = clock.now()
     if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
@@ -71,15 +68,9 @@ async function ended(system: System, seen: Task | undefined): Promise<Task | und
   for (;;) {
     const end = current && completed(current)
     if (!end) return current
-    const applied = await write(system, current, end)
+    const applied = await applyChange(system, end, current)
     current = applied.applied ? applied.task : applied.current
   }
-}
-
-async function write(system: System, current: Task | undefined, change: Change): Promise<Applied> {
-  const applied = await applyChange(system, change)
-  if (applied.applied) await giveBack(system, permitsLeft(current, change.after))
-  return applied
 }
 
 function contended(id: string): BatonError {
