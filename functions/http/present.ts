@@ -25,7 +25,7 @@ import { withoutUser } from '../../shared/core/types/webhook-url.ts'
 import type { HeldTask } from '../../shared/runtime/claim/held-task.ts'
 import { traceIdOf } from '../../shared/runtime/kernel/traceparent.ts'
 import type { DescribedRun, TaskDescription } from '../../shared/runtime/read/describe-task.ts'
-import type { PresentWorker } from '../../shared/runtime/worker/list-workers.ts'
+import type { PresentWorker } from '../../shared/runtime/worker/worker.ts'
 import { iso } from './iso.ts'
 import { presentFlow } from './present-flow.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { workOnJob } from '../../shared/runtime/jobs/work-on-job.ts'
+import { workOnJob } from '../../shared/runtime/jobs/jobs.ts'
 import { SECOND } from '../support/a-task.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
 

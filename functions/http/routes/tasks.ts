@@ -13,8 +13,8 @@ import {
   restartTask,
   resumeTask,
   retryCallbacks,
-} from '../../../shared/runtime/operate/operate-task.ts'
-import { describeHead, readTask } from '../../../shared/runtime/read/read-task.ts'
+} from '../../../shared/runtime/operate/operate.ts'
+import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
 import { presentTask } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.ts'

@@ -6,15 +6,15 @@ import { cancel, settle } from '../../core/task/operate.ts'
 import { isGone } from '../../core/task/publish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { tellFault } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
-import type { Operated } from '../operate/operate-task.ts'
+import type { Operated } from '../operate/operate.ts'
 import { publicationOf, withOwnBirth } from '../publish/publication-of.ts'
 import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
+import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
 import { goOn } from './go-on.ts'
 import { allEnds } from './known-ends.ts'
-import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './load-canvas.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25

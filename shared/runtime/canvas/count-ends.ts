@@ -10,10 +10,10 @@ import type { CanvasName } from '../../ports/stores.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
+import { type Canvas, loadCanvas } from './canvas.ts'
 import { endCanvasBy } from './end-canvas.ts'
 import { lookAtRest } from './go-on.ts'
 import { type KnownEnds, learnEnds, noEndsKnown } from './known-ends.ts'
-import { type Canvas, loadCanvas } from './load-canvas.ts'
 import { startLeaves } from './start-leaves.ts'
 
 /** How members have ended, by leaf. */

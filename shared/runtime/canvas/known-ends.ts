@@ -2,7 +2,7 @@ import { CHUNK_LEAVES, chunksOf } from '../../core/canvas/chunks.ts'
 import type { End, Knowledge } from '../../core/canvas/standing.ts'
 import type { CanvasEnds } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import type { Canvas } from './load-canvas.ts'
+import type { Canvas } from './canvas.ts'
 
 const NAMES = ['unknown', 'open', 'succeeded', 'failed'] as const
 const OPEN = 1

@@ -6,7 +6,7 @@ import type { ListAnswer } from '../list/list.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import type { ListOrder } from '../list/list-query.ts'
 import { sortOf } from '../list/sorted-list.ts'
-import { type Canvas, loadCanvas, memberId } from './load-canvas.ts'
+import { type Canvas, loadCanvas, memberId } from './canvas.ts'
 
 export type MemberQuery = {
   /** Id of the canvas. */

@@ -5,8 +5,8 @@ import type { System } from '../kernel/system.ts'
 import { arrivals } from '../publish/publication-of.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { typesReadOnce } from '../types/type-cache.ts'
+import { type Canvas, leafRequest, memberKey } from './canvas.ts'
 import { handingOn, keepForLate } from './handed-on.ts'
-import { type Canvas, leafRequest, memberKey } from './load-canvas.ts'
 
 const SEND_CONCURRENCY = 25
 

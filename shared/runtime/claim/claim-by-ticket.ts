@@ -4,8 +4,8 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 import { byTokens } from '../limits/starting.ts'
+import type { Claimed } from './claim.ts'
 import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
-import type { Claimed } from './claim-task.ts'
 
 /**
  * Tokens: where a type's tasks are run in order, a dispatch says no more than that one of them may be claimed. Whoever

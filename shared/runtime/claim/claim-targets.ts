@@ -8,7 +8,7 @@ import type { MarkerPage } from '../../ports/stores.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { type Claimed, claimTask, isWorthAWrite } from './claim-task.ts'
+import { type Claimed, claimTask, isWorthAWrite } from './claim.ts'
 
 /** Claims of tasks that list `workerIds`, which their workers find by markers: see `worker/targets.ts`. */
 

@@ -2,7 +2,7 @@ import { concurrencyName, limitName, limitValue } from '../../core/limits/limit-
 import { workOf } from '../../core/run/work.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { Claimed, NotClaimed } from './claim-task.ts'
+import type { Claimed, NotClaimed } from './claim.ts'
 
 /** What limits and pauses have held back in one call that claims many, so that it does not ask for each task anew. */
 export type HeldBack = {

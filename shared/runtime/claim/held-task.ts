@@ -2,10 +2,10 @@ import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
 import { claimFrameBytes } from '../../core/run/claim-size.ts'
 import { finish, type Outcome } from '../../core/run/finish.ts'
+import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
-import type { Claimed } from './claim-task.ts'
+import type { Claimed } from './claim.ts'
 import { BodyGone, type Content, contentOf } from './content-of.ts'
 
 /** A task with a run that its worker holds, and what it is to work on. */

@@ -1,10 +1,3 @@
-import { atTurn, type Entering, entering } from '../../core/fair/entering.ts'
-import { turnAt } from '../../core/fair/fair.ts'
-import type { Change } from '../../core/task/change.ts'
-import type { ChangeHook, System } from '../kernel/system.ts'
-import { frontOf } from './front.ts'
-import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
-
 /**
  * Fairness between tenants: the tasks of one line are claimed by turns, and each task has a turn of its tenant. The core
  * says that a change brings a task into a line; this room says at which turn.
@@ -17,6 +10,14 @@ import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
  * The front is read from the index, where it is the first turn of each shard. No item is written by all tenants, and none
  * grows with their number.
  */
+import { atTurn, type Entering, entering } from '../../core/fair/entering.ts'
+import { turnAt } from '../../core/fair/fair.ts'
+import type { Change } from '../../core/task/change.ts'
+import type { ChangeHook, System } from '../kernel/system.ts'
+import { frontOf } from './front.ts'
+import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
+
+/** Each change that brings a task into a line gets its turn. */
 export const TURN_HOOK: ChangeHook = { prepare: inTurn, refused: notInTurn }
 
 /** The change, with its task's turn where it brings the task into a line. */

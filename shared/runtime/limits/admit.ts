@@ -1,10 +1,10 @@
 import { block } from '../../core/limits/wait.ts'
 import { isSamePiece } from '../../core/run/work.ts'
 import type { Permit, Task } from '../../core/task/task.ts'
+import { type Patience, transact } from '../kernel/kernel.ts'
 import type { Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { type Patience, transact } from '../kernel/transact.ts'
-import { areTermsFresh, type Terms, termsOf } from './limits-of.ts'
+import { areTermsFresh, type Terms, termsOf } from './limits.ts'
 import { acquirePermits, giveBack } from './permits.ts'
 import type { Reserved, Starting } from './starting.ts'
 

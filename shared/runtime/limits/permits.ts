@@ -3,7 +3,7 @@ import { liveRuns, type Permit, type Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
-import type { Limited } from './limits-of.ts'
+import type { Limited } from './limits.ts'
 
 const HOLDER_LENGTH = 10
 const MAX_ROUNDS = 20

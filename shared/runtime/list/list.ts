@@ -1,3 +1,8 @@
+/**
+ * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order. Where an index keeps
+ * the order, a page follows the index; else a bounded number is sorted in memory. This room has the query, its opaque
+ * cursor and the counts.
+ */
 import type { FieldProblem } from '../../core/errors/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'

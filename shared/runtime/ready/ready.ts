@@ -1,3 +1,8 @@
+/**
+ * The tasks that wait in the ready places of their types, in the order in which they are claimed: this room reads them
+ * from the indexes, several partitions at a time (`merge-ranges.ts`), and says which dispatches are tickets for the
+ * best of them.
+ */
 import { tenantOf } from '../../core/fair/fair.ts'
 import { limitPlace, readyPlace } from '../../core/index/place.ts'
 import { limitName } from '../../core/limits/limit-names.ts'

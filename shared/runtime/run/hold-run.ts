@@ -4,12 +4,12 @@ import { type Beat, beatIntervalMs, heartbeat } from '../../core/run/heartbeat.t
 import type { RunGone } from '../../core/run/run-gone.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Clock } from '../../ports/machine.ts'
-import type { Claimed } from '../claim/claim-task.ts'
+import type { Claimed } from '../claim/claim.ts'
+import { transact } from '../kernel/kernel.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import type { StopReason } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { transact } from '../kernel/transact.ts'
 
 /** The first heartbeat comes this early, so that lists show a run as running within two seconds. */
 const FIRST_BEAT_MS = 1_500

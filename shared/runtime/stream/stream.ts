@@ -1,10 +1,14 @@
+/**
+ * The table's stream brings each change of a head. This room does what must follow from it: it plans the tasks and
+ * counts ended members of canvases. Events and limits are told of the same changes by their own rooms.
+ */
 import { needsAttention } from '../../core/flow/describe-steps.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Messages } from '../../ports/messages.ts'
 import { countEnds } from '../canvas/count-ends.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { apartIfNeeded, planTasks } from '../plan/plan-tasks.ts'
+import { apartIfNeeded, planTasks } from '../plan/plan.ts'
 
 /** A task as one change of the stream left it, and where in the stream that change stands. */
 type TaskChange = { readonly task: Task; readonly position: string }

@@ -1,3 +1,9 @@
+/**
+ * The sweeper runs once a minute and repairs what lost messages and dead processes leave behind. It reads what
+ * recently fell due, and the rest from a cursor, and plans again each task that shows no sign of having been looked
+ * at. This file sweeps the tasks of each type; the others sweep far minutes, report stuck tasks, and run the repairs
+ * of other rooms in passes.
+ */
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
 import { runningPlace, startsAt, viewPartition } from '../../core/index/place.ts'
 import { plan } from '../../core/plan/plan.ts'
@@ -10,12 +16,12 @@ import type { IndexRange } from '../../ports/stores.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
 import { eachApart } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
 import { sweepLimits } from '../limits/tend-limit.ts'
-import { apartIfNeeded, planTasks } from '../plan/plan-tasks.ts'
+import { apartIfNeeded, planTasks } from '../plan/plan.ts'
 import { isWorthAnotherTry, settleDebts } from '../plan/publish-callbacks.ts'
 import { sweepSchedules } from '../schedule/sweep-schedules.ts'
 import { sweepTypeChanges } from '../types/apply-type-change.ts'

@@ -35,10 +35,14 @@ export async function startJob(
   const looks = shardNumbers(type).flatMap(shard =>
     rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
   )
-  await sent(messages.goOnWithJobs(looks), job)
+  await mustBeSent(messages.goOnWithJobs(looks), job)
 }
 
-export async function sent(sending: ReturnType<System['messages']['goOnWithJobs']>, { kind }: TypeJob) {
+/** Waits until the messages of a job are sent, and throws where one was not. */
+export async function mustBeSent(
+  sending: ReturnType<System['messages']['goOnWithJobs']>,
+  { kind }: TypeJob,
+): Promise<void> {
   const [failure] = await sending
   if (!failure) return
   const message = `the job ${kind} could not be sent on: ${failure.reason}`

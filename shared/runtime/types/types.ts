@@ -1,3 +1,8 @@
+/**
+ * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
+ * starts the jobs that apply a change to tasks that wait. Each process remembers a type for one second (`type-
+ * cache.ts`), so a change reaches every claim within that time.
+ */
 import type { FieldProblem } from '../../core/errors/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import type { TypeKind } from '../../core/task/task.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { cancel } from '../../../shared/core/task/operate.ts'
-import { transact } from '../../../shared/runtime/kernel/transact.ts'
-import { patchTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { patchTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { aRun, aTask, DAY, NOW } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/memory-system.ts'
 

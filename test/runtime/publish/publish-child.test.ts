@@ -5,7 +5,7 @@ import { cancel } from '../../../shared/core/task/operate.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
-import { runTask } from '../../../shared/runtime/run/run-task.ts'
+import { runTask } from '../../../shared/runtime/run/run.ts'
 import { changeOf, SECOND } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
 

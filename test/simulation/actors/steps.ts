@@ -11,9 +11,9 @@ import {
   removeTask,
   restartTask,
   resumeTask,
-} from '../../../shared/runtime/operate/operate-task.ts'
+} from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { readTask } from '../../../shared/runtime/read/read-task.ts'
+import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { handlerGone } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'

@@ -1,7 +1,13 @@
+/**
+ * The workers that are there: standalone ones register themselves, those over HTTP are registered by what they ask
+ * for, and those of Lambda are counted by their runs. This room lists them, drops silent ones, and writes the markers
+ * by which a listed worker finds its tasks (`targets.ts`).
+ */
+
 import { runningPlace, undoingPlace } from '../../core/index/place.ts'
 import { liveRuns } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import type { Worker } from '../../core/worker/worker.ts'
+import { WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
@@ -101,4 +107,26 @@ export function cachedLiveWorkers({
 }: Pick<System, 'workers' | 'clock'>): () => Promise<readonly Worker[]> {
   const cache = createTimedCache<readonly Worker[]>(LIFETIME_MS)
   return async () => (await cache.get(clock, 'all', () => workers.list())).value
+}
+
+/** Taken out per round; the rest is the next round's. */
+const MAX_DROPPED = 200
+
+/**
+ * Takes workers out of the registry that died without leaving: their items would stay until DynamoDB expires them, days
+ * later, and only then would it be told that they left. Answers how many.
+ */
+export async function sweepWorkers({
+  workers,
+  clock,
+  log,
+}: Pick<System, 'workers' | 'clock' | 'log'>): Promise<number> {
+  try {
+    const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, MAX_DROPPED)
+    if (dropped.length > 0) log.info('workers fell silent', { workers: dropped })
+    return dropped.length
+  } catch (error) {
+    log.error('silent workers were not taken out', { error })
+    return 0
+  }
 }

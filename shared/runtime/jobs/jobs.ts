@@ -1,17 +1,25 @@
+/**
+ * A job works on all tasks of a type, page by page: it resumes, sorts or limits them anew, or purges them. It runs in
+ * a function of its own and goes on in a new message when its time is over. Each step may be repeated without harm.
+ * This file works on any job; the others begin purges, note their progress, and begin again those that have stopped.
+ */
+
 import { viewPartition } from '../../core/index/place.ts'
 import { reorder, unblock } from '../../core/limits/wait.ts'
 import type { Decision } from '../../core/task/change.ts'
 import type { Task } from '../../core/task/task.ts'
+import { purge } from '../../core/types/purge.ts'
 import { orderingOf } from '../../core/types/task-type.ts'
-import type { JobLook } from '../../core/types/type-job.ts'
+import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { eachApart } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
-import { sendMessages } from '../plan/plan-tasks.ts'
-import { type JobRange, rangesOf, sent } from '../types/start-job.ts'
+import { dropLastingBodies } from '../operate/drop-bodies.ts'
+import { sendMessages } from '../plan/plan.ts'
+import { settleTask } from '../plan/publish-callbacks.ts'
+import { type JobRange, mustBeSent, rangesOf } from '../types/start-job.ts'
 import { noteProgress } from './purge-progress.ts'
-import { purgeTasks } from './purge-tasks.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
@@ -27,7 +35,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
       await note(system, look, position)
-      return sent(system.messages.goOnWithJobs([rest]), job)
+      return mustBeSent(system.messages.goOnWithJobs([rest]), job)
     }
     const page = await system.tasks.page({
       index: 'view',
@@ -94,4 +102,33 @@ async function changeEach(
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {
   const failures = (await sendMessages(system, tasks)).filter(({ transient }) => transient)
   if (failures[0]) throw new Error(`${failures.length} tasks were not sent again: ${failures[0].reason}`)
+}
+
+/**
+ * Removes those of `tasks` that the purge means; each is decided on as it stands when it is written, so that doing it
+ * twice, or on a list that is out of date, is harmless. Answers how many were removed.
+ */
+async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[]): Promise<number> {
+  const removed = await eachApart(system, tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
+  return removed.filter(Boolean).length
+}
+
+async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boolean> {
+  if (!purge(seen, job, system.clock.now()).ok) return false
+  const head = await withoutDebts(system, seen)
+  const { decision } = await transact(system, head, current =>
+    current?.born === seen.born && !current.owes
+      ? purge(current, job, system.clock.now())
+      : { ok: false as const, reason: 'not-meant' as const },
+  )
+  if (!decision.ok) return false
+  if (decision.change.before) await dropLastingBodies(system, decision.change.before)
+  return true
+}
+
+/** Callbacks of an end that happened are not lost with the record of it. */
+async function withoutDebts(system: System, seen: Task): Promise<Task | undefined> {
+  if (!seen.owes) return seen
+  await settleTask(system, seen)
+  return system.tasks.head(seen.id)
 }

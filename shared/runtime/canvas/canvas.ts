@@ -1,3 +1,10 @@
+/**
+ * A canvas is a composition of tasks (one after another, side by side, or nested) that is published as a whole and has
+ * a head of its own. This room publishes canvases, counts the members that have ended, starts those that may start
+ * now, ends or cancels the canvas, and reads its members, their results and what they hand on.
+ *
+ * This file reads one birth of a canvas: its tree and its leaves never change, so each process reads them once.
+ */
 import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
 import { type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
 import { canvasRef } from '../../core/canvas/transitions.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startJob } from '../../../shared/runtime/types/start-job.ts'
 import { MINUTE, NOW } from '../../support/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'

@@ -1,3 +1,8 @@
+/**
+ * Planning sends what each task needs to be looked at when it must be, and publishes the callbacks that its end owes.
+ * All of it follows from the stored task alone, so planning a task twice does no harm, and the sweeper plans again
+ * what was lost.
+ */
 import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors/errors.ts'
 import { minuteStart } from '../../core/index/place.ts'

@@ -1,3 +1,11 @@
+/**
+ * Limits of a type say how many of its tasks may start in a time (rate) and run at one time (concurrency), for all of
+ * them or for each value of a key. A rate limit grants each start a reserved time; a concurrency limit has permit
+ * holders in one item. This room admits claims under the limits, lets tasks wait, admits them when a permit comes
+ * free, and repairs what lost messages leave.
+ *
+ * This file says which limits and pauses apply to a task.
+ */
 import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limit-names.ts'
 import { workOf } from '../../core/run/work.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -7,6 +15,7 @@ import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { knownType, TYPE_LIFETIME_MS } from '../types/type-cache.ts'
 
+/** A claim whose run has not begun so long after it could have read an older type asks again: see `PAUSE_ACK_MS`. */
 const MAX_CLAIM_MS = 400
 
 /** What of the types of a task says whether it may run now. */

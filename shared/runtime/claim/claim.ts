@@ -1,15 +1,21 @@
+/**
+ * A claim begins a run: it takes a task that is open, due and allowed by its types, and gives it a fence and a lease
+ * by one conditional write. This file claims one given task. The others choose which: tickets and HTTP workers take
+ * the best ready tasks, and a worker that a task lists finds it by its marker. Here too stands what a worker gets with
+ * its claim, and how a claim request waits for work, or is repeated without claiming twice.
+ */
 import { BatonError, isFaultOfOne } from '../../core/errors/errors.ts'
 import { type Claimer, type ClaimRefusal, claim, claimRefused } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/run/work.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, rememberFault, tellFault } from '../kernel/isolate-faults.ts'
+import { type Patience, transact } from '../kernel/kernel.ts'
 import { momentOf, sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { type Patience, transact } from '../kernel/transact.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from '../limits/admit.ts'
-import { type Terms, termsOf } from '../limits/limits-of.ts'
+import { type Terms, termsOf } from '../limits/limits.ts'
 import { giveBack, stillHolds } from '../limits/permits.ts'
 import { inOwnSlot, type Starting } from '../limits/starting.ts'
 

@@ -1,3 +1,9 @@
+/**
+ * The kernel is what every other room works with, and it knows none of them. `transact` below is the one loop around
+ * each transition: decide, write, and decide again after a lost race. Beside it stand the world a use case works in
+ * (`system.ts`), the write of a change with its hooks (`apply-change.ts`), bodies, faults that concern one task only,
+ * log lines and spans, and small helpers for time, caches and parallel work.
+ */
 import { BatonError, isOutage } from '../../core/errors/errors.ts'
 import { completed } from '../../core/run/several-successes.ts'
 import type { Change } from '../../core/task/change.ts'

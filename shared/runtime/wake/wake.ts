@@ -1,3 +1,8 @@
+/**
+ * A look is a message that comes when a task may need attention: it is due, a lease or a deadline is over, or a slot
+ * has come. This room serves looks, the far minutes that schedules wake, and the messages that go on with canvases,
+ * limits and jobs.
+ */
 import { isFaultOfOne } from '../../core/errors/errors.ts'
 import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../../core/index/place.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
@@ -6,11 +11,11 @@ import type { Task } from '../../core/task/task.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { transact } from '../kernel/transact.ts'
-import { lookOf, sendMessages } from '../plan/plan-tasks.ts'
+import { lookOf, sendMessages } from '../plan/plan.ts'
 import { tickSchedule } from '../schedule/tick-schedule.ts'
 import { markTargets } from '../worker/targets.ts'
 

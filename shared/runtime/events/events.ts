@@ -1,3 +1,8 @@
+/**
+ * Events say what became of tasks and workers. This room derives them from the changes in the table's stream,
+ * publishes them on the event bus for types that ask for it, and counts outcomes as metrics. Events that cannot be
+ * published now are put aside and published later: no change waits for the bus.
+ */
 import type { BatonEvent } from '../../core/events/event-types.ts'
 import { eventsOf, type WorkerChange, workerEvent } from '../../core/events/events.ts'
 import type { Task } from '../../core/task/task.ts'

@@ -1,3 +1,8 @@
+/**
+ * A schedule publishes a task at given times. It is a head itself, so looks, sweeps and claims of its ticks work as
+ * for tasks. This room sets, changes, reads and ticks schedules, and computes the times of a cron expression in a time
+ * zone.
+ */
 import type { ScheduledTask } from '../../client/schedule-types.ts'
 import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
 import type { Json } from '../../core/json.ts'
@@ -11,9 +16,9 @@ import {
 import type { Change } from '../../core/task/change.ts'
 import { isGone } from '../../core/task/publish.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
+import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
 import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 import { typesReadOnce } from '../types/type-cache.ts'

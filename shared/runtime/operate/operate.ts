@@ -1,3 +1,8 @@
+/**
+ * What people and programs do with a task that is there: cancel, remove, resume, restart and patch it, and publish again
+ * the callbacks that it owes. Each operation decides on the head and writes through `transact`; the bodies of a removed
+ * task are deleted after it.
+ */
 import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
 import type { FlowDefinition, FlowState } from '../../core/flow/flow.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
@@ -19,9 +24,9 @@ import {
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { markFair } from '../fair/mark-fair.ts'
+import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { transact } from '../kernel/transact.ts'
 import { settleTask } from '../plan/publish-callbacks.ts'
 import { typeOptions, type Unborn, withOwnBirth } from '../publish/publication-of.ts'
 import { flowInputProblems, resolveFlow } from '../publish/resolve-flow.ts'

@@ -1,3 +1,9 @@
+/**
+ * A dispatch is a message on a type's queue that says which task may be claimed. This room serves batches of
+ * dispatches in a Lambda function: it claims, runs, passes messages on to other workers, and says which messages must
+ * come again. Dispatches of types that have an order are tickets, each of which stands for the best task that waits
+ * (see `serve-tickets.ts`).
+ */
 import { startsAt } from '../../core/index/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/run/work.ts'
@@ -6,7 +12,7 @@ import type { Clock } from '../../ports/machine.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { isToken } from '../ready/ready.ts'
-import { runTask } from '../run/run-task.ts'
+import { runTask } from '../run/run.ts'
 import type { cachedTypes } from '../types/type-cache.ts'
 import {
   caught,

@@ -1,10 +1,15 @@
+/**
+ * One run from its claim to its end: `runTask` claims a task, keeps the lease by heartbeats, gives the handler its
+ * input and context, and writes the outcome. Runs over HTTP begin and end by requests instead (`http-runs.ts`). The
+ * fence decides which writes of a run are accepted.
+ */
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import type { Outcome } from '../../core/run/finish.ts'
 import { runId, type Task, type TaskError } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
-import { type Claimed, claimTask, type NotClaimed } from '../claim/claim-task.ts'
+import { type Claimed, claimTask, type NotClaimed } from '../claim/claim.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { type StopReason, tellRunStopped } from '../kernel/tell-run-ends.ts'

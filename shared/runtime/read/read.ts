@@ -1,3 +1,7 @@
+/**
+ * One task as people see it: its head, and what follows from it at this time, with input, results, runs and errors as
+ * far as they fit the answer.
+ */
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/task/publish.ts'
