@@ -5,11 +5,12 @@
  *
  * This file reads one birth of a canvas: its tree and its leaves never change, so each process reads them once.
  */
-import { CANVAS_TYPE } from '../../core/canvas/canvas.ts'
+
+import { canvasRef } from '../../core/canvas/canvas.ts'
 import { type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
-import { canvasRef } from '../../core/canvas/transitions.ts'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
+import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { CanvasName, TaskStore } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

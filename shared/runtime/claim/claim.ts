@@ -4,10 +4,10 @@
  * the best ready tasks, and a worker that a task lists finds it by its marker. Here too stands what a worker gets with
  * its claim, and how a claim request waits for work, or is repeated without claiming twice.
  */
-import { BatonError, isFaultOfOne } from '../../core/errors/errors.ts'
+import { BatonError, isFaultOfOne } from '../../core/errors.ts'
 import { type Claimer, type ClaimRefusal, claim, claimRefused } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
-import { isSamePiece, openSince } from '../../core/run/work.ts'
+import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, rememberFault, tellFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'

@@ -4,9 +4,9 @@
  * come again. Dispatches of types that have an order are tickets, each of which stands for the best task that waits
  * (see `serve-tickets.ts`).
  */
-import { startsAt } from '../../core/index/place.ts'
+import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { workOf } from '../../core/run/work.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Clock } from '../../ports/machine.ts'
 import { sleepUntil } from '../kernel/moment.ts'

@@ -10,9 +10,9 @@
  * The front is read from the index, where it is the first turn of each shard. No item is written by all tenants, and none
  * grows with their number.
  */
-import { atTurn, type Entering, entering } from '../../core/fair/entering.ts'
+import type { Change } from '../../core/change/change.ts'
+import { atTurn, type Entering, entering } from '../../core/change/entering.ts'
 import { turnAt } from '../../core/fair/fair.ts'
-import type { Change } from '../../core/task/change.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'

@@ -4,11 +4,11 @@
  * This file works on any job; the others begin purges, note their progress, and begin again those that have stopped.
  */
 
-import { viewPartition } from '../../core/index/place.ts'
+import type { Decision } from '../../core/change/change.ts'
 import { reorder, unblock } from '../../core/limits/wait.ts'
-import type { Decision } from '../../core/task/change.ts'
+import { purge } from '../../core/operate/purge.ts'
+import { viewPartition } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
-import { purge } from '../../core/types/purge.ts'
 import { orderingOf } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'

@@ -1,4 +1,4 @@
-import type { Change } from '../../core/task/change.ts'
+import type { Change } from '../../core/change/change.ts'
 import type { Applied } from '../../ports/stores.ts'
 import { withLivingBodies } from './living-bodies.ts'
 import type { System } from './system.ts'

@@ -4,10 +4,11 @@
  * (`system.ts`), the write of a change with its hooks (`apply-change.ts`), bodies, faults that concern one task only,
  * log lines and spans, and small helpers for time, caches and parallel work.
  */
-import { BatonError, isOutage } from '../../core/errors/errors.ts'
+
+import type { Change } from '../../core/change/change.ts'
+import { withOperation } from '../../core/change/operations.ts'
+import { BatonError, isOutage } from '../../core/errors.ts'
 import { completed } from '../../core/run/several-successes.ts'
-import type { Change } from '../../core/task/change.ts'
-import { withOperation } from '../../core/task/operations.ts'
 import type { Task } from '../../core/task/task.ts'
 import { applyChange } from './apply-change.ts'
 import { type Conflicts, conflictWaitMs, isLostRace } from './contention.ts'

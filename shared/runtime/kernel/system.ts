@@ -1,5 +1,5 @@
-import type { Change } from '../../core/task/change.ts'
-import type { Operator } from '../../core/task/operations.ts'
+import type { Change } from '../../core/change/change.ts'
+import type { Operator } from '../../core/change/operations.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages } from '../../ports/messages.ts'

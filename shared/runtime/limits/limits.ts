@@ -6,8 +6,8 @@
  *
  * This file says which limits and pauses apply to a task.
  */
-import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limit-names.ts'
-import { workOf } from '../../core/run/work.ts'
+import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

@@ -3,7 +3,7 @@
  * the order, a page follows the index; else a bounded number is sorted in memory. This room has the query, its opaque
  * cursor and the counts.
  */
-import type { FieldProblem } from '../../core/errors/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'

@@ -3,17 +3,18 @@
  * the callbacks that it owes. Each operation decides on the head and writes through `transact`; the bodies of a removed
  * task are deleted after it.
  */
-import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
-import type { FlowDefinition, FlowState } from '../../core/flow/flow.ts'
+
+import type { Change } from '../../core/change/change.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
+import { cancel, remove } from '../../core/operate/operate.ts'
+import { type Patch, patch } from '../../core/operate/patch.ts'
+import { type Clean, type RestartRefusal, restart } from '../../core/operate/restart.ts'
 import { clears, type PatchedOptions, patchedOptions } from '../../core/options/cleared-options.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../core/options/options.ts'
+import { isGone, type Publication } from '../../core/publish/publish.ts'
 import { flowOptionProblems } from '../../core/rules/type-configuration.ts'
-import type { Change } from '../../core/task/change.ts'
-import { cancel, remove } from '../../core/task/operate.ts'
-import { type Patch, patch } from '../../core/task/patch.ts'
-import { isGone, type Publication } from '../../core/task/publish.ts'
-import { type Clean, type RestartRefusal, restart } from '../../core/task/restart.ts'
+import type { FlowDefinition, FlowState } from '../../core/task/flow-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import {
   defaultOrdering,

@@ -5,11 +5,11 @@
  * the same way.
  */
 import { MAX_INLINE_BYTES } from '../../core/bounds.ts'
-import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
-import { bodiesApart } from '../../core/task/body.ts'
-import type { BodyWrite } from '../../core/task/change.ts'
-import { isGone, isUpdatable } from '../../core/task/publish.ts'
+import { isGone } from '../../core/publish/publish.ts'
+import { isUpdatable } from '../../core/publish/update.ts'
+import { type BodyWrite, bodiesApart } from '../../core/task/body.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { markFair } from '../fair/mark-fair.ts'

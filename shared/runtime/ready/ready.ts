@@ -4,9 +4,9 @@
  * best of them.
  */
 import { tenantOf } from '../../core/fair/fair.ts'
-import { limitPlace, readyPlace } from '../../core/index/place.ts'
-import { limitName } from '../../core/limits/limit-names.ts'
-import { workOf } from '../../core/run/work.ts'
+import { limitName } from '../../core/limits/limits.ts'
+import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Chance } from '../../ports/machine.ts'

@@ -1,15 +1,15 @@
 /**
- * The sweeper runs once a minute and repairs what lost messages and dead processes leave behind. It reads what
- * recently fell due, and the rest from a cursor, and plans again each task that shows no sign of having been looked
- * at. This file sweeps the tasks of each type; the others sweep far minutes, report stuck tasks, and run the repairs
- * of other rooms in passes.
+ * The sweeper runs once a minute and repairs what lost messages and dead processes leave. This file plans again each task
+ * that fell due and shows no sign of having been looked at. The others sweep far minutes, report stuck tasks, and read on
+ * from a cursor.
  */
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
-import { runningPlace, startsAt, viewPartition } from '../../core/index/place.ts'
+import { patch } from '../../core/operate/patch.ts'
+import { startsAt } from '../../core/place/place.ts'
+import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { plan } from '../../core/plan/plan.ts'
-import { workOf } from '../../core/run/work.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
-import { patch } from '../../core/task/patch.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'

@@ -3,7 +3,7 @@
  * starts the jobs that apply a change to tasks that wait. Each process remembers a type for one second (`type-
  * cache.ts`), so a change reaches every claim within that time.
  */
-import type { FieldProblem } from '../../core/errors/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import type { TypeKind } from '../../core/task/task.ts'
 import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/types/task-type.ts'

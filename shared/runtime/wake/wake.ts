@@ -3,8 +3,9 @@
  * has come. This room serves looks, the far minutes that schedules wake, and the messages that go on with canvases,
  * limits and jobs.
  */
-import { isFaultOfOne } from '../../core/errors/errors.ts'
-import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../../core/index/place.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
+import { minuteStart } from '../../core/place/place.ts'
+import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
 import { look, plan } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'

@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors/errors.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
 import { plan } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Marker } from '../../core/worker/worker.ts'

@@ -3,8 +3,7 @@
  * for, and those of Lambda are counted by their runs. This room lists them, drops silent ones, and writes the markers
  * by which a listed worker finds its tasks (`targets.ts`).
  */
-
-import { runningPlace, undoingPlace } from '../../core/index/place.ts'
+import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
 import { liveRuns } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'

@@ -5,9 +5,8 @@ import type {
   QueryCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import type { FlowDefinition } from '../../../core/flow/flow.ts'
-import { runRefPrefix } from '../../../core/task/body.ts'
-import type { BodyWrite } from '../../../core/task/change.ts'
+import { type BodyWrite, runRefPrefix } from '../../../core/task/body.ts'
+import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { EndedRun } from '../../../core/task/task.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
