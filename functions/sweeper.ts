@@ -1,6 +1,6 @@
 import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep/sweep.ts'
 import type { SeenMinutes } from '../shared/runtime/sweep/sweep-minutes.ts'
-import { sweepWorkers } from '../shared/runtime/worker/sweep-workers.ts'
+import { sweepWorkers } from '../shared/runtime/worker/worker.ts'
 import { flushMetrics } from './compose/compose.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'
 

@@ -1,6 +1,7 @@
-import { globSync, readFileSync } from 'node:fs'
-import { posix, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { files, type Import, importsOf, linesOf, root, sources } from './architecture/sources.ts'
 
 /** Holds the code against the table of docs/architecture.md and the house style that no linter checks. */
 
@@ -19,11 +20,7 @@ const MAX_LINES = 300
 /** Files that are public entries: they may consist of re-exports alone. */
 const ENTRIES = ['shared/index.ts', 'infra/index.ts']
 
-const root = resolve(import.meta.dirname, '..')
 const rules = rulesIn(readFileSync(resolve(root, 'docs/architecture.md'), 'utf8'))
-const ignored = ['node_modules', 'cdk.out', 'coverage']
-const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: path => isIgnored(path) }).sort()
-const sources = new Map(files.map(file => [file, readFileSync(resolve(root, file), 'utf8')]))
 
 describe('the folders', () => {
   test('were found', () => {
@@ -42,15 +39,6 @@ describe('the folders', () => {
       .filter(problem => problem !== undefined)
 
     expect(wrong).toEqual([])
-  })
-})
-
-describe('the rooms of a folder', () => {
-  test.each(['shared/core/'])('%s import each other one way only, also as types', folder => {
-    const rooms = roomsOf(folder)
-
-    expect(rooms.size).toBeGreaterThan(10)
-    expect([...rooms.keys()].filter(room => reachedFrom(room, rooms).has(room))).toEqual([])
   })
 })
 
@@ -117,14 +105,6 @@ describe('every file', () => {
   })
 })
 
-type Import = {
-  readonly file: string
-  /** A path within the repository, or a package. */
-  readonly target: string
-  readonly isPackage: boolean
-  readonly isType: boolean
-}
-
 /** A row of the table gives each folder or file in its first cell the rule in its others. */
 function rulesIn(page: string): Rule[] {
   const rows = page.split('\n').filter(line => line.startsWith('| `'))
@@ -172,61 +152,6 @@ function isOfPackage(target: string, name: string): boolean {
   return name.endsWith('/') || name.endsWith(':')
     ? target.startsWith(name)
     : target === name || target.startsWith(`${name}/`)
-}
-
-function isIgnored(path: string): boolean {
-  return path.split('/').some(part => ignored.includes(part) || (part.startsWith('.') && part.length > 1))
-}
-
-/** Statements begin at the beginning of a line here; dynamic imports stand anywhere. */
-const IMPORT =
-  /^(?:import|export)\b([^'"`;]*?)\bfrom\s+'([^'$]+)'|^import\s+'([^'$]+)'|\bimport\('([^'$]+)'\)/gm
-
-function importsOf(file: string): Import[] {
-  const matches = sources.get(file)?.matchAll(IMPORT) ?? []
-  return [...matches].map(([, clause = '', from, bare, dynamic]) => {
-    const specifier = from ?? bare ?? dynamic ?? ''
-    const isPackage = !specifier.startsWith('.')
-    const target = isPackage ? specifier : posix.join(posix.dirname(file), specifier)
-    return { file, target, isPackage, isType: from !== undefined && isTypeClause(clause) }
-  })
-}
-
-/** Which rooms each room of a folder imports. A file that stands in no room is a room of its own. */
-function roomsOf(folder: string): Map<string, Set<string>> {
-  const roomOf = (path: string) => path.slice(folder.length).split('/')[0] ?? ''
-  const rooms = new Map<string, Set<string>>()
-  for (const file of files.filter(path => isWithin(path, folder))) {
-    const room = roomOf(file)
-    const others = importsOf(file)
-      .filter(({ target }) => isWithin(target, folder))
-      .map(({ target }) => roomOf(target))
-    const known = rooms.get(room) ?? new Set()
-    rooms.set(room, new Set([...known, ...others.filter(other => other !== room)]))
-  }
-  return rooms
-}
-
-/** The rooms that a room imports, and those that these import, and so on. */
-function reachedFrom(room: string, rooms: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
-  const reached = new Set<string>()
-  const waiting = [...(rooms.get(room) ?? [])]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (reached.has(next)) continue
-    reached.add(next)
-    waiting.push(...(rooms.get(next) ?? []))
-  }
-  return reached
-}
-
-function isTypeClause(clause: string): boolean {
-  const names = /\{([^}]*)\}/.exec(clause)?.[1]?.split(',') ?? []
-  const inline = names.map(name => name.trim()).filter(name => name !== '')
-  return /^\s*type\b/.test(clause) || (inline.length > 0 && inline.every(name => name.startsWith('type ')))
-}
-
-function linesOf(text: string): number {
-  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 }
 
 function isBarrel(text: string): boolean {

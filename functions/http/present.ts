@@ -22,10 +22,10 @@ import {
   type WebhookSettings,
 } from '../../shared/core/types/task-type.ts'
 import { withoutUser } from '../../shared/core/types/webhook-url.ts'
+import type { HeldTask } from '../../shared/runtime/claim/held-task.ts'
 import { traceIdOf } from '../../shared/runtime/kernel/traceparent.ts'
 import type { DescribedRun, TaskDescription } from '../../shared/runtime/read/describe-task.ts'
-import type { HeldTask } from '../../shared/runtime/run/held-task.ts'
-import type { PresentWorker } from '../../shared/runtime/worker/list-workers.ts'
+import type { PresentWorker } from '../../shared/runtime/worker/worker.ts'
 import { iso } from './iso.ts'
 import { presentFlow } from './present-flow.ts'
 

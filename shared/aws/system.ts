@@ -4,6 +4,7 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Chance, Clock, Log, Metrics } from '../ports/machine.ts'
 import type { TaskCodec } from '../ports/messages.ts'
+import { CHANGE_HOOKS } from '../runtime/change-hooks.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { createCanvasStore } from './dynamo/canvas/canvas-store.ts'
 import { createTurnStore } from './dynamo/fair/turn-store.ts'
@@ -92,6 +93,7 @@ function systemOn(
     ),
     log,
     metrics,
+    changeHooks: CHANGE_HOOKS,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { LiveRun, Task, TaskError } from '../core/task/task.ts'
 import type { Log } from '../ports/machine.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
-import type { Ran } from '../runtime/run/run-task.ts'
+import type { Ran } from '../runtime/run/run.ts'
 
 /** A task and the worker's hold on it. */
 export type HookedRun = { readonly task: Task; readonly run: LiveRun }

@@ -1,8 +1,8 @@
 import type { Claimer } from '../core/run/claim.ts'
 import type { Delivery, Inbox } from '../ports/messages.ts'
-import type { Claimed } from '../runtime/claim/claim-task.ts'
+import type { Claimed } from '../runtime/claim/claim.ts'
+import { claimTargets } from '../runtime/claim/claim-targets.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import { claimTargets } from '../runtime/worker/targets.ts'
 import type { Slots } from './slots.ts'
 
 /** The most that a queue hands out at once. Source: SQS, ReceiveMessage. */

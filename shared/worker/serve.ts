@@ -5,13 +5,8 @@ import { openSlots, type Task } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'
-import {
-  isToken,
-  MAX_TOKEN_PASSES,
-  TOKEN_PASS_DELAY_S,
-  type TokenDesk,
-} from '../runtime/claim/claim-by-ticket.ts'
-import type { Claimed, NotClaimed } from '../runtime/claim/claim-task.ts'
+import type { Claimed, NotClaimed } from '../runtime/claim/claim.ts'
+import { MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S, type TokenDesk } from '../runtime/claim/claim-by-ticket.ts'
 import {
   MAX_PASSES,
   PASS_DELAY_S,
@@ -22,7 +17,8 @@ import { sleepUntil } from '../runtime/kernel/moment.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
 import type { Starting } from '../runtime/limits/starting.ts'
-import { type Ran, runClaimed, runTask } from '../runtime/run/run-task.ts'
+import { isToken } from '../runtime/ready/ready.ts'
+import { type Ran, runClaimed, runTask } from '../runtime/run/run.ts'
 import type { SafeHooks } from './hooks.ts'
 
 /**

@@ -4,7 +4,7 @@ import { prices } from '../../local/gateway/prices.ts'
 import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish } from '../../shared/core/run/finish.ts'
-import { tellRunEnds } from '../../shared/runtime/events/tell-run-ends.ts'
+import { tellRunEnds } from '../../shared/runtime/kernel/tell-run-ends.ts'
 import { aPublication, BORN, changeOf } from '../support/tasks/a-task.ts'
 
 /** So late that fences have nine digits, as they will from 2029 to 2057. */

@@ -5,7 +5,7 @@ import { MAX_DERIVED_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/bo
 import { cut } from '../../../shared/core/task/body.ts'
 import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
-import { describeHead } from '../../../shared/runtime/read/read-task.ts'
+import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { type Checked, fits } from '../check.ts'
 import { presentBeat, presentTask } from '../present.ts'
 import { invalid, problemOfError } from '../problems.ts'

@@ -1,7 +1,7 @@
 import type { Json } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { hasResultOf } from '../../../shared/core/task/result.ts'
-import { describeHead } from '../../../shared/runtime/read/read-task.ts'
+import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { presentBeat, presentTask } from '../present.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 import { failing, releasing, succeeding } from '../run-words.ts'

@@ -5,15 +5,15 @@ import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import type { Operated } from '../../../shared/runtime/operate/operate-task.ts'
+import type { Operated } from '../../../shared/runtime/operate/operate.ts'
 import {
   pauseSchedule,
   removeSchedule,
   resumeSchedule,
   triggerSchedule,
 } from '../../../shared/runtime/schedule/operate-schedule.ts'
-import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { presentSchedule } from '../present-schedule.ts'
 import { invalid, problem } from '../problems.ts'
 import { publishProblem, unknownTypes } from '../refusals.ts'

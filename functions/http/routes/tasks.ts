@@ -3,6 +3,8 @@ import { taskPath } from '../../../shared/api/paths.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
+import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
+import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
   type Operated,
@@ -11,10 +13,8 @@ import {
   restartTask,
   resumeTask,
   retryCallbacks,
-} from '../../../shared/runtime/operate/operate-task.ts'
-import { areOpen, type ListOrder } from '../../../shared/runtime/read/list-query.ts'
-import { type ListAnswer, listTasks } from '../../../shared/runtime/read/list-tasks.ts'
-import { describeHead, readTask } from '../../../shared/runtime/read/read-task.ts'
+} from '../../../shared/runtime/operate/operate.ts'
+import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
 import { presentTask } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.ts'

@@ -1,6 +1,6 @@
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { listWorkers } from '../../../shared/runtime/worker/list-workers.ts'
+import { listWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { pageByName } from '../page-by-name.ts'
 import { presentWorker } from '../present.ts'
 import { invalid } from '../problems.ts'

@@ -1,4 +1,11 @@
-import type { ChangedPaths, Path } from './head/changed-paths.ts'
+/** A path into an item: an attribute, and keys of maps below it. */
+export type Path = readonly string[]
+
+/** What to set and what to remove. */
+export type ChangedPaths = {
+  readonly set: ReadonlyArray<readonly [Path, unknown]>
+  readonly remove: readonly Path[]
+}
 
 /** An expression, or a part of one, with the names and values it uses. */
 export type Expression = {

@@ -1,10 +1,7 @@
 import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { BodyWrite } from '../../core/task/body.ts'
-import type { EndedRun } from '../../core/task/task.ts'
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
 import { MARKER_LIFE_MS, type Marker, WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
-import { type EndedValue, endedFrom, endedValue } from './head/run-values.ts'
 import {
   FAIR_ATTRIBUTE,
   RECORD_SORT_KEY,
@@ -17,24 +14,11 @@ import {
 } from './keys.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
-/** All items that are no heads, and back: bodies, run records, task types, records of the machinery, markers, workers. */
-
-/** An input, a result, or the record of an ended run. */
-export function bodyItem(id: string, write: BodyWrite): Item {
-  const key = { pk: id, sk: write.ref, ...SCHEMA, ttl: ttlSeconds(write.expiresAt) }
-  return 'run' in write
-    ? { ...key, fence: write.run.fence, run: endedValue(write.run) }
-    : { ...key, json: JSON.stringify(write.value) }
-}
+/** The items beside heads, and back: task types, records of the machinery, markers, workers. Run records: `head/body-requests.ts`. */
 
 export function bodyFromItem(item: Item): Json {
   assertKnownSchema(item)
   return JSON.parse(item.json as string) as Json
-}
-
-export function runFromItem(item: Item): EndedRun {
-  assertKnownSchema(item)
-  return endedFrom(item.fence as number, item.run as EndedValue)
 }
 
 export function typeItem(type: TaskType): Item {

@@ -10,10 +10,10 @@ import { resultOf } from '../../core/task/result.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { decodeCursor, encodeCursor } from '../read/list-cursor.ts'
+import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
+import { type Canvas, loadCanvas, memberId } from './canvas.ts'
 import { toldBy } from './end-canvas.ts'
 import { allEnds, type KnownEnds } from './known-ends.ts'
-import { type Canvas, loadCanvas, memberId } from './load-canvas.ts'
 import { memberResults } from './member-results.ts'
 
 /** A member's status is its task's; `pending` waits for others, `skipped` never runs, since one before it failed or none did. */

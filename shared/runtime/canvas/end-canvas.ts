@@ -1,10 +1,10 @@
 import { endCanvas } from '../../core/canvas/canvas.ts'
 import type { Outcome } from '../../core/canvas/follow.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
+import { fullError } from '../kernel/full-error.ts'
+import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
-import { fullError } from '../plan/full-error.ts'
-import { type Canvas, memberId } from './load-canvas.ts'
+import { type Canvas, memberId } from './canvas.ts'
 
 /** Ends a canvas, with the error of its first failed member. One that has ended stays as it is. */
 export async function endCanvasBy(

@@ -1,7 +1,7 @@
 import { noteProgress } from '../../core/canvas/canvas.ts'
 import { BatonError } from '../../core/errors.ts'
+import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
 
 /** Leaves the rest, from a leaf on, to another message; until it comes, the canvas shows that somebody is at it. */
 export async function goOn(

@@ -8,9 +8,9 @@ import { bodyExpiry } from '../../core/task/body.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
+import { type Canvas, memberId } from './canvas.ts'
 import { memberError } from './end-canvas.ts'
 import { learnEnds, noEndsKnown } from './known-ends.ts'
-import { type Canvas, memberId } from './load-canvas.ts'
 
 /** What is handed on to leaves that start together: read once for all that get the same. */
 export function handingOn(system: System, canvas: Canvas): (leaf: number) => Promise<HandedOn | undefined> {

@@ -3,7 +3,7 @@ import type { Knowledge } from '../../core/canvas/standing.ts'
 import type { End } from '../../core/task/canvas-state.ts'
 import type { CanvasEnds } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import type { Canvas } from './load-canvas.ts'
+import type { Canvas } from './canvas.ts'
 
 const NAMES = ['unknown', 'open', 'succeeded', 'failed'] as const
 const OPEN = 1

@@ -3,11 +3,11 @@ import { statusOf } from '../../core/status/status.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
-import { decodeCursor, encodeCursor } from '../read/list-cursor.ts'
-import type { ListOrder } from '../read/list-query.ts'
-import type { ListAnswer } from '../read/list-tasks.ts'
-import { sortOf } from '../read/sorted-list.ts'
-import { type Canvas, loadCanvas, memberId } from './load-canvas.ts'
+import type { ListAnswer } from '../list/list.ts'
+import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
+import type { ListOrder } from '../list/list-query.ts'
+import { sortOf } from '../list/sorted-list.ts'
+import { type Canvas, loadCanvas, memberId } from './canvas.ts'
 
 export type MemberQuery = {
   /** Id of the canvas. */

@@ -5,7 +5,7 @@ import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, memberId } from './load-canvas.ts'
+import { type Canvas, memberId } from './canvas.ts'
 
 const PAGE = 500
 const MOST_READS_AT_ONCE = 10

@@ -4,7 +4,7 @@ import { escapedBytes, type Json, jsonBytes } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { type Canvas, loadCanvas } from './load-canvas.ts'
+import { type Canvas, loadCanvas } from './canvas.ts'
 import { memberResults } from './member-results.ts'
 
 /** In place of a value that is longer than its reader can take. */

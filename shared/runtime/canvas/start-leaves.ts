@@ -4,9 +4,9 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { arrivals } from '../publish/publication-of.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
-import { typesReadOnce } from '../publish/resolve-flow.ts'
+import { typesReadOnce } from '../types/type-cache.ts'
+import { type Canvas, leafRequest, memberKey } from './canvas.ts'
 import { handingOn, keepForLate } from './handed-on.ts'
-import { type Canvas, leafRequest, memberKey } from './load-canvas.ts'
 
 const SEND_CONCURRENCY = 25
 

@@ -6,12 +6,12 @@ import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { lostMessageJudge } from '../jobs/lost-messages.ts'
+import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
+import { type Canvas, loadCanvas } from './canvas.ts'
 import { repairLeaves, type Stretch } from './drive-canvas.ts'
 import { lookAtRest } from './go-on.ts'
-import { type Canvas, loadCanvas } from './load-canvas.ts'
 
 /** Canvases per shard that one round looks at; members of all of them, shared among them, and of each at least. */
 const CANVASES = 50

@@ -1,12 +1,11 @@
-import { tenantOf } from '../../core/fair/fair.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import { orderingOf, type TaskType } from '../../core/types/task-type.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 import { byTokens } from '../limits/starting.ts'
+import type { Claimed } from './claim.ts'
 import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
-import type { Claimed } from './claim-task.ts'
 
 /**
  * Tokens: where a type's tasks are run in order, a dispatch says no more than that one of them may be claimed. Whoever
@@ -17,13 +16,6 @@ import type { Claimed } from './claim-task.ts'
 /** A token that found nothing is passed on so often, since an index may show late what is there. */
 export const MAX_TOKEN_PASSES = 2
 export const TOKEN_PASS_DELAY_S = 1
-
-/** Whether a dispatch of this task is a token, as its type is now. */
-export function isToken(named: Task, type: TaskType | undefined): boolean {
-  if (named.options.workerIds.length > 0) return false
-  if (tenantOf(named) !== undefined) return true
-  return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
-}
 
 /** Claims for tokens of one type the best tasks that wait, one for each; what a limit holds back waits for that instead. */
 export function claimByTokens(

@@ -8,10 +8,10 @@ import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'
 import { isKnownFault } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
-import { type HeldBack, heldBackBy } from '../limits/held-back.ts'
 import { atOnce, type Starting } from '../limits/starting.ts'
-import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim-task.ts'
-import { type ReadyTasks, readyTasks } from './ready-tasks.ts'
+import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
+import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim.ts'
+import { type HeldBack, heldBackBy } from './held-back.ts'
 
 /** Candidates that one call looks at: what is in front may all be taken, or meant for other workers. */
 const MOST_EXAMINED = 1_000

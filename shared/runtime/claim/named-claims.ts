@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import type { Claimed } from './claim-task.ts'
+import type { Claimed } from './claim.ts'
 
 /**
  * Claims with a request id: repeated, because the answer was lost or did not come in time, such a request is answered

@@ -3,8 +3,8 @@ import type { Worker } from '../../core/worker/worker.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import type { Arrival, HttpWorkers } from '../worker/announce-http-workers.ts'
+import type { Claimed } from './claim.ts'
 import type { ClaimedOrHeld } from './claim-ready.ts'
-import type { Claimed } from './claim-task.ts'
 
 /**
  * How a claim over HTTP waits for work.

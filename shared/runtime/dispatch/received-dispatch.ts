@@ -6,7 +6,7 @@ import { endedRuns, type Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Dispatch } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
-import type { RunTools } from '../run/run-task.ts'
+import type { RunTools } from '../run/run.ts'
 
 /** A dispatch of a task that may be claimed as it stands, by others or later, is passed on after so long, */
 export const PASS_DELAY_S = 1

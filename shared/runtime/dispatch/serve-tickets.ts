@@ -2,13 +2,13 @@ import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { workOf } from '../../core/task/piece.ts'
+import type { Claimed } from '../claim/claim.ts'
 import { claimByTokens, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S } from '../claim/claim-by-ticket.ts'
 import type { ClaimedOrHeld } from '../claim/claim-ready.ts'
-import type { Claimed } from '../claim/claim-task.ts'
+import { transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
-import { runClaimed } from '../run/run-task.ts'
+import { runClaimed } from '../run/run.ts'
 import {
   caught,
   type DispatchTools,

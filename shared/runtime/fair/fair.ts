@@ -1,12 +1,6 @@
-import type { Change } from '../../core/change/change.ts'
-import { atTurn, type Entering, entering } from '../../core/change/entering.ts'
-import { turnAt } from '../../core/fair/fair.ts'
-import type { System } from '../kernel/system.ts'
-import { frontOf } from './front.ts'
-import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
-
 /**
- * The core says that a change brings a task into the line of its tenants; the shell says at which turn.
+ * Fairness between tenants: the tasks of one line are claimed by turns, and each task has a turn of its tenant. The core
+ * says that a change brings a task into a line; this room says at which turn.
  *
  * The last turn of each tenant stands in one small item for the line and the tenant, with a TTL. A change that brings a
  * task into a line reserves the next turn there first: one write unit. Changes of one tenant that are under way together
@@ -16,7 +10,18 @@ import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
  * The front is read from the index, where it is the first turn of each shard. No item is written by all tenants, and none
  * grows with their number.
  */
-export async function inTurn(system: System, change: Change): Promise<Change> {
+import type { Change } from '../../core/change/change.ts'
+import { atTurn, type Entering, entering } from '../../core/change/entering.ts'
+import { turnAt } from '../../core/fair/fair.ts'
+import type { ChangeHook, System } from '../kernel/system.ts'
+import { frontOf } from './front.ts'
+import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
+
+/** Each change that brings a task into a line gets its turn. */
+export const TURN_HOOK: ChangeHook = { prepare: inTurn, refused: notInTurn }
+
+/** The change, with its task's turn where it brings the task into a line. */
+async function inTurn(system: System, change: Change): Promise<Change> {
   const comes = entering(change)
   if (!comes) return change
   const front = await frontOf(system, comes.line)
@@ -28,7 +33,7 @@ async function turnFor(system: System, comes: Entering, front: number): Promise<
 }
 
 /** The change was not written: its turn is the next one of its tenant. */
-export function notInTurn(system: System, change: Change): void {
+function notInTurn(system: System, change: Change): void {
   const comes = entering(change)
   if (!comes || comes.held !== undefined) return
   const turn = turnAt(comes.line, change.after.place?.order ?? '')

@@ -1,9 +1,9 @@
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import type { TypeReader } from '../publish/resolve-flow.ts'
 import { applyTypeChange } from '../types/apply-type-change.ts'
 import { changeType } from '../types/change-type.ts'
+import type { TypeReader } from '../types/type-cache.ts'
 
 type Marking = Pick<System, 'types' | 'clock' | 'messages' | 'log'>
 

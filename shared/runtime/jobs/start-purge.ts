@@ -2,7 +2,7 @@ import type { TaskType } from '../../core/types/task-type.ts'
 import type { PurgeJob } from '../../core/types/type-job.ts'
 import type { System } from '../kernel/system.ts'
 import { changeType } from '../types/change-type.ts'
-import { startJob } from './work-on-job.ts'
+import { startJob } from '../types/start-job.ts'
 
 /** Indexes show what was written up to 2 s ago: what was there when the purge was asked for must be found. */
 const INDEX_DELAY_S = 2

@@ -78,3 +78,6 @@ export function faultOf(error: unknown): string {
   if (!isFaultOfOne(error)) throw error
   return error instanceof Error ? error.message : String(error)
 }
+
+/** What could not be planned, by task id; only what is `transient` is worth another try. */
+export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }

@@ -13,9 +13,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import { runId, type TaskError } from '../../core/task/task.ts'
+import { type LiveRun, runId, type Task, type TaskError } from '../../core/task/task.ts'
 import type { Clock } from '../../ports/machine.ts'
-import type { Claimed } from '../claim/claim-task.ts'
 
 const TRACER = 'baton'
 /** An exporter that hangs must not take an invocation past its time. */
@@ -24,12 +23,14 @@ const FLUSH_LIMIT_MS = 2_000
 /** What a span says of a run's end. */
 type RunEnd = { readonly outcome: string; readonly error?: TaskError }
 
-/** Does `work` within a span `run <type>`, a child of what published the task. What it throws is recorded, too. */
+/**
+ * Does `work` within a span `run <type>`, a child of what published the task. `work` gets the run's own traceparent,
+ * undefined where there is no trace. What it throws is recorded, too.
+ */
 export function inRunSpan<End extends RunEnd>(
-  claimed: Claimed,
-  work: (traced: Claimed) => Promise<End>,
+  { task, run }: { readonly task: Task; readonly run: LiveRun },
+  work: (traceparent: string | undefined) => Promise<End>,
 ): Promise<End> {
-  const { task, run } = claimed
   const invocation = trace.getSpanContext(context.active())
   const options = {
     kind: SpanKind.CONSUMER,
@@ -45,8 +46,7 @@ export function inRunSpan<End extends RunEnd>(
   }
   const parent = task.traceparent === undefined ? context.active() : contextOf(task.traceparent)
   return within(`run ${task.type}`, options, parent, async span => {
-    const traceparent = traceparentOf(span)
-    const end = await work({ ...claimed, ...(traceparent !== undefined && { traceparent }) })
+    const end = await work(traceparentOf(span))
     span.setAttribute('baton.outcome', end.outcome)
     if (end.error) recordError(span, end.error)
     return end

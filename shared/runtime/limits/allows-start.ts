@@ -2,7 +2,7 @@ import { nextStart, type StoredStarts } from '../../core/limits/starts.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
-import { termsOf } from './limits-of.ts'
+import { termsOf } from './limits.ts'
 
 const LIFETIME_MS = 1_000
 

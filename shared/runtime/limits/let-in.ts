@@ -6,11 +6,10 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { isToken } from '../claim/claim-by-ticket.ts'
-import { readyTasks } from '../claim/ready-tasks.ts'
 import { applyChange } from '../kernel/apply-change.ts'
 import { eachApart } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
+import { isToken, readyTasks } from '../ready/ready.ts'
 import { cachedTypes } from '../types/type-cache.ts'
 
 const PAGE = 100

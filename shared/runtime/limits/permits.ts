@@ -3,8 +3,8 @@ import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
-import type { Limited } from './limits-of.ts'
+import type { ChangeHook, System } from '../kernel/system.ts'
+import type { Limited } from './limits.ts'
 
 const HOLDER_LENGTH = 10
 const MAX_ROUNDS = 20
@@ -98,8 +98,13 @@ export async function giveBack(system: System, permits: readonly Permit[]): Prom
   }
 }
 
+/** Each change gives back the permits of the runs that it has ended. */
+export const PERMIT_HOOK: ChangeHook = {
+  written: (system, before, after) => giveBack(system, permitsLeft(before, after)),
+}
+
 /** The permits of the runs that have ended between two states of a task. */
-export function permitsLeft(before: Task | undefined, after: Task): Permit[] {
+function permitsLeft(before: Task | undefined, after: Task): Permit[] {
   if (!before) return []
   return liveRuns(before)
     .filter(({ fence }) => before.born !== after.born || !after.live[fence])

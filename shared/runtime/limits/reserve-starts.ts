@@ -11,7 +11,7 @@ import type { Turn } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import type { Limited } from './limits-of.ts'
+import type { Limited } from './limits.ts'
 
 /** Each lost round means that another process reserved; they are few, and each reserves for all who wait in it. */
 const MAX_ROUNDS = 100

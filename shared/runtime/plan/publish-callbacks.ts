@@ -7,15 +7,14 @@ import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import { bodiesExpiringBefore, bodyExpiry, cut } from '../../core/task/body.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
-import { faultOf } from '../kernel/isolate-faults.ts'
+import { fullError } from '../kernel/full-error.ts'
+import { faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
 import type { PublishRequest } from '../publish/publication-of.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
-import { fullError } from './full-error.ts'
-import type { PlanFailure } from './plan-tasks.ts'
 
 /** Each publishes its callbacks side by side, too. */
 const MOST_AT_ONCE = 10

@@ -22,7 +22,8 @@ import {
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { flowInputProblems, resolveFlow, type TypeReader } from './resolve-flow.ts'
+import type { TypeReader } from '../types/type-cache.ts'
+import { flowInputProblems, resolveFlow } from './resolve-flow.ts'
 
 type IfExists = 'keep' | 'update' | 'reject' | 'restart'
 

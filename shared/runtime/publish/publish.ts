@@ -1,3 +1,9 @@
+/**
+ * Publishing creates a task, or does with the task that has its key what `ifExists` says. A request is checked against
+ * its type and completed with the type's defaults (`publication-of.ts`), a flow gets its resolved steps (`resolve-
+ * flow.ts`), and the head is written with the condition that nobody else has created it. Handlers publish children in
+ * the same way.
+ */
 import { MAX_INLINE_BYTES } from '../../core/bounds.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
@@ -7,10 +13,11 @@ import { type BodyWrite, bodiesApart } from '../../core/task/body.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { markFair } from '../fair/mark-fair.ts'
+import { transact } from '../kernel/kernel.ts'
 import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
+import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
 import { decidePublish, isSuccessor } from './decide-publish.ts'
 import {
   arrivals,
@@ -20,7 +27,6 @@ import {
   type UnknownType,
   withOwnBirth,
 } from './publication-of.ts'
-import { type TypeReader, typesReadOnce } from './resolve-flow.ts'
 
 /** Publishes of one batch that are under way at a time. */
 const MOST_AT_ONCE = 25

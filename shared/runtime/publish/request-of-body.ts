@@ -1,6 +1,7 @@
 import type { CallbackBody } from '../../client/api-types.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import type { PartialOptions } from '../../core/options/options.ts'
+import { given } from '../kernel/given.ts'
 import type { PublishRequest } from './publication-of.ts'
 
 /** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
@@ -27,15 +28,6 @@ const OPTIONS = [
 export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
   const found = OPTIONS.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
   return Object.fromEntries(found)
-}
-
-type Given<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
-
-/** Those that are not undefined. */
-export function given<Members extends object>(members: Members): Given<Members> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, member]) => member !== undefined),
-  ) as Given<Members>
 }
 
 export function timeOf(text: string | undefined): number | undefined {

@@ -12,10 +12,7 @@ import {
   shardsOf,
   type TaskType,
 } from '../../core/types/task-type.ts'
-import type { System } from '../kernel/system.ts'
-import { freshType } from '../types/type-cache.ts'
-
-export type TypeReader = (type: string) => Promise<TaskType | undefined>
+import type { TypeReader } from '../types/type-cache.ts'
 
 export type ResolvedFlow =
   | { readonly ok: true; readonly definition: FlowDefinition }
@@ -142,14 +139,4 @@ export function flowInputProblems(
       path: `input.${name}`,
       message: 'is the name of a step, whose result will stand there',
     }))
-}
-
-/** For one batch: each type is read once, however many requests name it. */
-export function typesReadOnce(system: Pick<System, 'types' | 'clock'>): TypeReader {
-  const read = new Map<string, ReturnType<TypeReader>>()
-  return type => {
-    const known = read.get(type) ?? freshType(system, type)
-    read.set(type, known)
-    return known
-  }
 }

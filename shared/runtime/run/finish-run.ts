@@ -1,10 +1,10 @@
 import { isOutage } from '../../core/errors.ts'
 import { type Finish, type FinishDecision, finish, type Outcome } from '../../core/run/finish.ts'
 import type { Task } from '../../core/task/task.ts'
-import { tellEndFound, tellRunStopped } from '../events/tell-run-ends.ts'
+import { transact, type Outcome as WriteOutcome } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
+import { tellEndFound, tellRunStopped } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { transact, type Outcome as WriteOutcome } from '../kernel/transact.ts'
 import { giveBack } from '../limits/permits.ts'
 import type { Hold } from './hold-run.ts'
 

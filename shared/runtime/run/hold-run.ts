@@ -4,20 +4,18 @@ import { type Beat, beatIntervalMs, heartbeat } from '../../core/run/heartbeat.t
 import type { RunGone } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Clock } from '../../ports/machine.ts'
-import type { Claimed } from '../claim/claim-task.ts'
+import type { Claimed } from '../claim/claim.ts'
+import { transact } from '../kernel/kernel.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
+import type { StopReason } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { transact } from '../kernel/transact.ts'
 
 /** The first heartbeat comes this early, so that lists show a run as running within two seconds. */
 const FIRST_BEAT_MS = 1_500
 
 /** A beat that is under way at the end gets this long. */
 const LAST_BEAT_MS = 1_000
-
-/** Why a handler was told to stop. */
-export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
 
 /** A hold on a run: heartbeats go on until it is let go. */
 export type Hold = {

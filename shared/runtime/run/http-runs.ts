@@ -7,8 +7,8 @@ import { type RecordedEnd, type RunGone, recordedEnd, whyEnded } from '../../cor
 import { isSameWord } from '../../core/run/word.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import { endOfRequest, inTime } from '../kernel/in-time.ts'
+import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
 import { writeFinish } from './finish-run.ts'
 
 /** The run that a worker speaks for. */

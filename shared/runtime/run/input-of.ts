@@ -3,8 +3,8 @@ import type { Task } from '../../core/task/task.ts'
 import { redactionOf } from '../../core/task-error/redact.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import { Fatal, Release } from '../../signals.ts'
+import { BodyGone, type Content, contentOf } from '../claim/content-of.ts'
 import type { System } from '../kernel/system.ts'
-import { BodyGone, type Content, contentOf } from './content-of.ts'
 import type { RunLog } from './run-log.ts'
 
 /**

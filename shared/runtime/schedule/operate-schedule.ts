@@ -11,10 +11,10 @@ import {
   triggerKey,
 } from '../../core/schedule/schedule.ts'
 import type { Task } from '../../core/task/task.ts'
+import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
-import type { Operated } from '../operate/operate-task.ts'
+import type { Operated } from '../operate/operate.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 

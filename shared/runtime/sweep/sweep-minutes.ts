@@ -2,7 +2,7 @@ import { EVERY_TYPE } from '../../core/bounds.ts'
 import { minuteOf, minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import type { System } from '../kernel/system.ts'
-import { hasFired, wakeMinute } from '../wake/wake-tasks.ts'
+import { hasFired, wakeMinute } from '../wake/wake.ts'
 
 /**
  * A minute whose schedule has not fired so shortly before it begins has lost it: schedules are set two minutes ahead, and

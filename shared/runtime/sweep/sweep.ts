@@ -1,3 +1,8 @@
+/**
+ * The sweeper runs once a minute and repairs what lost messages and dead processes leave. This file plans again each task
+ * that fell due and shows no sign of having been looked at. The others sweep far minutes, report stuck tasks, and read on
+ * from a cursor.
+ */
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
 import { patch } from '../../core/operate/patch.ts'
 import { startsAt } from '../../core/place/place.ts'
@@ -11,12 +16,12 @@ import type { IndexRange } from '../../ports/stores.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
 import { eachApart } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
-import { transact } from '../kernel/transact.ts'
 import { sweepLimits } from '../limits/tend-limit.ts'
-import { apartIfNeeded, planTasks } from '../plan/plan-tasks.ts'
+import { apartIfNeeded, planTasks } from '../plan/plan.ts'
 import { isWorthAnotherTry, settleDebts } from '../plan/publish-callbacks.ts'
 import { sweepSchedules } from '../schedule/sweep-schedules.ts'
 import { sweepTypeChanges } from '../types/apply-type-change.ts'

@@ -1,10 +1,9 @@
 import type { TaskType } from '../../core/types/task-type.ts'
-import { startJob } from '../jobs/work-on-job.ts'
 import type { System } from '../kernel/system.ts'
-import { PAUSE_ACK_MS } from '../limits/limits-of.ts'
 import { type ChangedType, changeType } from './change-type.ts'
 import { flowsWithStepsOf } from './pause-type.ts'
-import { forgetType } from './type-cache.ts'
+import { startJob } from './start-job.ts'
+import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 type Jobs = Pick<System, 'types' | 'messages' | 'clock'>
 

@@ -8,8 +8,8 @@ import {
   type Unapplied,
 } from '../../core/types/task-type.ts'
 import type { TypeStore } from '../../ports/stores.ts'
+import { given } from '../kernel/given.ts'
 import type { System } from '../kernel/system.ts'
-import { given } from '../publish/request-of-body.ts'
 
 /** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
 const MAX_ROUNDS = 20

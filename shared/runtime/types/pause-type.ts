@@ -1,9 +1,8 @@
 import type { TaskType } from '../../core/types/task-type.ts'
-import { startJob } from '../jobs/work-on-job.ts'
 import type { System } from '../kernel/system.ts'
-import { PAUSE_ACK_MS } from '../limits/limits-of.ts'
 import { changeType } from './change-type.ts'
-import { forgetType } from './type-cache.ts'
+import { startJob } from './start-job.ts'
+import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 /** An index may show late what waits: it is gone through once more after this. */
 const SECOND_PASS_S = 5

@@ -6,6 +6,12 @@ import { createTimedCache, type Known, type TimedCache } from '../kernel/timed-c
 /** A change of a type's configuration, and a pause, reach every process that claims within this time. */
 export const TYPE_LIFETIME_MS = 1_000
 
+/**
+ * A pause is acknowledged so long after it was written. A claim has read the type within `TYPE_LIFETIME_MS`, and asks again
+ * when the run has not begun by `MAX_CLAIM_MS` (see `limits/limits.ts`) after that.
+ */
+export const PAUSE_ACK_MS = 1_500
+
 /** One memory for all claims of this process through the same store. */
 const memories = new WeakMap<TypeStore, TimedCache<TaskType | undefined>>()
 
@@ -31,7 +37,7 @@ export function knownType(
 }
 
 /** The type as it is now, remembered for those to whom a second makes no difference. */
-export async function freshType(
+async function freshType(
   system: Pick<System, 'types' | 'clock'>,
   type: string,
 ): Promise<TaskType | undefined> {
@@ -42,4 +48,17 @@ export async function freshType(
 /** Reads the type anew for all who ask from now on. */
 export function forgetType({ types }: Pick<System, 'types'>, type: string): void {
   memories.get(types)?.forget(type)
+}
+
+/** How a piece of work reads types: through a memory, or not. */
+export type TypeReader = (type: string) => Promise<TaskType | undefined>
+
+/** For one batch: each type is read once, however many requests name it. */
+export function typesReadOnce(system: Pick<System, 'types' | 'clock'>): TypeReader {
+  const read = new Map<string, ReturnType<TypeReader>>()
+  return type => {
+    const known = read.get(type) ?? freshType(system, type)
+    read.set(type, known)
+    return known
+  }
 }

@@ -1,3 +1,8 @@
+/**
+ * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
+ * starts the jobs that apply a change to tasks that wait. Each process remembers a type for one second (`type-
+ * cache.ts`), so a change reaches every claim within that time.
+ */
 import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import type { TypeKind } from '../../core/task/task.ts'
@@ -5,9 +10,9 @@ import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/type
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { typesReadOnce } from '../publish/resolve-flow.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
+import { typesReadOnce } from './type-cache.ts'
 
 const MOST_READS_AT_ONCE = 25
 

@@ -1,10 +1,10 @@
 import type { LimitLook } from '../../core/limits/held-permits.ts'
 import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
-import { workOnJob } from '../jobs/work-on-job.ts'
+import { workOnJob } from '../jobs/jobs.ts'
 import type { System } from '../kernel/system.ts'
 import { tendLimit } from '../limits/tend-limit.ts'
-import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake-tasks.ts'
+import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake.ts'
 
 /** A wake message as its queue delivered it. */
 type Received = { readonly messageId: string; readonly wake: Wake }

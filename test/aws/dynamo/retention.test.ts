@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
+import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'

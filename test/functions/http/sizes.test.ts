@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { escapedBytes } from '../../../shared/core/json.ts'
 import { mostClaimBytes } from '../../../shared/core/run/claim-size.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
-import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
-import { heldTasks } from '../../../shared/runtime/run/held-task.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim.ts'
+import { heldTasks } from '../../../shared/runtime/claim/held-task.ts'
+import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
 /** Every answer that a test gets through `api.call` is held against what Lambda delivers. */

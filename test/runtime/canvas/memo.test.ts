@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createMemo } from '../../../shared/runtime/canvas/load-canvas.ts'
+import { createMemo } from '../../../shared/runtime/canvas/canvas.ts'
 
 /** A memo for `most` values, and how often each was read. */
 function aMemo(most: number) {

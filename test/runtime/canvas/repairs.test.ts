@@ -8,7 +8,7 @@ import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { startLeaves } from '../../../shared/runtime/canvas/start-leaves.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
-import { removeTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {

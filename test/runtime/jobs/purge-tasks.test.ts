@@ -3,10 +3,10 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
-import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
-import { transact } from '../../../shared/runtime/kernel/transact.ts'
-import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,

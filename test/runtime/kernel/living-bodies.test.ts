@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { transact } from '../../../shared/runtime/kernel/transact.ts'
-import { patchTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { patchTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { aRun, aTask, DAY, NOW } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 

@@ -5,10 +5,10 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
-import { readyTasks } from '../../../shared/runtime/claim/ready-tasks.ts'
-import { transact } from '../../../shared/runtime/kernel/transact.ts'
+import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
+import { readyTasks } from '../../../shared/runtime/ready/ready.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aSystemWith,

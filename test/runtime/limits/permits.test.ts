@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { acquirePermits, stillHolds } from '../../../shared/runtime/limits/permits.ts'
 import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'

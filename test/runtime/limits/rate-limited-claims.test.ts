@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { throttle, unblock } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'

@@ -5,7 +5,7 @@ import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
-import { runTask } from '../../../shared/runtime/run/run-task.ts'
+import { runTask } from '../../../shared/runtime/run/run.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

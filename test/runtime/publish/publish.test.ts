@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
-import { cancelTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { cancelTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 

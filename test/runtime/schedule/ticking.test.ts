@@ -8,11 +8,11 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../../shared/runtime/schedule/operate-schedule.ts'
-import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { wakeMinuteShard } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
 import {
   aScheduleWorld,
   head,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { cancelTask, patchTask, removeTask } from '../../../shared/runtime/operate/operate-task.ts'
+import { cancelTask, patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { type SeenMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
-import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
 import { DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
-import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { flowDeployed } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'

@@ -1,5 +1,5 @@
 import type { Wake } from '../../../shared/ports/messages.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
 import type { Queue, Received } from '../world/aws/queue.ts'

@@ -1,8 +1,8 @@
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import type { HeldTask } from '../../../shared/runtime/claim/held-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
-import type { HeldTask } from '../../../shared/runtime/run/held-task.ts'
 import {
   type BeatOutcome,
   beatOverHttp,

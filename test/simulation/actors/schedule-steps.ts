@@ -7,8 +7,8 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../../shared/runtime/schedule/operate-schedule.ts'
-import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import type { Job, Step } from '../scenario.ts'
 import type { Answer } from '../world/history.ts'
 import { START } from '../world/world.ts'

@@ -3,17 +3,17 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
+import { listTasks } from '../../../shared/runtime/list/list.ts'
 import {
   cancelTask,
   patchTask,
   removeTask,
   restartTask,
   resumeTask,
-} from '../../../shared/runtime/operate/operate-task.ts'
+} from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { countTasks } from '../../../shared/runtime/read/count-tasks.ts'
-import { listTasks } from '../../../shared/runtime/read/list-tasks.ts'
-import { readTask } from '../../../shared/runtime/read/read-task.ts'
+import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { handlerGone } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'

@@ -3,7 +3,7 @@ import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
 import type { Rounds } from '../../../shared/runtime/sweep/sweep.ts'
 import type { SeenMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
-import { cachedLiveWorkers } from '../../../shared/runtime/worker/list-workers.ts'
+import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 
 /** What a process of the API or a Lambda remembers from one invocation to the next, as its entry does. */
 export const typesIn = perSystem(cachedTypes)

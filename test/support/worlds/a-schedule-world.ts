@@ -4,13 +4,13 @@ import { plan as planOf } from '../../../shared/core/plan/plan.ts'
 import { SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
-import { lookOf, planTasks } from '../../../shared/runtime/plan/plan-tasks.ts'
+import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
 import {
   type PutScheduleOutcome,
   putSchedule,
   type ScheduleRequest,
-} from '../../../shared/runtime/schedule/put-schedule.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+} from '../../../shared/runtime/schedule/schedule.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 

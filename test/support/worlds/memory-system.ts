@@ -3,6 +3,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Log, MetricName } from '../../../shared/ports/machine.ts'
+import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/tend-limit.ts'
 import { createMemoryCanvasStore } from '../../../shared/testing/canvas-store.ts'
@@ -50,6 +51,7 @@ export function aMemorySystem(): MemorySystem {
     workers: createMemoryWorkerStore(clock),
     messages,
     timers: createMemoryFarTimers(),
+    changeHooks: CHANGE_HOOKS,
     log: silent,
     metrics: { add: (name, value) => counts.set(name, (counts.get(name) ?? 0) + value) },
     counted: name => counts.get(name) ?? 0,

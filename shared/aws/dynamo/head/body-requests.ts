@@ -6,10 +6,13 @@ import type {
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { type BodyWrite, runRefPrefix } from '../../../core/task/body.ts'
+import type { FlowDefinition } from '../../../core/task/flow-state.ts'
+import type { EndedRun } from '../../../core/task/task.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
+import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
-import { bodyItem } from '../side-items.ts'
-import { type Item, ttlSeconds } from '../stored-form.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
+import { type EndedValue, endedFrom, endedValue } from './run-values.ts'
 
 const EXISTS = 'attribute_exists(#pk)'
 const EXPIRES_EARLIER = '#ttl < :ttl'
@@ -62,5 +65,41 @@ export function queryRuns(
     ScanIndexForward: false,
     Limit: limit,
     ...(start && { ExclusiveStartKey: start }),
+  }
+}
+
+/** An input, a result, or the record of an ended run. */
+export function bodyItem(id: string, write: BodyWrite): Item {
+  const key = { pk: id, sk: write.ref, ...SCHEMA, ttl: ttlSeconds(write.expiresAt) }
+  return 'run' in write
+    ? { ...key, fence: write.run.fence, run: endedValue(write.run) }
+    : { ...key, json: JSON.stringify(write.value) }
+}
+
+export function runFromItem(item: Item): EndedRun {
+  assertKnownSchema(item)
+  return endedFrom(item.fence as number, item.run as EndedValue)
+}
+
+/** Of the steps of flows. Strongly consistent. */
+export function getDefinition(table: string, name: string): GetCommandInput {
+  const key = { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY }
+  return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
+}
+
+/** Guard: nothing is there. What is there should be the same, for the name follows from the content. */
+export function putDefinition(table: string, definition: FlowDefinition): PutCommandInput {
+  return {
+    ...METERED,
+    TableName: table,
+    Item: {
+      pk: definitionPartition(definition.name),
+      sk: DEFINITION_SORT_KEY,
+      ...SCHEMA,
+      json: JSON.stringify(definition),
+    },
+    ConditionExpression: 'attribute_not_exists(#pk)',
+    ExpressionAttributeNames: { '#pk': 'pk' },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }

@@ -1,13 +1,6 @@
+import type { ChangedPaths, Path } from '../expressions.ts'
 import type { Item } from '../stored-form.ts'
 import type { HeadItem } from './items.ts'
-
-/** A path into an item: an attribute, and keys of maps below it. */
-export type Path = readonly string[]
-
-export type ChangedPaths = {
-  readonly set: ReadonlyArray<readonly [Path, unknown]>
-  readonly remove: readonly Path[]
-}
 
 /**
  * Maps that several writers change side by side, and how many levels of keys are paths of their own: a run's lease is

@@ -6,7 +6,7 @@ import { type AttributeValue, plainItem } from '../attribute-values.ts'
 import { answerOf, conditional } from '../sending.ts'
 import { bodyFromItem } from '../side-items.ts'
 import { assertKnownSchema, type Item } from '../stored-form.ts'
-import { getDefinition, putDefinition } from '../types/definition-requests.ts'
+import { getDefinition, putDefinition } from './body-requests.ts'
 import { definitionNameIn, isHeadImage, taskFromItem } from './items.ts'
 import { problemOfHead, unreadable } from './readable-head.ts'
 

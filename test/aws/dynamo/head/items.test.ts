@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { plainItem } from '../../../../shared/aws/dynamo/attribute-values.ts'
+import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { headItem, isHeadImage, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
-import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
 import { BatonError } from '../../../../shared/core/errors.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import { planChanges } from '../../../../shared/runtime/plan/plan-changes.ts'
+import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 /** An API with types claimed over HTTP that a test serves as their names say. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import { planChanges } from '../../../../shared/runtime/plan/plan-changes.ts'
+import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 /** Three of these are more than one claim shows. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import { planTasks } from '../../../../shared/runtime/plan/plan-tasks.ts'
+import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
 import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { workOnJob } from '../../../../shared/runtime/jobs/work-on-job.ts'
+import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { workOnJob } from '../../../../shared/runtime/jobs/work-on-job.ts'
+import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 

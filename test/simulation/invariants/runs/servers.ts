@@ -1,6 +1,5 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
 import type { Invariant } from '../invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from '../pieces.ts'
 

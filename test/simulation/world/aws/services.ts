@@ -15,6 +15,7 @@ import type {
   Wake,
 } from '../../../../shared/ports/messages.ts'
 import type { LimitStore, TypeStore } from '../../../../shared/ports/stores.ts'
+import { CHANGE_HOOKS } from '../../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
 import { createMemoryCanvasStore } from '../../../../shared/testing/canvas-store.ts'
 import { createMemoryLimitStore } from '../../../../shared/testing/limit-store.ts'
@@ -121,6 +122,7 @@ export function createServices(
       },
       log: logOf(world, process),
       metrics: { add: () => undefined },
+      changeHooks: CHANGE_HOOKS,
     }),
     inboxFor: process => ({
       receive: (type, limits, signal) => {

@@ -1,0 +1,134 @@
+/**
+ * A job works on all tasks of a type, page by page: it resumes, sorts or limits them anew, or purges them. It runs in
+ * a function of its own and goes on in a new message when its time is over. Each step may be repeated without harm.
+ * This file works on any job; the others begin purges, note their progress, and begin again those that have stopped.
+ */
+
+import type { Decision } from '../../core/change/change.ts'
+import { reorder, unblock } from '../../core/limits/wait.ts'
+import { purge } from '../../core/operate/purge.ts'
+import { viewPartition } from '../../core/place/place-names.ts'
+import type { Task } from '../../core/task/task.ts'
+import { orderingOf } from '../../core/types/task-type.ts'
+import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
+import type { IndexEntry } from '../../ports/stores.ts'
+import { eachApart } from '../kernel/isolate-faults.ts'
+import { transact } from '../kernel/kernel.ts'
+import type { System } from '../kernel/system.ts'
+import { dropLastingBodies } from '../operate/drop-bodies.ts'
+import { sendMessages } from '../plan/plan.ts'
+import { settleTask } from '../plan/publish-callbacks.ts'
+import { type JobRange, mustBeSent, rangesOf } from '../types/start-job.ts'
+import { noteProgress } from './purge-progress.ts'
+
+const PAGE = 100
+const MOST_AT_ONCE = 25
+
+/** Works on a job page by page, in the order of the view; what is left at `stopAt` goes on in a message of its own. */
+export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
+  const { type, job, bucket, shard } = look
+  const range = rangesOf(job, system.clock.now()).find(one => one.bucket === bucket)
+  if (!range) return
+  let position: IndexEntry | undefined = look.after
+  await note(system, look, position)
+  for (;;) {
+    if (system.clock.now() >= stopAt) {
+      const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
+      await note(system, look, position)
+      return mustBeSent(system.messages.goOnWithJobs([rest]), job)
+    }
+    const page = await system.tasks.page({
+      index: 'view',
+      partition: viewPartition(type, bucket, shard),
+      ...boundsOf(range),
+      limit: PAGE,
+      ...(position && { after: position }),
+    })
+    await workOnPage(system, look, await headsInOrder(system, page.entries))
+    position = page.entries.at(-1) ?? position
+    if (!page.more) return note(system, look, position, true)
+  }
+}
+
+/** A purge stands with its type until it is known to be done; what a resumed type lacks, the sweeper sees by itself. */
+async function note(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
+  const { job } = look
+  if (job.kind === 'purge') await noteProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
+}
+
+function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
+  return bounds
+}
+
+async function headsInOrder({ tasks }: System, entries: readonly IndexEntry[]): Promise<Task[]> {
+  const heads = new Map((await tasks.heads(entries.map(({ id }) => id))).map(task => [task.id, task]))
+  return entries.flatMap(({ id }) => heads.get(id) ?? [])
+}
+
+async function workOnPage(system: System, { type, job }: JobLook, tasks: readonly Task[]): Promise<void> {
+  switch (job.kind) {
+    case 'resume':
+      return sendAgain(system, tasks)
+    case 'relimit':
+      return changeEach(system, tasks, task => unblock(task, system.clock.now()))
+    case 'reorder':
+      return sortAnew(system, type, tasks)
+    case 'purge':
+      await purgeTasks(system, job, tasks)
+  }
+}
+
+/** The order is read for each page: it may have been changed once more since the job was begun. */
+async function sortAnew(system: System, name: string, tasks: readonly Task[]): Promise<void> {
+  const type = await system.types.get(name)
+  if (!type) return
+  const order = { ordering: orderingOf(type), isFair: type.isFair === true }
+  await changeEach(system, tasks, task => reorder(task, order, system.clock.now()))
+}
+
+/** What has changed meanwhile is decided anew, but not on another birth. */
+async function changeEach(
+  system: System,
+  tasks: readonly Task[],
+  decide: (task: Task) => Decision<string>,
+): Promise<void> {
+  await eachApart(system, tasks, MOST_AT_ONCE, seen =>
+    transact(system, seen, current =>
+      current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
+    ),
+  )
+}
+
+async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {
+  const failures = (await sendMessages(system, tasks)).filter(({ transient }) => transient)
+  if (failures[0]) throw new Error(`${failures.length} tasks were not sent again: ${failures[0].reason}`)
+}
+
+/**
+ * Removes those of `tasks` that the purge means; each is decided on as it stands when it is written, so that doing it
+ * twice, or on a list that is out of date, is harmless. Answers how many were removed.
+ */
+async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[]): Promise<number> {
+  const removed = await eachApart(system, tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
+  return removed.filter(Boolean).length
+}
+
+async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boolean> {
+  if (!purge(seen, job, system.clock.now()).ok) return false
+  const head = await withoutDebts(system, seen)
+  const { decision } = await transact(system, head, current =>
+    current?.born === seen.born && !current.owes
+      ? purge(current, job, system.clock.now())
+      : { ok: false as const, reason: 'not-meant' as const },
+  )
+  if (!decision.ok) return false
+  if (decision.change.before) await dropLastingBodies(system, decision.change.before)
+  return true
+}
+
+/** Callbacks of an end that happened are not lost with the record of it. */
+async function withoutDebts(system: System, seen: Task): Promise<Task | undefined> {
+  if (!seen.owes) return seen
+  await settleTask(system, seen)
+  return system.tasks.head(seen.id)
+}

@@ -1,0 +1,137 @@
+/**
+ * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order. Where an index keeps
+ * the order, a page follows the index; else a bounded number is sorted in memory. This room has the query, its opaque
+ * cursor and the counts.
+ */
+import type { FieldProblem } from '../../core/errors.ts'
+import type { Task } from '../../core/task/task.ts'
+import type { System } from '../kernel/system.ts'
+import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
+import { decodeCursor, encodeCursor } from './list-cursor.ts'
+import { isInIndexOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
+import { behind, MOST_SORTED, type Placed, sortedRunning, sortedTasks } from './sorted-list.ts'
+
+export type ListAnswer =
+  | { readonly ok: true; readonly tasks: readonly Task[]; readonly nextCursor?: string }
+  | { readonly ok: false; readonly problem: FieldProblem }
+
+/** Index entries that one call looks at; where few of them match, pages are short but a cursor leads on. */
+const MOST_EXAMINED = 1_000
+const BATCH = 100
+
+/**
+ * One page of tasks, heads only. In an order that no index keeps, as of ended tasks by the time they were due, a few are
+ * sorted, and more are refused. Lists lag behind by up to two seconds, and show each task as it is when they are read.
+ */
+export async function listTasks(system: System, query: ListQuery): Promise<ListAnswer> {
+  const name = queryName(query)
+  const after = query.cursor === undefined ? undefined : decodeCursor(name, query.cursor)
+  if (query.cursor !== undefined && !after) return refused('cursor', STRANGE_CURSOR)
+  if (isRunningOfType(query)) {
+    const running = await sortedRunning(system, query, query.type)
+    if (running) return cutOut(running, query, name, after)
+  }
+  if (isInIndexOrder(query)) return walkedPage(system, query, name, after)
+  const sorted = await sortedTasks(system, query)
+  return sorted ? cutOut(sorted, query, name, after) : refused('order', tooManyToSort(query))
+}
+
+const STRANGE_CURSOR =
+  'is none of this query: leave it out to begin at the start, else pass nextCursor with the query it came from'
+
+function refused(path: string, message: string): ListAnswer {
+  return { ok: false, problem: { path, message } }
+}
+
+/** What is legal instead of an order in which there are too many. */
+function tooManyToSort({ order, userId, statuses }: ListQuery): string {
+  const most = `${order} sorts at most ${MOST_SORTED} tasks, and there are more`
+  if (userId !== undefined) return `${most}: give a status that fewer have, or order by created or -created`
+  if (!order.endsWith('due')) return `${most}: give a status that fewer have, or order by ended or -ended`
+  const which = statuses.length === 0 ? 'tasks of every status' : `tasks that are ${statuses.join(', ')}`
+  return `${most}: ${which} are listed by ended or -ended; due and -due list any number of open ones (delayed, ready, running, compensating)`
+}
+
+function queryName({ type, userId, statuses, order }: ListQuery): string {
+  return JSON.stringify([type?.type ?? null, userId ?? null, [...new Set(statuses)].sort(), order])
+}
+
+function isRunningOfType(query: ListQuery): query is ListQuery & { type: NonNullable<ListQuery['type']> } {
+  const { type, userId, statuses } = query
+  return type !== undefined && userId === undefined && statuses.length > 0 && statuses.every(isRunning)
+}
+
+function isRunning(status: string): boolean {
+  return status === 'running'
+}
+
+function cutOut(
+  placed: readonly Placed[],
+  query: ListQuery,
+  name: string,
+  after: MergedEntry | undefined,
+): ListAnswer {
+  const rest = behind(placed, after, query)
+  const page = rest.slice(0, query.limit)
+  return answer(
+    page.map(({ task }) => task),
+    name,
+    rest.length > page.length ? page.at(-1)?.entry : undefined,
+  )
+}
+
+function answer(tasks: readonly Task[], name: string, last: MergedEntry | undefined): ListAnswer {
+  return { ok: true, tasks, ...(last && { nextCursor: encodeCursor(name, last) }) }
+}
+
+/** Follows the index from the cursor on. */
+async function walkedPage(
+  system: System,
+  query: ListQuery,
+  name: string,
+  after: MergedEntry | undefined,
+): Promise<ListAnswer> {
+  const entries = mergeRanges(system.tasks, rangesOf(query, system.clock.now()), {
+    pageSize: Math.min(query.limit + 1, BATCH),
+    descending: query.order.startsWith('-'),
+    after,
+  })
+  const found: Task[] = []
+  const seen = new Set<string>()
+  let last: MergedEntry | undefined
+  for (let examined = 0; examined < MOST_EXAMINED; ) {
+    const batch = await take(entries, examined === 0 ? query.limit : BATCH)
+    if (batch.length === 0) return answer(found, name, undefined)
+    const matching = await matchingHeads(
+      system,
+      query,
+      batch.map(({ id }) => id),
+      seen,
+    )
+    const used = fill(found, batch, matching, query.limit)
+    last = batch[used - 1]
+    examined += batch.length
+    if (found.length < query.limit) continue
+    const more = used < batch.length || (await take(entries, 1)).length > 0
+    return answer(found, name, more ? last : undefined)
+  }
+  return answer(found, name, last)
+}
+
+/** Adds what matches, in the batch's order, until the page is full; returns how much of the batch that took. */
+function fill(
+  found: Task[],
+  batch: readonly MergedEntry[],
+  matching: ReadonlyMap<string, Task>,
+  limit: number,
+): number {
+  const added = new Set<string>()
+  for (const [index, { id }] of batch.entries()) {
+    const task = matching.get(id)
+    if (!task || added.has(id)) continue
+    added.add(id)
+    found.push(task)
+    if (found.length === limit) return index + 1
+  }
+  return batch.length
+}

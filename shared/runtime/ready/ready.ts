@@ -1,0 +1,104 @@
+/**
+ * The tasks that wait in the ready places of their types, in the order in which they are claimed: this room reads them
+ * from the indexes, several partitions at a time (`merge-ranges.ts`), and says which dispatches are tickets for the
+ * best of them.
+ */
+import { tenantOf } from '../../core/fair/fair.ts'
+import { limitName } from '../../core/limits/limits.ts'
+import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
+import { workOf } from '../../core/task/piece.ts'
+import type { Task } from '../../core/task/task.ts'
+import { isLimitedForAll, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import type { Chance } from '../../ports/machine.ts'
+import type { System } from '../kernel/system.ts'
+import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
+
+/** One page of each partition is enough for most windows. */
+const WIDE_PAGE = 100
+
+/** Tasks that wait to be claimed, as the indexes show them: some may be taken by now. Heads are read as late as may be. */
+export type ReadyTasks = {
+  /** The next tasks, `count` or a few less; empty when no more wait. */
+  next(count: number): Promise<Task[]>
+  /**
+   * Begins anew at the front, as the indexes show it by then, with the first `window` in random order; what follows
+   * them is in order again. Returns how many there are of these.
+   */
+  scatter(window: number): Promise<number>
+}
+
+/** The ready tasks of each type in its order, those of several types in turns; each task once. */
+export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
+  // A flow that the index still shows may have gone on to a step of another type.
+  const served = new Set(types.map(({ type }) => type))
+  const fromTheFront = (size: number) => distinct(inTurns(types.map(type => lineOf(system, type, size))))
+  let entries = fromTheFront(pageSize)
+  let queue: string[] = []
+  return {
+    next: async count => {
+      for (;;) {
+        if (queue.length < count) queue.push(...(await take(entries, count - queue.length)))
+        const ids = queue.splice(0, count)
+        if (ids.length === 0) return []
+        const heads = (await headsInOrder(system, ids)).filter(task => served.has(workOf(task).type))
+        if (heads.length > 0) return heads
+      }
+    },
+    scatter: async window => {
+      entries = fromTheFront(WIDE_PAGE)
+      queue = shuffled(await take(entries, window), system.chance)
+      return queue.length
+    },
+  }
+}
+
+function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
+  const lots = ids.map(id => ({ id, lot: fraction() })).sort((a, b) => a.lot - b.lot)
+  return lots.map(({ id }) => id)
+}
+
+type Line = AsyncGenerator<MergedEntry, void, undefined>
+
+/** The ready tasks of one type, in its order; where it has tenants, they stand there by their turns. */
+function lineOf({ tasks }: System, type: TaskType, pageSize: number): Line {
+  const places = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
+  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
+  return mergeRanges(tasks, ranges, { pageSize })
+}
+
+/** What waits for a permit of a limit for all elsewhere goes on as soon as there is one, in its order. */
+function waitingPlaces(type: TaskType): string[] {
+  return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
+}
+
+async function* inTurns(lines: readonly Line[]): Line {
+  let waiting = lines
+  while (waiting.length > 0) {
+    const round = await Promise.all(waiting.map(async line => ({ line, next: await line.next() })))
+    for (const { next } of round) if (!next.done) yield next.value
+    waiting = round.filter(({ next }) => !next.done).map(({ line }) => line)
+  }
+}
+
+async function* distinct(
+  entries: AsyncGenerator<MergedEntry, void, undefined>,
+): AsyncGenerator<string, void, undefined> {
+  const seen = new Set<string>()
+  for await (const { id } of entries) {
+    if (seen.has(id)) continue
+    seen.add(id)
+    yield id
+  }
+}
+
+async function headsInOrder(system: System, ids: readonly string[]): Promise<Task[]> {
+  const heads = new Map((await system.tasks.heads(ids)).map(task => [task.id, task]))
+  return ids.flatMap(id => heads.get(id) ?? [])
+}
+
+/** Whether a dispatch of this task is a token, as its type is now. */
+export function isToken(named: Task, type: TaskType | undefined): boolean {
+  if (named.options.workerIds.length > 0) return false
+  if (tenantOf(named) !== undefined) return true
+  return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
+}

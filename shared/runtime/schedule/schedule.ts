@@ -1,0 +1,130 @@
+/**
+ * A schedule publishes a task at given times. It is a head itself, so looks, sweeps and claims of its ticks work as
+ * for tasks. This room sets, changes, reads and ticks schedules, and computes the times of a cron expression in a time
+ * zone.
+ */
+import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { Change } from '../../core/change/change.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { isGone } from '../../core/publish/publish.ts'
+import {
+  createSchedule,
+  type Definition,
+  isSameTiming,
+  replaceSchedule,
+  restartSchedule,
+} from '../../core/schedule/schedule.ts'
+import { type Missed, SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
+import { type Task, taskId } from '../../core/task/task.ts'
+import { transact } from '../kernel/kernel.ts'
+import { bodyValue } from '../kernel/living-bodies.ts'
+import type { System } from '../kernel/system.ts'
+import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
+import { requestOfBody } from '../publish/request-of-body.ts'
+import { typesReadOnce } from '../types/type-cache.ts'
+import { ticksOf } from './cron-ticks.ts'
+
+/** A schedule as asked for. Whoever makes one has checked each field by itself, the cron expression included. */
+export type ScheduleRequest = {
+  readonly timing: Timing
+  readonly missed: Missed
+  readonly graceMs: number
+  readonly task: ScheduledTask
+}
+
+export type PutScheduleOutcome =
+  | { readonly ok: true; readonly created: boolean; readonly task: Task }
+  | {
+      readonly ok: false
+      readonly reason: 'unknown-type'
+      readonly unknown: readonly UnknownType[]
+      readonly existing: readonly string[]
+    }
+  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+
+/**
+ * Sets what a schedule publishes and when. One that is there keeps its creation, whether it is paused, and with the same
+ * timing its next tick; the very same definition again changes nothing, even if it has run for the last time.
+ */
+export async function putSchedule(
+  system: System,
+  name: string,
+  request: ScheduleRequest,
+): Promise<PutScheduleOutcome> {
+  const id = taskId(SCHEDULE_TYPE, name)
+  const seen = await system.tasks.head(id)
+  const definition = definitionOf(request)
+  if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
+  const refusal = await refusalOf(system, request)
+  if (refusal) return refusal
+  const { decision, task } = await transact(system, seen, current =>
+    decide(system, current, { name, definition }),
+  )
+  if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverProblem(request.timing)] }
+  if (!task) throw new BatonError('unavailable', `${id} vanished while it was set`)
+  return { ok: true, created: decision.created, task }
+}
+
+function definitionOf({ timing, missed, graceMs, task }: ScheduleRequest): Definition {
+  return { timing, missed, graceMs, taskType: task.type, task: task as unknown as Json }
+}
+
+async function isSame(system: System, seen: Task, definition: Definition): Promise<boolean> {
+  const { schedule, input } = seen
+  if (!schedule || !input || isGone(seen, system.clock.now())) return false
+  if (!isSameTiming(schedule.timing, definition.timing)) return false
+  if (schedule.graceMs !== definition.graceMs) return false
+  if (JSON.stringify(schedule.missed) !== JSON.stringify(definition.missed)) return false
+  const stored = await bodyValue(system, seen.id, input)
+  return JSON.stringify(stored) === JSON.stringify(definition.task)
+}
+
+/** The task is held against its type now, so that no tick turns out impossible later. */
+async function refusalOf(
+  system: System,
+  { task }: ScheduleRequest,
+): Promise<Extract<PutScheduleOutcome, { ok: false }> | undefined> {
+  const typeOf = typesReadOnce(system)
+  const type = await typeOf(task.type)
+  const resolved = type
+    ? await publicationOf({ ...system, typeOf }, type, requestOfBody(task))
+    : { ok: false as const, problems: [], unknown: [{ type: task.type, path: 'type' }] }
+  if (resolved.ok) return undefined
+  const inTask = <One extends { readonly path: string }>(one: One) => ({ ...one, path: `task.${one.path}` })
+  if (resolved.unknown.length === 0) {
+    return { ok: false, reason: 'invalid', problems: resolved.problems.map(inTask) }
+  }
+  const existing = (await system.types.list()).map(one => one.type).sort()
+  return { ok: false, reason: 'unknown-type', unknown: resolved.unknown.map(inTask), existing }
+}
+
+type Decided =
+  | { readonly ok: true; readonly created: boolean; readonly change: Change }
+  | { readonly ok: false; readonly change?: undefined }
+
+function decide(
+  { clock, chance }: System,
+  current: Task | undefined,
+  { name, definition }: { readonly name: string; readonly definition: Definition },
+): Decided {
+  const now = clock.now()
+  const isThere = current !== undefined && !isGone(current, now)
+  const isOpen = isThere && current.state === 'open'
+  const next = ticksOf(definition.timing, isOpen ? current.createdAt : now).next(now)
+  if (next === undefined) return { ok: false }
+  const schedule = { name, born: chance.ulid(now), definition, next }
+  if (!isThere) return { ok: true, created: true, change: createSchedule(schedule, current, now) }
+  const replaced = replaceSchedule(current, schedule, now)
+  return {
+    ok: true,
+    created: false,
+    change: replaced.ok ? replaced.change : restartSchedule(current, schedule, now),
+  }
+}
+
+function neverProblem({ kind }: Timing): FieldProblem {
+  return kind === 'at'
+    ? { path: 'at', message: 'must be in the future' }
+    : { path: 'cron', message: 'must come true some day: no calendar has such a day' }
+}

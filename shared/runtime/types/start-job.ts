@@ -1,0 +1,50 @@
+import { BatonError } from '../../core/errors.ts'
+import { rangesOfPurge } from '../../core/operate/purge.ts'
+import type { View } from '../../core/task/task.ts'
+import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import type { TypeJob } from '../../core/types/type-job.ts'
+import type { System } from '../kernel/system.ts'
+
+/** A bucket of the type's view, and between which sort keys a job is about its tasks. */
+export type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
+
+/** Which tasks of its type a job is about; to resume, what is not due yet has its messages to come. */
+export function rangesOf(job: TypeJob, now: number): readonly JobRange[] {
+  switch (job.kind) {
+    case 'resume':
+    case 'relimit':
+      return [{ bucket: 'open', to: now }, { bucket: 'compensating' }]
+    case 'reorder':
+      return [{ bucket: 'open' }]
+    case 'purge':
+      return rangesOfPurge(job)
+  }
+}
+
+/**
+ * Begins a job on the tasks of a type: the jobs function works through each partition of their view on its own.
+ *
+ * @throws BatonError `unavailable` when a message could not be sent; beginning the job again does no harm.
+ */
+export async function startJob(
+  { messages, clock }: Pick<System, 'messages' | 'clock'>,
+  type: TaskType,
+  job: TypeJob,
+  delaySeconds = 0,
+): Promise<void> {
+  const looks = shardNumbers(type).flatMap(shard =>
+    rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
+  )
+  await mustBeSent(messages.goOnWithJobs(looks), job)
+}
+
+/** Waits until the messages of a job are sent, and throws where one was not. */
+export async function mustBeSent(
+  sending: ReturnType<System['messages']['goOnWithJobs']>,
+  { kind }: TypeJob,
+): Promise<void> {
+  const [failure] = await sending
+  if (!failure) return
+  const message = `the job ${kind} could not be sent on: ${failure.reason}`
+  throw failure.transient ? new BatonError('unavailable', message) : new Error(message)
+}

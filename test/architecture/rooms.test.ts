@@ -1,0 +1,106 @@
+import { globSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { crowdedFolders, foldableFiles, importsInCircles } from './rooms.ts'
+import { isIgnored, root, sources } from './sources.ts'
+
+/** Holds the folders against the house style: one subject a room, arrows downwards only, no file that is there to be short. */
+
+const FILES_MOST = 16
+const SHORT_LINES = 40
+
+const FOLDERS = ['shared', 'functions', 'infra', 'local', 'cli', 'scripts', 'test']
+
+/** Folders that still hold more, and how many at most: these numbers only shrink. */
+const CROWDED: Readonly<Record<string, number>> = {
+  'functions/http': 25,
+  infra: 44,
+  'test/contract': 18,
+  'test/functions': 43,
+  'test/local': 19,
+  'test/simulation': 30,
+  'test/simulation/invariants': 30,
+  'test/simulation/world': 18,
+  'test/support': 36,
+  'test/system': 39,
+}
+
+/** Folders whose rooms form no circle. */
+const LAYERS = ['shared/core', 'shared/runtime', 'shared/aws/dynamo']
+
+/** Short files with one importer that name a concept, and which. */
+const CONCEPTS: Readonly<Record<string, string>> = {
+  'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
+  'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
+  'scripts/demonstration/progress.ts': 'the line that shows progress',
+  'shared/aws/dynamo/records/record-requests.ts':
+    'requests of records, apart from sending them as in each room beside it',
+  'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
+  'shared/runtime/limits/one-at-a-time.ts': 'claims of one moment that go on one by one',
+  'shared/worker/console-log.ts': 'the log of a worker without one of its own',
+  'shared/worker/worker-id.ts': 'the id of a worker without one of its own',
+}
+
+/** Folders that are being put into rooms. */
+const UNSETTLED = ['functions/http/', 'infra/', 'local/', 'shared/client/']
+
+describe('a folder', () => {
+  test(`holds at most ${FILES_MOST} files`, () => {
+    const paths = globSync(`{${FOLDERS}}/**/*.*`, { cwd: root, exclude: path => isIgnored(path) })
+
+    expect(paths.length).toBeGreaterThan(800)
+    expect(crowdedFolders(paths, FILES_MOST, CROWDED)).toEqual([])
+  })
+
+  test('with one file more is refused, and one with an exception only beyond that', () => {
+    const paths = ['a/1.ts', 'a/2.ts', 'a/b/3.ts', 'c/4.ts', 'c/5.ts', 'c/6.ts']
+
+    expect(crowdedFolders(paths, 1)).toEqual(['a has 2 files: at most 1', 'c has 3 files: at most 1'])
+    expect(crowdedFolders(paths, 1, { a: 2, c: 2 })).toEqual(['c has 3 files: at most 2'])
+  })
+})
+
+describe('rooms', () => {
+  test.each(LAYERS)('of %s use each other in one direction only', folder => {
+    expect([...sources.keys()].filter(file => file.startsWith(folder)).length).toBeGreaterThan(20)
+    expect(importsInCircles(folder, sources)).toEqual([])
+  })
+
+  test('that use each other are refused, by types and by way of a third, too', () => {
+    const circle = new Map([
+      ['x/a/a.ts', "import { b } from '../b/b.ts'\nimport { own } from './own.ts'\n"],
+      ['x/b/b.ts', "import type { C } from '../loose.ts'\n"],
+      ['x/loose.ts', "export { type A } from './a/a.ts'\nimport { d } from './d/d.ts'\n"],
+      ['x/d/d.ts', "import { other } from '../../y/e.ts'\n"],
+    ])
+
+    expect(importsInCircles('x', circle)).toEqual([
+      'x/a/a.ts imports x/b/b.ts',
+      'x/b/b.ts imports x/loose.ts',
+      'x/loose.ts imports x/a/a.ts',
+    ])
+    expect(importsInCircles('x', new Map([...circle].slice(0, 2)))).toEqual([])
+  })
+})
+
+describe('a short file with one importer', () => {
+  const settled = new Map([...sources].filter(([file]) => !UNSETTLED.some(folder => file.startsWith(folder))))
+
+  test(`of fewer than ${SHORT_LINES} lines in the same folder names a concept`, () => {
+    expect(foldableFiles(settled, SHORT_LINES).sort()).toEqual(Object.keys(CONCEPTS).sort())
+  })
+
+  test('is refused, unless it is longer, used twice, or used by another folder', () => {
+    const uses = (path: string) => `import { one } from '${path}'\n`
+    const made = new Map([
+      ['a/short.ts', 'export const one = 1\n'],
+      ['a/long.ts', 'export const one = 1\n'.repeat(3)],
+      ['a/shared.ts', 'export const one = 1\n'],
+      ['a/interface.ts', 'export const one = 1\n'],
+      ['a/main.ts', ['./short.ts', './long.ts', './shared.ts'].map(uses).join('')],
+      ['b/main.ts', ['../a/shared.ts', '../a/interface.ts'].map(uses).join('')],
+      ['test/a.test.ts', uses('../a/short.ts')],
+    ])
+
+    expect(foldableFiles(made, 3)).toEqual(['a/short.ts'])
+  })
+})

@@ -1,0 +1,257 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { BatonError } from '../../../shared/core/errors.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { claimTask } from '../../../shared/runtime/claim/claim.ts'
+import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
+import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+
+const CLAIMER = { workerId: 'lambda-1' }
+
+type Parts = Parameters<typeof stored>[1]
+
+/** Serves the tasks, as messages m0, m1 and so on, with a handler; answers what comes again. */
+async function served(
+  system: MemorySystem,
+  tasks: readonly Task[],
+  run: (context: TaskContext) => unknown = () => 'done',
+  {
+    stopAt = NOW + HOUR,
+    on = system,
+    passedOn = 0,
+  }: { stopAt?: number; on?: System; passedOn?: number } = {},
+): Promise<string[]> {
+  const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
+  const received = tasks.map((seen, index) => ({ messageId: `m${index}`, seen, passedOn }))
+  let again: string[] | undefined
+  const serving = serveDispatches(on, received, CLAIMER, { definition, typeOf: cachedTypes(on), stopAt })
+  const over = serving.then(ids => {
+    again = ids
+  })
+  for (let i = 0; i < 200 && !again; i++) await system.clock.advance(100)
+  await over
+  return again ?? []
+}
+
+function storedAll(system: MemorySystem, ...all: Parts[]): Promise<Task[]> {
+  return Promise.all(all.map((parts, index) => stored(system, { key: `k${index}`, ...parts })))
+}
+
+/** The task after a run whose worker fell silent, due again. */
+async function afterLostRun(system: MemorySystem, seen: Task): Promise<Task> {
+  await claimTask(system, seen, { workerId: 'lambda-0' })
+  await system.clock.advance(MINUTE)
+  const { id, born } = seen
+  await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
+  const task = await system.tasks.head(id)
+  if (task?.operation !== 'lose') throw new Error('its run was not lost')
+  return task
+}
+
+async function statesOf(system: MemorySystem, tasks: readonly Task[]): Promise<unknown[]> {
+  const heads = await Promise.all(tasks.map(({ id }) => system.tasks.head(id)))
+  return heads.map(head => head?.state)
+}
+
+/** A handler that ends when it is told to. */
+const untilStopped = ({ signal }: TaskContext) =>
+  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+describe('a batch of dispatches', () => {
+  it('runs side by side, under the name of its invocation, and none comes again', async () => {
+    const system = aMemorySystem()
+    const tasks = await storedAll(system, {}, {}, {})
+    let running = 0
+    const most: number[] = []
+
+    const again = await served(system, tasks, async () => {
+      most.push(++running)
+      await system.clock.sleep(SECOND)
+      running--
+    })
+
+    expect(again).toEqual([])
+    expect(Math.max(...most)).toBe(3)
+    expect(await statesOf(system, tasks)).toEqual(['succeeded', 'succeeded', 'succeeded'])
+    expect((await system.tasks.head(tasks[0]!.id))?.ended[1]?.workerId).toBe('lambda-1')
+  })
+
+  it('waits out what is less than a second and a half early, and sends back what is earlier', async () => {
+    const system = aMemorySystem()
+    const tasks = await storedAll(system, { dueAt: NOW + 1_400 }, { dueAt: NOW + 20 * SECOND })
+    const startedAt: number[] = []
+
+    const again = await served(system, tasks, () => startedAt.push(system.clock.now()))
+
+    expect(again).toEqual([])
+    expect(startedAt).toEqual([NOW + 1_400])
+    expect(system.messages.dispatches).toEqual([{ task: tasks[1], delaySeconds: 20, hops: 1 }])
+  })
+
+  it('with a task whose last run was lost runs that one alone; the rest goes back before it begins', async () => {
+    const system = aMemorySystem()
+    const [first, second, third] = await storedAll(system, {}, {}, {})
+    const begun: string[] = []
+    let sentBackBefore = 0
+    const suspects = [await afterLostRun(system, second!), await afterLostRun(system, third!)]
+
+    const again = await served(system, [first!, ...suspects], ({ key }) => {
+      begun.push(key)
+      sentBackBefore = system.messages.dispatches.length
+    })
+
+    expect(again).toEqual([])
+    expect(begun).toEqual(['k1'])
+    expect(sentBackBefore).toBe(2)
+    expect(system.messages.dispatches.map(({ task, delaySeconds }) => [task.key, delaySeconds])).toEqual([
+      ['k0', 0],
+      ['k2', 0],
+    ])
+  })
+
+  it('sends back one of each suspect, however often it came', async () => {
+    const system = aMemorySystem()
+    const [first, second, third] = await storedAll(system, {}, {}, { options: { concurrency: 2 } })
+    const [one, two] = [await afterLostRun(system, first!), await afterLostRun(system, second!)]
+    const twice = await afterLostRun(system, third!)
+
+    const again = await served(system, [one, two, one, two, twice, one, twice])
+
+    expect(again).toEqual([])
+    expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual(['k1', 'k2', 'k2'])
+  })
+
+  it('with a flow that lost a run in an earlier step runs all of it', async () => {
+    const system = aMemorySystem()
+    const [first, second] = await storedAll(
+      system,
+      {},
+      { flow: aFlow({ steps: [{ name: 'a' }, { name: 'b' }] }) },
+    )
+    const lost = await afterLostRun(system, second!)
+    await served(system, [lost])
+    const atNextStep = await system.tasks.head(lost.id)
+
+    const again = await served(system, [first!, atNextStep!])
+
+    expect(again).toEqual([])
+    expect(await statesOf(system, [first!, lost])).toEqual(['succeeded', 'succeeded'])
+  })
+})
+
+describe('a dispatch whose task somebody else is about to claim', () => {
+  it('is sent again a second later, up to ten times', async () => {
+    const system = await aSystemWith(1)
+    const task = await stored(system)
+    await acquirePermits(system, task, [limited(1)])
+
+    const again = await served(system, [task])
+    const [{ delaySeconds, passedOn } = {}] = system.messages.dispatches
+    await served(system, [task], undefined, { passedOn: 10 })
+
+    expect([again, delaySeconds, passedOn]).toEqual([[], 1, 1])
+    expect(system.messages.dispatches).toHaveLength(1)
+  })
+})
+
+describe('a message comes again by itself', () => {
+  it.each([
+    ['that could not be sent back to let a suspect run alone', {}, true, ['m2']],
+    ['that came too early and could not be sent back', { dueAt: NOW + MINUTE }, false, ['m0', 'm2']],
+  ])('%s', async (_name, parts, isBesideSuspect, expected) => {
+    const system = aMemorySystem()
+    const [first, second, third] = await storedAll(system, parts, {}, parts)
+    const between = isBesideSuspect ? await afterLostRun(system, second!) : second!
+    const failures = [{ index: isBesideSuspect ? 1 : 0, reason: 'no answer', transient: true }]
+    const on = { ...system, messages: { ...system.messages, dispatch: async () => failures } }
+
+    const again = await served(system, [first!, between, third!], () => 'done', { on })
+
+    expect(again).toEqual(expected)
+    expect(await statesOf(system, [second!])).toEqual(['succeeded'])
+  })
+
+  it('whose claim could not be written, while the others of its batch are served', async () => {
+    const system = aMemorySystem()
+    const tasks = await storedAll(system, {}, {})
+    const { apply } = system.tasks
+    const on: System = {
+      ...system,
+      tasks: {
+        ...system.tasks,
+        apply: change => (change.after.key === 'k0' ? Promise.reject(new Error('no answer')) : apply(change)),
+      },
+    }
+
+    const again = await served(system, tasks, () => 'done', { on })
+
+    expect(again).toEqual(['m0'])
+    expect(await statesOf(system, tasks)).toEqual(['open', 'succeeded'])
+  })
+
+  it.each([
+    ['is sent anew in twenty seconds when the store does not answer', true, []],
+    ['comes again by itself when it cannot be sent, either', false, ['m0']],
+  ])('whose claim met an outage %s', async (_name, isSendable, expected) => {
+    const system = aMemorySystem()
+    const [task] = await storedAll(system, {})
+    const outage = () => Promise.reject(new BatonError('unavailable', 'throttled'))
+    const on: System = {
+      ...system,
+      tasks: { ...system.tasks, apply: outage },
+      messages: isSendable ? system.messages : { ...system.messages, dispatch: outage },
+    }
+
+    const again = await served(system, [task!], () => 'done', { on })
+
+    expect(again).toEqual(expected)
+    expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [20] : [])
+  })
+})
+
+describe('an invocation without time left', () => {
+  it('ends its runs as timed out, which costs a retry, and their messages do not come again', async () => {
+    const system = aMemorySystem()
+    const tasks = await storedAll(system, {}, {})
+
+    const again = await served(system, tasks, untilStopped, { stopAt: NOW + 5 * SECOND })
+
+    expect(again).toEqual([])
+    for (const { id } of tasks) {
+      const head = await system.tasks.head(id)
+      expect(head).toMatchObject({ state: 'open', failures: 1, error: { name: 'TimedOut' } })
+      expect(head?.ended[1]).toMatchObject({ state: 'failed', endedAt: NOW + 5 * SECOND })
+    }
+  })
+
+  it('leaves no timer behind when all runs end before', async () => {
+    const system = aMemorySystem()
+
+    await served(system, await storedAll(system, {}))
+
+    expect(system.clock.sleepers()).toBe(0)
+  })
+})
+
+it('a webhook run gets the settings of its type', async () => {
+  const system = aMemorySystem()
+  const webhook = { url: 'https://example.com/hook' }
+  await registered(system, {
+    type: 'notify',
+    configuration: { kind: 'webhook', defaults: {}, shards: 1, webhook },
+  })
+  const task = await stored(system, { type: 'notify', kind: 'webhook' })
+  const seen: unknown[] = []
+
+  await served(system, [task], context => seen.push(context.webhook))
+
+  expect(seen).toEqual([webhook])
+})

@@ -1,0 +1,323 @@
+import { describe, expect, it } from 'vitest'
+import { createCanvas } from '../../../shared/core/canvas/canvas.ts'
+import type { WorkerChange } from '../../../shared/core/events/events.ts'
+import { remove } from '../../../shared/core/operate/operate.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { WORKER_DROP_MS } from '../../../shared/core/worker/worker.ts'
+import type { LateEvents, SendFailure } from '../../../shared/ports/messages.ts'
+import { createTeller, type ToldChange } from '../../../shared/runtime/events/events.ts'
+import { type TellingSystem, tellLate } from '../../../shared/runtime/events/tell-late.ts'
+import { sweepWorkers } from '../../../shared/runtime/worker/worker.ts'
+import { createMemoryEvents, createMemoryLateBox } from '../../../shared/testing/events.ts'
+import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { claimedBy, DONE, ended } from '../../support/tasks/flow-life.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
+
+type World = MemorySystem & {
+  readonly told: ReturnType<typeof createMemoryEvents>['told']
+  readonly late: LateEvents[]
+  readonly telling: TellingSystem
+  readonly complaints: string[]
+  /** How often types were asked for. */
+  typeReads(): number
+  /** What the next attempts to tell, or to put aside, come to. */
+  trouble: (events: number) => SendFailure[]
+  lateTrouble: (messages: number) => SendFailure[]
+}
+
+function aWorld(scope: TellingSystem['scope'] = 'types'): World {
+  const system = aMemorySystem()
+  const [events, lateBox] = [createMemoryEvents(), createMemoryLateBox()]
+  const complaints: string[] = []
+  let reads = 0
+  const { types } = system
+  const counted = { ...types, get: counting(types.get), list: counting(types.list) }
+  function counting<Given extends unknown[], T>(read: (...given: Given) => T) {
+    return (...given: Given) => {
+      reads += 1
+      return read(...given)
+    }
+  }
+  const world: World = {
+    ...system,
+    told: events.told,
+    late: lateBox.late,
+    complaints,
+    typeReads: () => reads,
+    trouble: () => [],
+    lateTrouble: () => [],
+    telling: {
+      types: counted,
+      clock: system.clock,
+      scope,
+      log: { ...system.log, error: message => complaints.push(message) },
+      events: {
+        publish: async given => {
+          const failures = world.trouble(given.length)
+          const failed = new Set(failures.map(({ index }) => index))
+          await events.publish(given.filter((_event, index) => !failed.has(index)))
+          return failures
+        },
+      },
+      lateBox: {
+        put: async given => {
+          const failures = world.lateTrouble(given.length)
+          if (failures.length === 0) await lateBox.put(given)
+          return failures
+        },
+      },
+    },
+  }
+  return world
+}
+
+const changes = (...tasks: Task[]): ToldChange[] =>
+  tasks.map((task, index) => ({ task, position: `p${index}` }))
+const all = (transient: boolean) => (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ index, reason: 'no', transient }))
+
+const loud = { configuration: { kind: 'handler', defaults: {}, events: true } } as const
+const joined: WorkerChange = { type: 'worker.joined', workerId: 'w1', at: NOW, position: 'p0' }
+const canvas = createCanvas(
+  { key: 'c', born: BORN, shard: 0, layout: {}, pages: [], leaves: 1 },
+  undefined,
+  NOW,
+).after
+
+describe('changes are told', () => {
+  it('all of a batch and in their order, of types that ask for it', async () => {
+    const world = aWorld()
+    await registered(world, loud)
+    await registered(world, { type: 'crop' })
+    const running = claimedBy(aTask())
+
+    const again = await createTeller(world.telling)(
+      changes(aTask(), running, aTask({ type: 'crop' }), ended(running, DONE)),
+    )
+
+    expect(again).toEqual([])
+    expect(world.told.map(({ type, taskId }) => `${type} ${taskId}`)).toEqual([
+      'task.published resize:k1',
+      'task.ready resize:k1',
+      'task.running resize:k1',
+      'task.succeeded resize:k1',
+    ])
+  })
+
+  it('whatever their types say where all is told, which then nobody reads', async () => {
+    const world = aWorld('all')
+
+    await createTeller(world.telling)([...changes(aTask(), canvas), { worker: joined, position: 'p2' }])
+
+    expect(world.told.map(({ type }) => type)).toEqual([
+      'task.published',
+      'task.ready',
+      'canvas.published',
+      'worker.joined',
+    ])
+    expect(world.typeReads()).toBe(0)
+  })
+
+  it.each([
+    ['with a type that asks', true],
+    ['without one', false],
+  ])('of what belongs to no type %s: %s', async (_name, events) => {
+    const world = aWorld()
+    await registered(world, { configuration: { ...loud.configuration, events } })
+
+    await createTeller(world.telling)([...changes(canvas), { worker: joined, position: 'p1' }])
+
+    expect(world.told.map(({ type }) => type)).toEqual(events ? ['canvas.published', 'worker.joined'] : [])
+  })
+})
+
+describe('a type', () => {
+  it('is read once a second, and never for changes that tell nothing', async () => {
+    const world = aWorld()
+    await registered(world, loud)
+    const tell = createTeller(world.telling)
+
+    await tell(
+      changes(remove(aTask(), NOW).after, afterOf(patch(aTask({ dueAt: NOW - 1 }), { priority: 1 }, NOW))),
+    )
+    expect(world.typeReads()).toBe(0)
+    await tell(changes(aTask(), aTask({ key: 'k2' })))
+    await tell(changes(aTask({ key: 'k3' })))
+    expect(world.typeReads()).toBe(1)
+    await world.clock.advance(SECOND)
+    await tell(changes(aTask({ key: 'k4' })))
+    expect(world.typeReads()).toBe(2)
+  })
+
+  it('that cannot be read makes its changes, and no others, come again', async () => {
+    const world = aWorld()
+    await registered(world, loud)
+    const get = async (type: string) => {
+      if (type === 'crop') throw new Error('no answer')
+      return world.types.get(type)
+    }
+    const tell = createTeller({ ...world.telling, types: { ...world.types, get } })
+
+    const again = await tell(changes(aTask(), aTask({ type: 'crop' }), aTask({ type: 'resize', key: 'k2' })))
+
+    expect(again).toEqual(['p1'])
+    expect(world.told).toHaveLength(4)
+  })
+
+  it('that is not registered is told nothing of', async () => {
+    const world = aWorld()
+
+    expect(await createTeller(world.telling)(changes(aTask({ type: 'gone' })))).toEqual([])
+    expect(world.told).toEqual([])
+  })
+})
+
+describe('what cannot be told', () => {
+  it('is put aside, ten a message, and blocks nothing', async () => {
+    const world = aWorld('all')
+    world.trouble = all(true)
+    const tasks = Array.from({ length: 12 }, (_, number) => aTask({ key: `k${number}` }))
+
+    const again = await createTeller(world.telling)(changes(...tasks))
+
+    expect(again).toEqual([])
+    expect(world.late.map(({ events, hops, delaySeconds }) => [events.length, hops, delaySeconds])).toEqual([
+      [10, 0, 2],
+      [10, 0, 2],
+      [4, 0, 2],
+    ])
+    expect(world.late.flatMap(({ events }) => events).map(({ taskId }) => taskId)).toEqual(
+      tasks.flatMap(({ id }) => [id, id]),
+    )
+  })
+
+  it('is the very part of a batch that failed', async () => {
+    const world = aWorld('all')
+    world.trouble = () => [{ index: 1, reason: 'throttled', transient: true }]
+
+    await createTeller(world.telling)(changes(aTask()))
+
+    expect(world.told.map(({ type }) => type)).toEqual(['task.published'])
+    expect(world.late.flatMap(({ events }) => events).map(({ type }) => type)).toEqual(['task.ready'])
+  })
+
+  it('keeps others from being tried for two seconds, since a service that hangs would hold up every batch', async () => {
+    const world = aWorld('all')
+    const tell = createTeller(world.telling)
+    let tries = 0
+    world.trouble = count => {
+      tries += 1
+      return tries === 1 ? all(true)(count) : []
+    }
+
+    await tell(changes(aTask({ key: 'a' })))
+    await world.clock.advance(SECOND)
+    await tell(changes(aTask({ key: 'b' })))
+    await world.clock.advance(SECOND)
+    await tell(changes(aTask({ key: 'c' })))
+
+    expect(tries).toBe(2)
+    expect(world.late.flatMap(({ events }) => events).map(({ taskId }) => taskId)).toEqual([
+      ...['resize:a', 'resize:a'],
+      ...['resize:b', 'resize:b'],
+    ])
+    expect(new Set(world.told.map(({ taskId }) => taskId))).toEqual(new Set(['resize:c']))
+  })
+
+  it('comes again with its change when it cannot be put aside either', async () => {
+    const world = aWorld('all')
+    world.trouble = all(true)
+    world.lateTrouble = all(true)
+    const silent = remove(aTask(), NOW).after
+
+    const again = await createTeller(world.telling)(changes(silent, aTask({ key: 'a' }), aTask({ key: 'b' })))
+
+    expect(again).toEqual(['p1', 'p2'])
+    expect(world.complaints).toEqual(['events could not be put aside'])
+  })
+
+  it.each([
+    ['by the bus', all(false), () => [], 'an event is refused'],
+    ['by the queue where it was to be put aside', all(true), all(false), 'events could not be put aside'],
+  ])(
+    'is let go, and complained about, when it is refused %s',
+    async (_name, trouble, lateTrouble, complaint) => {
+      const world = aWorld('all')
+      world.trouble = trouble
+      world.lateTrouble = lateTrouble
+
+      const again = await createTeller(world.telling)(changes(aTask()))
+
+      expect(again).toEqual([])
+      expect(world.late).toEqual([])
+      expect(world.complaints).toContain(complaint)
+    },
+  )
+})
+
+describe('late events', () => {
+  const events = [{ id: 'e1', type: 'task.ready', at: NOW }] as const
+  const late = (hops: number): LateEvents => ({ events, hops, delaySeconds: 0 })
+
+  it('are told, and their message is done with', async () => {
+    const world = aWorld()
+
+    expect(await tellLate(world.telling, late(3))).toBe(true)
+    expect(world.told).toEqual(events)
+    expect(world.late).toEqual([])
+  })
+
+  it.each([
+    [0, 4],
+    [1, 8],
+    [7, 512],
+    [8, 900],
+    [150, 900],
+  ])('that fail once more after %d waits are put aside for %d seconds', async (hops, delaySeconds) => {
+    const world = aWorld()
+    world.trouble = all(true)
+
+    expect(await tellLate(world.telling, late(hops))).toBe(true)
+    expect(world.late).toEqual([{ events, hops: hops + 1, delaySeconds }])
+  })
+
+  it('are given up with a complaint after two days', async () => {
+    const world = aWorld()
+    world.trouble = all(true)
+
+    expect(await tellLate(world.telling, late(200))).toBe(true)
+    expect(world.late).toEqual([])
+    expect(world.complaints).toEqual(['events were never told'])
+  })
+
+  it('stay in their message when they cannot be put aside again', async () => {
+    const world = aWorld()
+    world.trouble = all(true)
+    world.lateTrouble = all(true)
+
+    expect(await tellLate(world.telling, late(0))).toBe(false)
+  })
+})
+
+describe('workers that died without leaving', () => {
+  const worker = { workerId: 'w1', kind: 'http', types: [], startedAt: NOW, lastSeen: NOW } as const
+
+  it('are taken out once they have been silent for longer than a late sign of life would take', async () => {
+    const world = aWorld()
+    await world.workers.announce(worker)
+    await world.clock.advance(WORKER_DROP_MS)
+
+    expect(await sweepWorkers(world)).toBe(0)
+    await world.clock.advance(1)
+    expect(await sweepWorkers(world)).toBe(1)
+    expect(await sweepWorkers(world)).toBe(0)
+  })
+
+  it('stop no round when the registry does not answer', async () => {
+    const world = aWorld()
+    const dropSilent = () => Promise.reject(new Error('no answer'))
+
+    expect(await sweepWorkers({ ...world, workers: { ...world.workers, dropSilent } })).toBe(0)
+  })
+})

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { BatonError } from '../../../shared/core/errors.ts'
+import { cancel } from '../../../shared/core/operate/operate.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import type { Log } from '../../../shared/ports/machine.ts'
+import { transact } from '../../../shared/runtime/kernel/kernel.ts'
+import { runTask } from '../../../shared/runtime/run/run.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { Fatal, Release } from '../../../shared/signals.ts'
+import { NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+
+type Line = { readonly level: keyof Log; readonly message: string; readonly fields: Record<string, unknown> }
+
+/** A system, and what it logs about runs. */
+function aLoggingSystem(parts: Partial<MemorySystem> = {}) {
+  const lines: Line[] = []
+  const write =
+    (level: keyof Log) =>
+    (message: string, fields: object = {}) => {
+      if (message.startsWith('run ')) lines.push({ level, message, fields: { ...fields } })
+    }
+  const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  return { system: { ...aMemorySystem(), ...parts, log } as MemorySystem, lines }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: handlers of any input
+type Run = (input: any, context: TaskContext) => unknown
+
+async function run(system: MemorySystem, task: Task, handler: Run): Promise<void> {
+  const definition = defineTask('resize', { input: z.unknown(), run: handler })
+  let isOver = false
+  const running = runTask(system, task, { workerId: 'w1' }, { definition }).finally(() => {
+    isOver = true
+  })
+  for (let nth = 0; nth < 400 && !isOver; nth++) await system.clock.advance(100)
+  await running
+}
+
+const throwing = (error: unknown) => () => {
+  throw error
+}
+const refused = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') })
+
+describe('each run that ends is one line', () => {
+  it.each<[string, Run, object, Partial<Line>]>([
+    ['a success, for information', () => 1, {}, { level: 'info', message: 'run succeeded' }],
+    ['a release, for information', () => new Release(), {}, { level: 'info', message: 'run released' }],
+    [
+      'a failure with its causes and when it is tried again, as a warning',
+      throwing(refused),
+      {},
+      {
+        level: 'warn',
+        message: 'run failed',
+        fields: {
+          error: expect.objectContaining({
+            name: 'TypeError',
+            stack: expect.stringContaining('fetch failed'),
+            causes: [{ name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1' }],
+          }),
+          nextTry: new Date(NOW + SECOND).toISOString(),
+          attempt: 1,
+        },
+      },
+    ],
+    [
+      'a failure without retries left, which says so',
+      throwing(new Error('no')),
+      { retry: { maxRetries: 0 } },
+      { level: 'warn', message: 'run failed', fields: { nextTry: 'never', status: 'failed' } },
+    ],
+    [
+      'a fatal failure, which says so',
+      throwing(new Fatal('never')),
+      {},
+      { level: 'warn', message: 'run failed', fields: { nextTry: 'never' } },
+    ],
+    [
+      'a run that took too long',
+      (_input, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+      { timeoutMs: 500 },
+      {
+        level: 'warn',
+        message: 'run failed',
+        fields: { ms: 500, error: expect.objectContaining({ name: 'TimedOut' }) },
+      },
+    ],
+  ])('%s', async (_name, handler, options, line) => {
+    const { system, lines } = aLoggingSystem()
+    const task = await stored(system, { options })
+
+    await run(system, task, handler)
+
+    expect(lines).toEqual([
+      expect.objectContaining({ ...line, fields: expect.objectContaining(line.fields ?? {}) }),
+    ])
+    expect(lines[0]?.fields).toMatchObject({ taskId: task.id, runId: expect.stringContaining(task.born) })
+  })
+
+  it('a lost one is a line of the waker, which makes it claimable at once', async () => {
+    const { system, lines } = aLoggingSystem()
+    const task = await claimed(system, await stored(system))
+    await system.clock.advance(task.options.leaseMs + SECOND)
+
+    await wakeTasks(system, [
+      { id: task.id, born: task.born, revision: task.revision, hops: 0, delaySeconds: 0 },
+    ])
+
+    expect(lines).toMatchObject([
+      {
+        level: 'warn',
+        message: 'run lost',
+        fields: { error: { name: 'LeaseLost' }, nextTry: new Date(system.clock.now()).toISOString() },
+      },
+    ])
+  })
+
+  it('a cancelled one is a line of who cancelled it, and one of its worker', async () => {
+    const { system, lines } = aLoggingSystem()
+    const task = await stored(system)
+
+    await run(system, task, async (_input, { signal }) => {
+      await transact(system, await system.tasks.head(task.id), current =>
+        current ? cancel(current, system.clock.now()) : { ok: false },
+      )
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', reject))
+    })
+
+    expect(lines.map(({ level, message, fields }) => [level, message, fields.reason])).toEqual([
+      ['info', 'run cancelled', undefined],
+      ['info', 'run stopped', 'cancelled'],
+    ])
+  })
+
+  it('is told once when the answer to the write was lost', async () => {
+    const memory = aMemorySystem()
+    let outages = 1
+    const apply: typeof memory.tasks.apply = async change => {
+      const applied = await memory.tasks.apply(change)
+      if (change.after.operation === 'fail' && outages-- > 0) throw new BatonError('unavailable', 'no answer')
+      return applied
+    }
+    const { system, lines } = aLoggingSystem({ ...memory, tasks: { ...memory.tasks, apply } })
+
+    await run(system, await stored(system), throwing(refused))
+
+    expect(lines).toMatchObject([
+      { level: 'warn', message: 'run failed', fields: { error: { name: 'TypeError' } } },
+    ])
+  })
+})

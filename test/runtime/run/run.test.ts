@@ -1,0 +1,449 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { BatonError } from '../../../shared/core/errors.ts'
+import { cancel, remove } from '../../../shared/core/operate/operate.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { publish } from '../../../shared/runtime/publish/publish.ts'
+import { runTask } from '../../../shared/runtime/run/run.ts'
+import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
+import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+
+const CLAIMER = { workerId: 'w1' }
+
+// biome-ignore lint/suspicious/noExplicitAny: handlers of any input
+type Run = (input: any, context: TaskContext) => unknown
+
+/** Runs `task` with a handler, moving the clock on until the run is over. */
+async function runWith(
+  system: MemorySystem,
+  task: Task,
+  run: Run,
+  more: { stopping?: AbortSignal; outOfTime?: AbortSignal; input?: z.ZodType } = {},
+) {
+  const { input = z.unknown(), ...signals } = more
+  const definition = defineTask('resize', { input, run })
+  let report: Awaited<ReturnType<typeof runTask>> | undefined
+  const running = runTask(system, task, CLAIMER, { definition, ...signals }).then(done => {
+    report = done
+  })
+  for (let i = 0; i < 200 && !report; i++) await system.clock.advance(100)
+  await running
+  const after = await system.tasks.head(task.id)
+  return { report, after, runs: Object.values(after?.ended ?? {}) }
+}
+
+/** Waits until its run is told to stop. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
+describe('a handler that ends by itself', () => {
+  const cases: ReadonlyArray<[string, Run, object]> = [
+    ['returns', () => ({ bytes: 3 }), { state: 'succeeded', run: 'succeeded' }],
+    ['returns nothing', () => undefined, { state: 'succeeded', run: 'succeeded' }],
+    [
+      'throws',
+      () => {
+        throw new TypeError('no')
+      },
+      { state: 'open', run: 'failed', dueIn: 1 * SECOND },
+    ],
+    [
+      'throws something that is no error',
+      () => {
+        throw { code: 7 }
+      },
+      { state: 'open', run: 'failed', dueIn: 1 * SECOND },
+    ],
+    [
+      'throws RetryLater',
+      () => {
+        throw new RetryLater(7_000)
+      },
+      { state: 'open', run: 'failed', dueIn: 7 * SECOND },
+    ],
+    [
+      'throws a wrapped RetryLater',
+      () => {
+        throw new Error('x', { cause: new RetryLater(7_000) })
+      },
+      { state: 'open', run: 'failed', dueIn: 7 * SECOND },
+    ],
+    [
+      'throws Fatal',
+      () => {
+        throw new Fatal('never')
+      },
+      { state: 'failed', run: 'failed' },
+    ],
+    [
+      'throws Release',
+      () => {
+        throw new Release(3_000)
+      },
+      { state: 'open', run: 'released', dueIn: 3 * SECOND },
+    ],
+    ['returns Release', () => new Release(), { state: 'open', run: 'released', dueIn: 0 }],
+    ['returns what JSON cannot hold', () => ({ at: 2n ** 70n }), { state: 'failed', run: 'failed' }],
+    ['returns no number', () => Number.NaN, { state: 'failed', run: 'failed' }],
+    ['returns a number beyond 2^53', () => 6.02e23, { state: 'succeeded', run: 'succeeded' }],
+    ['returns too much', () => 'x'.repeat(360_000), { state: 'failed', run: 'failed' }],
+  ]
+
+  it.each(cases)('%s', async (_name, run, expected: { state?: string; run?: string; dueIn?: number }) => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+
+    const { after, runs } = await runWith(system, task, run)
+
+    expect(after?.state).toBe(expected.state)
+    expect(runs.map(({ state }) => state)).toEqual([expected.run])
+    if (expected.dueIn !== undefined) {
+      expect((after?.dueAt ?? 0) - (runs[0]?.endedAt ?? 0)).toBeLessThanOrEqual(expected.dueIn)
+      expect((after?.dueAt ?? 0) - task.dueAt).toBeGreaterThanOrEqual(expected.dueIn)
+    }
+  })
+
+  it('gets its input parsed; what does not fit fails without a retry, naming the field', async () => {
+    const system = aMemorySystem()
+    const input = z.object({ width: z.number() })
+    const good = await stored(system, { key: 'good', input: { width: 3 } })
+    const bad = await stored(system, { key: 'bad', input: { width: 'wide' } })
+
+    const ran = await runWith(system, good, ({ width }) => width + 1, { input })
+    const refused = await runWith(system, bad, () => 'not reached', { input })
+
+    expect(ran.runs[0]?.result).toEqual({ inline: 4 })
+    expect(refused.after).toMatchObject({ state: 'failed', error: { name: 'Fatal' } })
+    expect(refused.after?.error?.message).toContain('width')
+  })
+
+  it('keeps dates and toJSON values, and leaves undefined members out', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+
+    const { runs } = await runWith(system, task, () => ({ at: new Date(0), none: undefined, list: [1] }))
+
+    expect(runs[0]?.result).toEqual({ inline: { at: '1970-01-01T00:00:00.000Z', list: [1] } })
+  })
+
+  it('is repeated inside its run as often as localRetries says, before the failure is written', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { options: { retry: { localRetries: 2 } } })
+    let calls = 0
+
+    const { runs } = await runWith(system, task, () => {
+      calls++
+      if (calls < 3) throw new Error('again')
+      return calls
+    })
+
+    expect(calls).toBe(3)
+    expect(runs.map(({ state }) => state)).toEqual(['succeeded'])
+  })
+})
+
+describe('a handler whose run ends under it', () => {
+  const change = async (system: MemorySystem, decide: (task: Task) => Parameters<typeof changeOf>[0]) => {
+    const current = await system.tasks.head('resize:k1')
+    if (!current) throw new Error('no task')
+    await system.tasks.apply(changeOf(decide(current)))
+  }
+
+  it.each([
+    ['cancelled', (task: Task) => cancel(task, task.updatedAt + 1), 'cancelled'],
+    ['removed', (task: Task) => ({ ok: true, change: remove(task, task.updatedAt + 1) }), 'removed'],
+    ['excluded', (task: Task) => patch(task, { options: { workerIds: ['w2'] } }, task.updatedAt + 1), 'open'],
+  ])(
+    '%s: its signal aborts with the next heartbeat, and its word is not written',
+    async (_name, decide, state) => {
+      const system = aMemorySystem()
+      const task = await stored(system)
+      let abortedAt = 0
+
+      const { report, after } = await runWith(system, task, async (_input, { signal }) => {
+        await change(system, decide)
+        await untilAborted(signal).catch(() => {
+          abortedAt = system.clock.now()
+        })
+        return 'too late'
+      })
+
+      expect(report).toMatchObject({ ran: true, outcome: 'stopped' })
+      expect(after?.state).toBe(state)
+      expect(abortedAt - task.dueAt).toBeLessThanOrEqual(5 * SECOND)
+    },
+  )
+
+  it('over its limit: the run fails as timed out and is retried', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { options: { timeoutMs: 2_000 } })
+
+    const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
+
+    expect(after?.state).toBe('open')
+    expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
+  })
+
+  it('over its limit, though it does not listen: the run fails all the same', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { options: { timeoutMs: 2_000 } })
+
+    const { runs } = await runWith(system, task, () => new Promise(() => {}))
+
+    expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
+  })
+
+  it('past its deadline: the task fails for good', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { options: { deadlineMs: 2_000 } })
+
+    const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
+
+    const error = { name: 'DeadlineExceeded', message: 'not done within 2000 ms of its due time' }
+    expect(after).toMatchObject({ state: 'failed', dueAt: task.dueAt, error })
+    expect(runs[0]).toMatchObject({ state: 'failed', error })
+    expect(runs[0]?.error).not.toHaveProperty('stack')
+  })
+
+  it('that has used up all the time of its function fails as timed out: giving it back would repeat that for ever', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    const outOfTime = new AbortController()
+
+    const { after, runs } = await runWith(
+      system,
+      task,
+      (_input, { signal }) => {
+        outOfTime.abort()
+        return untilAborted(signal)
+      },
+      { outOfTime: outOfTime.signal },
+    )
+
+    expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
+    expect(after).toMatchObject({ state: 'open', failures: 1 })
+  })
+
+  it('before it began is not started any more', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    let started = false
+
+    const { runs } = await runWith(
+      system,
+      task,
+      () => {
+        started = true
+      },
+      { stopping: AbortSignal.abort() },
+    )
+
+    expect(started).toBe(false)
+    expect(runs.map(({ state }) => state)).toEqual(['released'])
+  })
+
+  it('in a process that must stop: the task is given back and no retry is counted', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    const stopping = new AbortController()
+
+    const { after, runs } = await runWith(
+      system,
+      task,
+      (_input, { signal }) => {
+        stopping.abort()
+        return untilAborted(signal)
+      },
+      { stopping: stopping.signal },
+    )
+
+    expect(runs.map(({ state }) => state)).toEqual(['released'])
+    expect(after).toMatchObject({ state: 'open', failures: 0 })
+  })
+})
+
+describe('heartbeats', () => {
+  it('move the lease while the handler works, from 1.5 s on, and report progress', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    const leases: Array<number | undefined> = []
+
+    await runWith(system, task, async (_input, { progress }) => {
+      progress({ done: 1 })
+      for (const _ of [1, 2, 3]) {
+        await system.clock.sleep(4_000)
+        leases.push((await system.tasks.head(task.id))?.live[1]?.leaseUntil)
+      }
+      expect((await system.tasks.head(task.id))?.live[1]?.progress).toEqual({ done: 1 })
+    })
+
+    expect(leases.map(lease => (lease ?? 0) - task.dueAt)).toEqual([16_500, 21_500, 26_500])
+  })
+
+  it('take up a changed interval with the next beat', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    let beats = 0
+    const counting = { ...system, tasks: { ...system.tasks } }
+    counting.tasks.apply = async change => {
+      const applied = await system.tasks.apply(change)
+      if (change.after.operation === 'beat' && applied.applied) beats++
+      return applied
+    }
+
+    await runWith(counting, task, async () => {
+      const current = await system.tasks.head(task.id)
+      if (current)
+        await system.tasks.apply(
+          changeOf(patch(current, { options: { heartbeatMs: 1_000 } }, current.updatedAt)),
+        )
+      await system.clock.sleep(8_600)
+    })
+
+    expect(beats).toBe(8)
+  })
+
+  it('tolerate a store that does not answer until the lease would be over, then abort the handler', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    const broken = { ...system, tasks: { ...system.tasks } }
+    broken.tasks.apply = change =>
+      change.after.operation === 'beat'
+        ? Promise.reject(new BatonError('unavailable', 'no answer'))
+        : system.tasks.apply(change)
+    let abortedAfter = 0
+
+    await runWith(broken, task, async (_input, { signal }) => {
+      await untilAborted(signal).catch(() => {
+        abortedAfter = system.clock.now() - task.dueAt
+      })
+    })
+
+    expect(abortedAfter).toBeGreaterThanOrEqual(15 * SECOND)
+    expect(abortedAfter).toBeLessThanOrEqual(20 * SECOND)
+  })
+
+  it('that hang do not keep the handler beyond its lease, nor its process', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    const hanging = { ...system, tasks: { ...system.tasks } }
+    hanging.tasks.apply = change =>
+      change.after.operation === 'beat' ? new Promise(() => {}) : system.tasks.apply(change)
+    let abortedAfter = 0
+
+    const { report } = await runWith(hanging, task, async (_input, { signal }) => {
+      await untilAborted(signal).catch(() => {
+        abortedAfter = system.clock.now() - task.dueAt
+      })
+    })
+
+    expect(abortedAfter).toBe(15 * SECOND)
+    expect(report).toMatchObject({ ran: true, outcome: 'stopped' })
+  })
+
+  it('carry at most 1 KB of progress', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { options: { retry: { maxRetries: 0 } } })
+
+    const { after } = await runWith(system, task, (_input, { progress }) => progress('x'.repeat(1_100)))
+
+    expect(after?.error?.message).toContain('progress has 1102 bytes')
+  })
+
+  it('end with the run: nothing sleeps or writes afterwards', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+
+    await runWith(system, task, () => 1)
+
+    expect(system.clock.sleepers()).toBe(0)
+  })
+})
+
+describe('a claim that comes to nothing', () => {
+  it('of another birth: the dispatch dies and touches nothing', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    await system.tasks.apply(remove(task, system.clock.now()))
+    await registered(system)
+    await publish(system, { type: 'resize', key: 'k1' })
+
+    const { report, after } = await runWith(system, task, () => 'not reached')
+
+    expect(report).toEqual({ ran: false, why: 'gone' })
+    expect(after).toMatchObject({ state: 'open', fence: 0, live: {} })
+  })
+
+  it('of a task that another worker took: the handler is not called', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    await runWith(system, task, () => 'first')
+
+    const { report, runs } = await runWith(system, task, () => 'second')
+
+    expect(report).toEqual({ ran: false, why: 'finished' })
+    expect(runs[0]?.result).toEqual({ inline: 'first' })
+  })
+
+  it('of a task whose input the store does not give just now: it is given back and no retry is counted', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { input: 'x'.repeat(1_000), options: { retry: { maxRetries: 0 } } })
+    const broken = { ...system, tasks: { ...system.tasks } }
+    broken.tasks.body = () => Promise.reject(new BatonError('unavailable', 'no answer'))
+
+    const { after, runs } = await runWith(broken, task, () => 'not reached')
+
+    expect(runs.map(({ state }) => state)).toEqual(['released'])
+    expect(after).toMatchObject({ state: 'open', failures: 0 })
+  })
+
+  it('and a store that fails once at the end is tried again within the lease', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system)
+    let failures = 3
+    const flaky = { ...system, tasks: { ...system.tasks } }
+    flaky.tasks.apply = change =>
+      change.after.operation === 'succeed' && failures-- > 0
+        ? Promise.reject(new BatonError('unavailable', 'no answer'))
+        : system.tasks.apply(change)
+
+    const { after } = await runWith(flaky, task, () => 1)
+
+    expect(after?.state).toBe('succeeded')
+  })
+})
+
+describe('a result that JSON cannot say fails the task for good, with where it is', () => {
+  const circular = () => {
+    const order: Record<string, unknown> = { id: 1 }
+    return { orders: [{ id: 0 }, Object.assign(order, { customer: { order } })] }
+  }
+  const nested = () => {
+    let value: unknown = 1
+    for (let depth = 0; depth < 20_000; depth++) value = [value]
+    return value
+  }
+  const shared = { id: 1 }
+
+  it.each<[string, () => unknown, string | undefined]>([
+    [
+      'that is circular',
+      circular,
+      'result of resize is circular at orders.1.customer.order; it must be JSON',
+    ],
+    ['that nests beyond any stack', nested, 'result of resize 0.0.0.0.0.0.0.0'],
+    ['that has one object in two places', () => [shared, shared], undefined],
+  ])('%s', async (_what, result, message) => {
+    const system = aMemorySystem()
+    const { after } = await runWith(system, await stored(system), () => result())
+
+    expect(after?.state).toBe(message === undefined ? 'succeeded' : 'failed')
+    if (message === undefined) return
+    expect(after?.error).toMatchObject({ name: 'InvalidResult', message: expect.stringContaining(message) })
+  })
+})
