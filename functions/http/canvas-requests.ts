@@ -1,3 +1,4 @@
+import { canvasFields, leafBody } from '../../shared/api/canvases.ts'
 import { MAX_CANVAS_DEPTH } from '../../shared/core/bounds.ts'
 import type { Composition } from '../../shared/core/canvas/shape.ts'
 import type { FieldProblem } from '../../shared/core/errors/errors.ts'
@@ -12,7 +13,6 @@ import {
   sizeProblem,
   traceOf,
 } from './publish-requests.ts'
-import { canvasFields, leafBody } from './schemas/canvases.ts'
 
 type Read =
   | { readonly ok: true; readonly request: CanvasRequest }

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { SEGMENT_RULE } from '../../shared/api/paths.ts'
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
+import { strict } from '../../shared/api/scalars.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
@@ -15,7 +16,6 @@ import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
-import { strict } from './schemas/scalars.ts'
 
 /** `requestContext` is Lambda's: its request id is the one in the function's own log lines. */
 type Environment = {

@@ -1,5 +1,4 @@
-import type { ApiTask } from '../../shared/client/api-types.ts'
-import type { ApiStep } from '../../shared/client/flow-types.ts'
+import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
 import { describeSteps } from '../../shared/core/flow/describe-steps.ts'
 import type { ActionRecord } from '../../shared/core/flow/flow.ts'
 import { workOf } from '../../shared/core/run/work.ts'

@@ -1,4 +1,4 @@
-import type { ApiSchedule } from '../../shared/client/schedule-types.ts'
+import type { ApiSchedule } from '../../shared/api/schedules.ts'
 import type { Timing } from '../../shared/core/schedule/schedule.ts'
 import type { ScheduleDescription } from '../../shared/runtime/schedule/read-schedules.ts'
 import { iso } from './iso.ts'

@@ -1,13 +1,9 @@
-import type {
-  ApiHistoryEntry,
-  ApiOperation,
-  ApiOptions,
-  ApiRun,
-  ApiTask,
-  ApiType,
-} from '../../shared/client/api-types.ts'
-import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
-import type { ApiWorker } from '../../shared/client/worker-types.ts'
+import type { ApiOptions } from '../../shared/api/options.ts'
+import type { Claim, HeartbeatAnswer } from '../../shared/api/runs.ts'
+import type { ApiOperation } from '../../shared/api/scalars.ts'
+import type { ApiHistoryEntry, ApiRun, ApiTask } from '../../shared/api/tasks.ts'
+import type { ApiType } from '../../shared/api/types.ts'
+import type { ApiWorker } from '../../shared/api/workers.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
 import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'

@@ -1,5 +1,5 @@
 import { canvasPath, schedulePath } from '../../shared/api/paths.ts'
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
 import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.ts'
 import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'

@@ -1,4 +1,4 @@
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
 import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../shared/core/bounds.ts'
 import { type Json, jsonBytes, textBytes } from '../../shared/core/json.ts'
 import type { Outcome } from '../../shared/core/run/finish.ts'

@@ -1,5 +1,4 @@
-import type * as z from 'zod'
-import type { Claim } from '../../../shared/client/run-types.ts'
+import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
 import { isFaultOfOne } from '../../../shared/core/errors/errors.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
@@ -9,8 +8,6 @@ import { presentClaim } from '../present.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { claimsBody } from '../schemas/requests.ts'
-import { claimsAnswer } from '../schemas/run-answers.ts'
 
 const DEFAULT_LIMIT = 1
 
@@ -27,7 +24,7 @@ export const claimRoutes = [
   }),
 ]
 
-type Body = z.infer<typeof claimsBody>
+type Body = ClaimsBody
 
 async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   const { system, body } = call

@@ -1,3 +1,5 @@
+import { type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
+import { workerPage } from '../../../shared/api/workers.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { listWorkers } from '../../../shared/runtime/worker/list-workers.ts'
@@ -5,8 +7,6 @@ import { pageByName } from '../page-by-name.ts'
 import { presentWorker } from '../present.ts'
 import { invalid } from '../problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { workerPage } from '../schemas/answers.ts'
-import { namePageQuery } from '../schemas/requests.ts'
 
 export const workerRoutes = [
   route({
@@ -14,16 +14,13 @@ export const workerRoutes = [
     path: '/v1/workers',
     operation: 'listWorkers',
     summary: 'Lists live workers by id; those of Lambda in aggregate, per type',
-    query: namePageQuery,
+    query: pageQuery,
     answers: { 200: { description: 'One page', schema: workerPage } },
     handle: handleList,
   }),
 ]
 
-async function handleList({
-  system,
-  query,
-}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<Answer> {
   const workers = await listWorkers(system)
   const page = pageByName(
     workers,

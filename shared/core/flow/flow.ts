@@ -2,6 +2,7 @@ import { MAX_PARAMS_BYTES } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import type { Options } from '../options/options.ts'
+import type { STEP_STATES } from '../states.ts'
 import { bodyBytes } from '../task/body.ts'
 import type { Body, Ordering, Task, TaskError, TypeKind } from '../task/task.ts'
 
@@ -31,15 +32,7 @@ export type FlowDefinition = {
   readonly onCancel: 'undo' | 'leave'
 }
 
-export type StepState =
-  | 'pending'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'undoing'
-  | 'undone'
-  | 'undo-failed'
-  | 'skipped'
+export type StepState = (typeof STEP_STATES)[number]
 
 /** One direction of a step: from its first claim to its end. */
 export type ActionRecord = {

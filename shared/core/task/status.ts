@@ -1,23 +1,12 @@
 import { type Claimer, claim } from '../run/claim.ts'
 import { isComplete } from '../run/several-successes.ts'
 import { workOf } from '../run/work.ts'
+import type { STATUS_REASONS, STATUSES } from '../states.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 import { isTargeted, liveRuns, type Task } from './task.ts'
 
 /** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
-export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
-
-export const STATUS_REASONS = [
-  'due',
-  'retry',
-  'paused',
-  'rate-limit',
-  'concurrency-limit',
-  'target-worker',
-  'no-handler',
-  'no-worker',
-  'callbacks-owed',
-] as const
+export type Status = (typeof STATUSES)[number]
 
 /** Why an open task is not running, or an ended one is not over yet. */
 export type StatusReason = (typeof STATUS_REASONS)[number]

@@ -29,18 +29,19 @@ import type { Json } from '../json.ts'
 import type { Wait } from '../limits/wait.ts'
 import type { Options } from '../options/options.ts'
 import type { ScheduleState } from '../schedule/schedule.ts'
+import type { ENDED_RUN_STATES, ORDERINGS, TYPE_KINDS } from '../states.ts'
 import type { OperationRecord } from './operations.ts'
 
 /** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
-export type TypeKind = 'handler' | 'http' | 'webhook' | 'flow'
+export type TypeKind = (typeof TYPE_KINDS)[number]
 /** The heads of canvases and of schedules are kept as a task's is, and nobody can claim them. */
 export type TaskKind = TypeKind | 'canvas' | 'schedule'
 
 /** In which order the open tasks of a type are run. */
-export type Ordering = 'arrival' | 'priority' | 'aged'
+export type Ordering = (typeof ORDERINGS)[number]
 
 /** Input or result: in the head when small, else an item of its own, found by `ref` and kept until `expiresAt`. */
 export type Body =
@@ -74,7 +75,7 @@ export type LiveRun = {
 /** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */
 export type Permit = { readonly limit: string; readonly holder: string }
 
-export type EndedRunState = 'succeeded' | 'failed' | 'lost' | 'released' | 'cancelled'
+export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
 export type RunState = 'running' | EndedRunState
 
 /** Why a run ended other than by its worker's word. */

@@ -3,9 +3,10 @@ import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
 import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, pathOf } from '../../core/canvas/tree.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
+import { MEMBER_STATUSES } from '../../core/states.ts'
 import { isGone } from '../../core/task/publish.ts'
 import { resultOf } from '../../core/task/result.ts'
-import { type Status, statusOf } from '../../core/task/status.ts'
+import { statusOf } from '../../core/task/status.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
@@ -15,20 +16,7 @@ import { allEnds, type KnownEnds } from './known-ends.ts'
 import { type Canvas, loadCanvas, memberId } from './load-canvas.ts'
 import { memberResults } from './member-results.ts'
 
-/** A member's status is its task's; `pending` waits for others, `skipped` never runs, since one before it failed or none did. */
-type MemberStatus = Status | 'pending' | 'skipped'
-
-export const MEMBER_STATUSES = [
-  'pending',
-  'delayed',
-  'ready',
-  'running',
-  'compensating',
-  'succeeded',
-  'failed',
-  'cancelled',
-  'skipped',
-] as const satisfies readonly MemberStatus[]
+type MemberStatus = (typeof MEMBER_STATUSES)[number]
 
 type CanvasItem = {
   readonly path: string

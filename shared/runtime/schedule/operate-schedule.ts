@@ -1,4 +1,4 @@
-import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { ScheduledTask } from '../../api/schedules.ts'
 import { BatonError } from '../../core/errors/errors.ts'
 import { triggerKey } from '../../core/schedule/schedule.ts'
 import {

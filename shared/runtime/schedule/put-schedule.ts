@@ -1,4 +1,4 @@
-import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { ScheduledTask } from '../../api/schedules.ts'
 import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { isSameTiming, type Missed, SCHEDULE_TYPE, type Timing } from '../../core/schedule/schedule.ts'
