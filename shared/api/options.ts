@@ -3,7 +3,6 @@ import { optionRules, priorityRule } from '../core/rules/options.ts'
 import { BACKOFFS } from '../core/states.ts'
 import { fromRule, optionalFields } from './from-rule.ts'
 import { count, optional } from './scalars.ts'
-import type { TypeOf } from './type-of.ts'
 
 /** What can be set per task, or as its type's default: as it is given, and as it is shown. */
 
@@ -34,9 +33,6 @@ export const optionsInForce = z
     retry: z.object(retry),
   })
   .meta({ id: 'Options', description: 'Options in force, defaults included' })
-
-/** Options in force, defaults included. */
-export type ApiOptions = TypeOf<typeof optionsInForce>
 
 /** As they were given: nothing of them need be there. */
 export const shownDefaults = z.object({

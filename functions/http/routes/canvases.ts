@@ -8,10 +8,10 @@ import { splitTaskId } from '../../../shared/core/task/task.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { memberIds, publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
-import { canvasRequestOf } from '../canvas-requests.ts'
-import { iso } from '../iso.ts'
+import { iso } from '../present/iso.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownTypes } from '../refusals.ts'
+import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 20

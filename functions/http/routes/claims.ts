@@ -4,7 +4,7 @@ import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read-task.ts'
 import { giveBack, type HeldTask } from '../../../shared/runtime/run/held-task.ts'
-import { presentClaim } from '../present.ts'
+import { presentClaim } from '../present/claims.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'

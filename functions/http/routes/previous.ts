@@ -4,8 +4,8 @@ import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
 import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'
+import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { isTaskId } from '../task-ids.ts'
 
 const DEFAULT_LIMIT = 20
 /** The frame of a page takes less than 1 KB of its answer. */

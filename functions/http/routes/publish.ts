@@ -12,10 +12,15 @@ import type { PublishRequest } from '../../../shared/runtime/publish/publication
 import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { describeHead } from '../../../shared/runtime/read/read-task.ts'
 import { check, dotted, fits } from '../check.ts'
-import { presentTask } from '../present.ts'
+import { presentTask } from '../present/tasks.ts'
 import { invalid } from '../problems.ts'
-import { callbacksSizeProblem, fieldProblems, publishRequestOf, sizeProblem } from '../publish-requests.ts'
 import { publishProblem } from '../refusals.ts'
+import {
+  callbacksSizeProblem,
+  fieldProblems,
+  publishRequestOf,
+  sizeProblem,
+} from '../requests/publish-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 type PublishCall = Call<unknown, unknown>

@@ -15,11 +15,12 @@ import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../../shared/runtime/read/read-task.ts'
 import { type Checked, fits } from '../check.ts'
-import { presentBeat, presentTask } from '../present.ts'
+import { presentBeat } from '../present/claims.ts'
+import { presentTask } from '../present/tasks.ts'
 import { invalid, problemOfError } from '../problems.ts'
+import { beatMember, finishMember } from '../requests/run-words.ts'
+import { sayAlive, sayOver, type Word } from '../requests/speak-for-run.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { beatMember, finishMember } from '../run-words.ts'
-import { sayAlive, sayOver, type Word } from '../speak-for-run.ts'
 
 const MOST_AT_ONCE = 25
 

@@ -21,11 +21,11 @@ import {
 } from '../../../shared/runtime/schedule/operate-schedule.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
-import { presentSchedule } from '../present-schedule.ts'
+import { presentSchedule } from '../present/schedules.ts'
 import { invalid, problem } from '../problems.ts'
 import { publishProblem, unknownTypes } from '../refusals.ts'
+import { scheduleRequestOf } from '../requests/schedule-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { scheduleRequestOf } from '../schedule-requests.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/schedules/{name}'

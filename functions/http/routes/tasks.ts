@@ -25,12 +25,12 @@ import {
 import { areOpen, type ListOrder } from '../../../shared/runtime/read/list-query.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/read/list-tasks.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read-task.ts'
-import { presentTask } from '../present.ts'
+import { presentTask } from '../present/tasks.ts'
 import { invalid, problem } from '../problems.ts'
-import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.ts'
 import { noSuchTask, operationProblem, unknownType } from '../refusals.ts'
+import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
+import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
-import { isTaskId } from '../task-ids.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/tasks/{id}'

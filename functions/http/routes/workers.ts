@@ -1,10 +1,10 @@
 import { type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
-import { workerPage } from '../../../shared/api/workers.ts'
+import { type ApiWorker, workerPage } from '../../../shared/api/workers.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { listWorkers } from '../../../shared/runtime/worker/list-workers.ts'
+import { listWorkers, type PresentWorker } from '../../../shared/runtime/worker/list-workers.ts'
 import { pageByName } from '../page-by-name.ts'
-import { presentWorker } from '../present.ts'
+import { iso } from '../present/iso.ts'
 import { invalid } from '../problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
@@ -31,4 +31,8 @@ async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<
   if (!page.ok) return answerProblem(invalid(page.problems))
   const { ok: _ok, items, ...rest } = page
   return { status: 200, body: { items: items.map(presentWorker), ...rest } }
+}
+
+function presentWorker({ lastSeen, ...worker }: PresentWorker): ApiWorker {
+  return { ...worker, ...(lastSeen !== undefined && { lastSeen: iso(lastSeen) }) }
 }

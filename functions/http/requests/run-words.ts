@@ -5,10 +5,10 @@ import {
   outcomeOnly,
   type ReleaseBody,
   type SucceedBody,
-} from '../../shared/api/runs.ts'
-import type { Json } from '../../shared/core/json.ts'
-import type { Outcome } from '../../shared/core/run/finish.ts'
-import { type Checked, check, fits } from './check.ts'
+} from '../../../shared/api/runs.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import { type Checked, check, fits } from '../check.ts'
 import type { Word } from './speak-for-run.ts'
 
 export function succeeding({ result, next }: Omit<SucceedBody, 'fence'>): Outcome {
