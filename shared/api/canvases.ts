@@ -25,7 +25,9 @@ export const canvasFields = strict({
   key: optional(pathName(MAX_KEY_LENGTH).meta({ description: 'Idempotency key' })),
   userId: optional(userId).meta({ description: 'For tasks that name none' }),
   /** How many of its tasks are published at a time; 25 when left out. */
-  sendConcurrency: optional(whole(1, 100)),
+  sendConcurrency: optional(whole(1, 100)).describe(
+    'How many of its tasks are published at a time; 25 when left out.',
+  ),
 })
 
 type MemberBody =
@@ -72,16 +74,18 @@ export const canvasAnswer = z
     result: optional(json),
     error: optional(taskError),
     /** Above 1,000 tasks all that may have been published and have not ended count as running. */
-    counts: z.object(
-      Object.fromEntries(memberStatus.options.map(name => [name, count])) as Record<
-        (typeof memberStatus.options)[number],
-        typeof count
-      >,
-    ),
+    counts: z
+      .object(
+        Object.fromEntries(memberStatus.options.map(name => [name, count])) as Record<
+          (typeof memberStatus.options)[number],
+          typeof count
+        >,
+      )
+      .describe('Above 1,000 tasks all that may have been published and have not ended count as running.'),
     items: z.array(
       z.object({
         /** Where in the body it stands: `chord.group.3`. */
-        path: z.string(),
+        path: z.string().describe('Where in the body it stands: `chord.group.3`.'),
         taskId: z.string(),
         status: memberStatus,
         result: optional(json),

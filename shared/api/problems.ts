@@ -43,17 +43,17 @@ export const problemAnswer = z
     status: z.int(),
     detail: z.string(),
     /** What is wrong with which field of the request. */
-    errors: optional(z.array(fieldProblem)),
+    errors: optional(z.array(fieldProblem)).describe('What is wrong with which field of the request.'),
     /** Why a run's word was refused. */
-    reason: optional(runGone),
+    reason: optional(runGone).describe("Why a run's word was refused."),
     /** Which worker holds the task now. */
-    holder: optional(z.string()),
+    holder: optional(z.string()).describe('Which worker holds the task now.'),
     /** How the run ended, where that is on record, without stack and without a result that is kept apart. */
     run: optional(runEnd),
     /** When to try again, in milliseconds. */
-    retryAfterMs: optional(count),
+    retryAfterMs: optional(count).describe('When to try again, in milliseconds.'),
     /** Finds the log lines of this request. */
-    requestId: optional(z.string()),
+    requestId: optional(z.string()).describe('Finds the log lines of this request.'),
   })
   .meta({ id: 'Problem', description: 'A problem document (RFC 9457)' })
 

@@ -17,17 +17,19 @@ const publishFields = {
   userId: optional(userId),
   tags: optional(tags),
   /** This or `delayMs`; neither means now. */
-  dueAt: optional(time),
+  dueAt: optional(time).describe('This or `delayMs`; neither means now.'),
   delayMs: optional(duration()),
   priority: optional(priority),
   ...givenOptions,
   traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))),
   /** The stage it begins in. */
-  stage: optional(stage),
+  stage: optional(stage).describe('The stage it begins in.'),
   /** Takes nothing that the task before it hands on. */
-  immutable: optional(z.boolean()),
+  immutable: optional(z.boolean()).describe('Takes nothing that the task before it hands on.'),
   /** Whose task it is: those of different keys take turns. */
-  fairnessKey: optional(name(MAX_KEY_LENGTH)),
+  fairnessKey: optional(name(MAX_KEY_LENGTH)).describe(
+    'Whose task it is: those of different keys take turns.',
+  ),
 }
 
 /**
@@ -52,16 +54,24 @@ const callbacks = z.array(callbackBody).max(MAX_CALLBACKS)
 export const publishBody = strict({
   ...publishFields,
   /** Published once when the task has succeeded; they inherit its user and trace. */
-  onSuccess: optional(callbacks),
+  onSuccess: optional(callbacks).describe(
+    'Published once when the task has succeeded; they inherit its user and trace.',
+  ),
   /** Published once when the task has failed; they inherit its user and trace. */
-  onError: optional(callbacks),
+  onError: optional(callbacks).describe(
+    'Published once when the task has failed; they inherit its user and trace.',
+  ),
   ifExists: optional(z.enum(['keep', 'update', 'reject', 'restart'])),
   /** Which runs a restart forgets; all of them by default. */
-  clean: optional(clean),
+  clean: optional(clean).describe('Which runs a restart forgets; all of them by default.'),
   /** Runs `ms` after the last publish of its key, at the latest `maxWaitMs` after the first; the last one counts. */
-  debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })),
+  debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })).describe(
+    'Runs `ms` after the last publish of its key, at the latest `maxWaitMs` after the first; the last one counts.',
+  ),
   /** Of those published with one key at most one in any `perMs` begins; the first one counts. */
-  throttle: optional(strict({ perMs: duration(1) })),
+  throttle: optional(strict({ perMs: duration(1) })).describe(
+    'Of those published with one key at most one in any `perMs` begins; the first one counts.',
+  ),
 }).meta({ id: 'Publish' })
 
 export type PublishBody = TypeOf<typeof publishBody>

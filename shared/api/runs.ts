@@ -50,7 +50,9 @@ export type Claim = TypeOf<typeof claim>
 export const claimsAnswer = z.object({
   claims: z.array(claim),
   /** The worker has waited in vain: it is to ask again after so many milliseconds. */
-  retryAfterMs: optional(count),
+  retryAfterMs: optional(count).describe(
+    'The worker has waited in vain: it is to ask again after so many milliseconds.',
+  ),
 })
 
 export type ClaimsAnswer = TypeOf<typeof claimsAnswer>
@@ -67,7 +69,7 @@ const succeed = {
   fence,
   result: optional(json),
   /** Moves the task to another stage instead of finishing it. */
-  next: optional(next),
+  next: optional(next).describe('Moves the task to another stage instead of finishing it.'),
 }
 const failure = {
   fence,

@@ -79,19 +79,23 @@ export const scheduleAnswer = z
     missed,
     graceMs: z.int(),
     /** In lists its type alone. */
-    task: scheduledTask,
+    task: scheduledTask.describe('In lists its type alone.'),
     paused: z.boolean(),
     /** The last tick that published a task, or the last time that it was triggered. */
-    lastRunAt: optional(shownTime),
+    lastRunAt: optional(shownTime).describe(
+      'The last tick that published a task, or the last time that it was triggered.',
+    ),
     /** Left out while it is paused, and once it has run for the last time. */
-    nextRunAt: optional(shownTime),
+    nextRunAt: optional(shownTime).describe(
+      'Left out while it is paused, and once it has run for the last time.',
+    ),
     /** Why its last tick could publish no task. */
-    lastError: optional(taskError),
+    lastError: optional(taskError).describe('Why its last tick could publish no task.'),
     createdAt: shownTime,
     updatedAt: shownTime,
     operations: optional(operations),
     /** When it ran for the last time; it is kept for a week. */
-    finishedAt: optional(shownTime),
+    finishedAt: optional(shownTime).describe('When it ran for the last time; it is kept for a week.'),
   })
   .meta({ id: 'Schedule' })
 

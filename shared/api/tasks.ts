@@ -81,7 +81,9 @@ const run = z
     /** Of a failed run: the last that its handler logged, at most 4 KB. Only `GET` of the task shows it. */
     log: optional(z.string().meta({ description: 'Of a failed run: the last that its handler logged' })),
     /** The stage it worked on; of a flow the step, as `reserve` or `undo reserve`. */
-    stage: optional(z.string()),
+    stage: optional(z.string()).describe(
+      'The stage it worked on; of a flow the step, as `reserve` or `undo reserve`.',
+    ),
   })
   .meta({ id: 'Run' })
 
@@ -141,30 +143,44 @@ export const task = z
     stage: optional(z.string()),
     runs: z.array(run),
     /** Of a flow: its steps. */
-    steps: optional(z.array(step)),
+    steps: optional(z.array(step)).describe('Of a flow: its steps.'),
     /** Of a flow: the zero-based index of the step reached. */
-    cursor: optional(count),
+    cursor: optional(count).describe('Of a flow: the zero-based index of the step reached.'),
     /** Of a flow: its input, and the results of its steps under their names. */
-    params: optional(z.record(z.string(), json)),
+    params: optional(z.record(z.string(), json)).describe(
+      'Of a flow: its input, and the results of its steps under their names.',
+    ),
     /** An undo has failed for good, or a callback that is owed cannot be published: a person has to decide. */
-    needsAttention: optional(z.literal(true)),
+    needsAttention: optional(z.literal(true)).describe(
+      'An undo has failed for good, or a callback that is owed cannot be published: a person has to decide.',
+    ),
     /** Why callbacks that are owed cannot be published as types are now. */
-    callbackProblems: optional(z.array(fieldProblem)),
+    callbackProblems: optional(z.array(fieldProblem)).describe(
+      'Why callbacks that are owed cannot be published as types are now.',
+    ),
     /** Of an open flow: the step to work on. */
-    step: optional(z.string()),
+    step: optional(z.string()).describe('Of an open flow: the step to work on.'),
     /** Of an open flow: the type that does or undoes the step. */
-    stepType: optional(z.string()),
+    stepType: optional(z.string()).describe('Of an open flow: the type that does or undoes the step.'),
     /** Of an open flow: whether the step is to be done or undone. */
-    direction: optional(z.enum(['do', 'undo'])),
+    direction: optional(z.enum(['do', 'undo'])).describe(
+      'Of an open flow: whether the step is to be done or undone.',
+    ),
     /** What the task before handed on. */
     previous: optional(json),
     /** The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it. */
-    previousPaged: optional(z.literal(true)),
+    previousPaged: optional(z.literal(true)).describe(
+      "The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it.",
+    ),
     /** Of a claim: the input is the same as `params`, and both are too long for one answer. */
-    inputIsParams: optional(z.literal(true)),
+    inputIsParams: optional(z.literal(true)).describe(
+      'Of a claim: the input is the same as `params`, and both are too long for one answer.',
+    ),
     canvasId: optional(z.string()),
     /** The task that published it, by its end or from its handler, or that ran when it was published, debounced. */
-    parentId: optional(z.string()),
+    parentId: optional(z.string()).describe(
+      'The task that published it, by its end or from its handler, or that ran when it was published, debounced.',
+    ),
     attempts: z.object({ used: count, left: count }),
     history: z.array(historyEntry),
     traceId: optional(z.string()),
@@ -174,10 +190,14 @@ export const task = z
     finishedAt: optional(shownTime),
     expiresAt: optional(shownTime),
     /** The last ten changes asked for over the HTTP API, oldest first. */
-    operations: optional(operations),
+    operations: optional(operations).describe(
+      'The last ten changes asked for over the HTTP API, oldest first.',
+    ),
     options: optionsInForce,
     /** What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on. */
-    omitted: optional(z.array(omittedPart)),
+    omitted: optional(z.array(omittedPart)).describe(
+      'What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on.',
+    ),
   })
   .meta({ id: 'Task' })
 

@@ -30,14 +30,20 @@ export const typeAnswer = z
     limits: optional(
       z.object({
         /** At most `limit` starts in any `perMs`. */
-        rate: optional(z.object({ limit: count, perMs: count, key: optional(z.string()) })),
+        rate: optional(z.object({ limit: count, perMs: count, key: optional(z.string()) })).describe(
+          'At most `limit` starts in any `perMs`.',
+        ),
         /** At most `max` runs at a time. */
-        concurrency: optional(z.object({ max: count, key: optional(z.string()) })),
+        concurrency: optional(z.object({ max: count, key: optional(z.string()) })).describe(
+          'At most `max` runs at a time.',
+        ),
       }),
+    ).describe(
+      'With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself.',
     ),
     shards: count,
     /** Whether what happens to its tasks is told as events. */
-    events: z.boolean(),
+    events: z.boolean().describe('Whether what happens to its tasks is told as events.'),
     webhook: optional(
       z.object({
         url: optional(z.string()),
@@ -47,16 +53,20 @@ export const typeAnswer = z
       }),
     ),
     /** Of kind `flow`. */
-    steps: optional(z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) }))),
+    steps: optional(
+      z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) })),
+    ).describe('Of kind `flow`.'),
     onCancel: optional(z.enum(['undo', 'leave'])),
     paused: z.boolean(),
     /** Since when a deployed handler serves the type. */
-    handlerSince: optional(shownTime),
+    handlerSince: optional(shownTime).describe('Since when a deployed handler serves the type.'),
     createdAt: shownTime,
     updatedAt: shownTime,
     operations: optional(operations),
     /** What of its configuration is slow or expensive at scale; left out where nothing is. */
-    warnings: optional(z.array(z.string())),
+    warnings: optional(z.array(z.string())).describe(
+      'What of its configuration is slow or expensive at scale; left out where nothing is.',
+    ),
   })
   .meta({ id: 'Type' })
 
@@ -80,7 +90,7 @@ export type Counts = TypeOf<typeof countsAnswer>
 export const purgeBody = strict({
   status: z.array(z.enum(STATUSES)).min(1),
   /** The time of the request when left out. */
-  before: optional(time),
+  before: optional(time).describe('The time of the request when left out.'),
 }).meta({ id: 'Purge' })
 
 /**

@@ -9,7 +9,7 @@ const workerAnswer = z
     version: optional(z.string()),
     types: z.array(z.string()),
     /** How many tasks it runs. */
-    running: count,
+    running: count.describe('How many tasks it runs.'),
     lastSeen: optional(shownTime),
   })
   .meta({ id: 'Worker' })
