@@ -1,6 +1,6 @@
 import type { Claim, HeartbeatAnswer } from '../../../shared/api/runs.ts'
 import { beatIntervalMs } from '../../../shared/core/run/heartbeat.ts'
-import { idempotencyKey } from '../../../shared/core/run/work.ts'
+import { idempotencyKey } from '../../../shared/core/task/piece.ts'
 import { runId, type Task } from '../../../shared/core/task/task.ts'
 import type { TaskDescription } from '../../../shared/runtime/read/describe-task.ts'
 import type { HeldTask } from '../../../shared/runtime/run/held-task.ts'

@@ -1,5 +1,5 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
-import { isFaultOfOne } from '../../../shared/core/errors/errors.ts'
+import { isFaultOfOne } from '../../../shared/core/errors.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read-task.ts'

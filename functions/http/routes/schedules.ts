@@ -9,7 +9,7 @@ import {
 } from '../../../shared/api/schedules.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { SCHEDULE_TYPE } from '../../../shared/core/schedule/schedule.ts'
+import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import type { Operated } from '../../../shared/runtime/operate/operate-task.ts'

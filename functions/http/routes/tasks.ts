@@ -10,7 +10,7 @@ import {
   taskPage,
   task as taskSchema,
 } from '../../../shared/api/tasks.ts'
-import type { Status } from '../../../shared/core/task/status.ts'
+import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import {

@@ -10,7 +10,7 @@ import { isName } from '../name.ts'
 import { BACKOFFS } from '../states.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, objectOf, orNull } from './compound.ts'
-import type { Rule } from './rule.ts'
+import type { Rule } from './rules.ts'
 import { duration, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000

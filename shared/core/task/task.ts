@@ -21,18 +21,18 @@
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
  */
-import type { CanvasState, Member } from '../canvas/canvas.ts'
-import type { Previous } from '../canvas/previous.ts'
-import type { FieldProblem } from '../errors/errors.ts'
-import type { FlowState } from '../flow/flow.ts'
-import type { Json } from '../json.ts'
-import type { Wait } from '../limits/wait.ts'
-import type { Options } from '../options/options.ts'
-import type { ScheduleState } from '../schedule/schedule.ts'
-import type { ENDED_RUN_STATES, ORDERINGS, TYPE_KINDS } from '../states.ts'
-import type { OperationRecord } from './operations.ts'
 
-/** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
+import type { FieldProblem } from '../errors.ts'
+import type { Json } from '../json.ts'
+import type { Options } from '../options/options.ts'
+import type { ENDED_RUN_STATES, ORDERINGS, TYPE_KINDS } from '../states.ts'
+import type { CanvasState, Member } from './canvas-state.ts'
+import type { FlowState } from './flow-state.ts'
+import type { Previous } from './previous.ts'
+import type { ScheduleState } from './schedule-state.ts'
+import type { Permit, Wait } from './wait.ts'
+
+/** What is stored about a task's end. Everything people see beyond it is derived (see `status/status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
@@ -72,9 +72,6 @@ export type LiveRun = {
   readonly permits?: readonly Permit[]
 }
 
-/** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */
-export type Permit = { readonly limit: string; readonly holder: string }
-
 export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
 export type RunState = 'running' | EndedRunState
 
@@ -97,7 +94,7 @@ export type EndedRun = {
   readonly piece?: string
   /** A success of a piece that is over; it counts no more. */
   readonly past?: true
-  /** A digest of what its worker's word said beyond the state, the result and the short error; see `word.ts`. */
+  /** A digest of what its worker's word said beyond the state, the result and the short error; see `run/word.ts`. */
   readonly word?: string
 }
 
@@ -138,6 +135,9 @@ export type Operation =
   | 'settle'
   | 'owe'
   | 'tick'
+
+/** A change that was asked for over the HTTP API: when, by which principal, and what it was. */
+export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
 
 /** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
 export type View = {

@@ -1,7 +1,6 @@
 import type { PublishBody } from '../../api/publish.ts'
 import { MIN_MEMBER_RETENTION_MS } from '../../core/bounds.ts'
-import type { Member } from '../../core/canvas/canvas.ts'
-import type { FieldProblem } from '../../core/errors/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import {
   DEFAULT_OPTIONS,
@@ -10,8 +9,9 @@ import {
   resolveOptions,
 } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
+import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
 import { flowOptionProblems } from '../../core/rules/type-configuration.ts'
-import type { CallbackBodies, HandedOn, Publication } from '../../core/task/publish.ts'
+import type { Member } from '../../core/task/canvas-state.ts'
 import { taskId } from '../../core/task/task.ts'
 import {
   defaultOrdering,

@@ -1,6 +1,6 @@
 import { WORKER_VISIBILITY_S } from '../../../shared/core/bounds.ts'
 import type { LimitChange, LimitLook } from '../../../shared/core/limits/held-permits.ts'
-import { workOf } from '../../../shared/core/run/work.ts'
+import { workOf } from '../../../shared/core/task/piece.ts'
 import type { JobLook } from '../../../shared/core/types/type-job.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import type {
