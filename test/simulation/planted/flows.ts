@@ -55,6 +55,19 @@ export const IN_FLOWS: readonly Planted[] = [
         return settled.ok ? apply(settled.change) : applied
       }),
   },
+  {
+    name: 'a task hides that it owes callbacks while they are published',
+    spoil: system =>
+      withApply(system, apply => async change => {
+        const applied = await apply(change)
+        if (!applied.applied || !applied.task.owes || !applied.task.callbacks) return applied
+        const { task } = applied
+        const settled = settle(task, system.clock.now())
+        const hidden = settled.ok ? await apply(settled.change) : applied
+        if (hidden.applied) await settleDebts(asThough(system, task), [task])
+        return hidden
+      }),
+  },
 ]
 
 type Apply = PlanningSystem['tasks']['apply']
