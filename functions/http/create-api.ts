@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { SEGMENT_RULE } from '../../shared/api/paths.ts'
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
+import { strict } from '../../shared/api/scalars.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
@@ -13,9 +14,7 @@ import { fittedAnswer } from './fit-answer.ts'
 import { principalOf, type RequestContext } from './operator.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
-import { readQuery } from './read-query.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
-import { strict } from './schemas/scalars.ts'
 
 /** `requestContext` is Lambda's: its request id is the one in the function's own log lines. */
 type Environment = {
@@ -176,4 +175,21 @@ async function checkedBody(route: Route, request: Request): Promise<CheckedBody>
 function respond({ status, body, headers = {} }: Answer): Response {
   if (body === undefined) return new Response(null, { status, headers: { ...headers } })
   return Response.json(body, { status, headers: { ...headers } })
+}
+
+/** Parameters that may be repeated, and those that are numbers; all others are single texts. */
+const LISTS = ['status']
+const NUMBERS = ['limit']
+
+/** The query as the members of an object; one that is repeated but may not be stays a list, which no schema takes. */
+function readQuery(search: URLSearchParams): Record<string, unknown> {
+  const names = [...new Set(search.keys())]
+  return Object.fromEntries(names.map(name => [name, membersOf(name, search.getAll(name))]))
+}
+
+function membersOf(name: string, values: readonly string[]): unknown {
+  if (LISTS.includes(name)) return values
+  const [first = ''] = values
+  if (values.length > 1) return values
+  return NUMBERS.includes(name) && /^-?\d{1,15}$/.test(first) ? Number(first) : first
 }

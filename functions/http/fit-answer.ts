@@ -7,7 +7,7 @@
  *
  * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
  */
-import type { ApiTask } from '../../shared/client/api-types.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import { MAX_ANSWER_BYTES } from '../../shared/core/bounds.ts'
 import { escapedBytes, type Json } from '../../shared/core/json.ts'
 import { fittedTask } from './fit-task.ts'

@@ -1,4 +1,4 @@
-import type { ApiTask, OmittedPart } from '../../shared/client/api-types.ts'
+import type { ApiTask, OmittedPart } from '../../shared/api/tasks.ts'
 import { escapedBytes, type Json } from '../../shared/core/json.ts'
 
 /**

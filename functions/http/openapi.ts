@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { problemAnswer } from '../../shared/api/problems.ts'
 import type { Route } from './route.ts'
-import { problemAnswer } from './schemas/answers.ts'
 
 type Schema = Record<string, unknown>
 

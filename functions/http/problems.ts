@@ -1,4 +1,4 @@
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
 import { cut } from '../../shared/core/task/body.ts'
 

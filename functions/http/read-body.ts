@@ -1,4 +1,4 @@
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
 import { MAX_REQUEST_BYTES } from '../../shared/core/bounds.ts'
 import { parseExactly } from './parse-exactly.ts'
 import { invalid, problem } from './problems.ts'

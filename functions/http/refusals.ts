@@ -1,5 +1,5 @@
 import { canvasPath, schedulePath } from '../../shared/api/paths.ts'
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
 import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.ts'
 import type { RestartRefusal } from '../../shared/core/operate/restart.ts'
 import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'
@@ -19,7 +19,7 @@ import type { UnknownType } from '../../shared/runtime/publish/publication-of.ts
 import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'
 import type { RunRefusal } from '../../shared/runtime/run/http-runs.ts'
 import { dotted } from './check.ts'
-import { iso } from './iso.ts'
+import { iso } from './present/iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 
 /** Expected refusals of use cases, in words: what happened, to which id, and what would be legal. */

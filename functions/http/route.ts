@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Problem } from '../../shared/client/api-types.ts'
+import type { Problem } from '../../shared/api/problems.ts'
 import type { ClaimPace } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import type { Surroundings } from '../../shared/runtime/read/describe-task.ts'

@@ -1,4 +1,4 @@
-import type { ApiCanvas } from '../../shared/client/canvas-types.ts'
+import type { ApiCanvas } from '../../shared/api/canvases.ts'
 import { chain, chord } from '../../shared/define/canvases.ts'
 import { wordsOf } from './http-worker.ts'
 import type { CanvasJob } from './job.ts'

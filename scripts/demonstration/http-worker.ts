@@ -1,6 +1,6 @@
-import type { ApiTask } from '../../shared/client/api-types.ts'
+import type { Claim, FinishMember } from '../../shared/api/runs.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Claim, FinishMember } from '../../shared/client/run-types.ts'
 import type { Json } from '../../shared/core/json.ts'
 import type { Types } from './job.ts'
 import { type Count, digestOf } from './pieces.ts'

@@ -1,5 +1,7 @@
-import type { ApiTask, CallbackBody, PublishBody, TypeBody } from '../../shared/client/api-types.ts'
-import type { ApiCanvas } from '../../shared/client/canvas-types.ts'
+import type { ApiCanvas } from '../../shared/api/canvases.ts'
+import type { DerivedBody, PublishBody } from '../../shared/api/publish.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import type { TypeBody } from '../../shared/api/types.ts'
 import type { Canvas } from '../../shared/define/canvases.ts'
 
 type Ended = 'succeeded' | 'failed'
@@ -37,6 +39,6 @@ export function tasksOf(jobs: readonly Job[], canvases: readonly CanvasJob[]): n
 }
 
 /** What must be published once the job has ended as expected. */
-export function callbacksOf({ publication, expected }: Job): readonly CallbackBody[] {
+export function callbacksOf({ publication, expected }: Job): readonly DerivedBody[] {
   return (expected.status === 'succeeded' ? publication.onSuccess : publication.onError) ?? []
 }

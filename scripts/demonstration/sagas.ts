@@ -1,5 +1,4 @@
-import type { ApiTask } from '../../shared/client/api-types.ts'
-import type { ApiStep } from '../../shared/client/flow-types.ts'
+import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
 import type { Job, Types } from './job.ts'
 import { countByPattern, digestOf, range } from './pieces.ts'
 

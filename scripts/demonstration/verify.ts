@@ -1,4 +1,4 @@
-import type { ApiTask } from '../../shared/client/api-types.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { type CanvasJob, callbacksOf, type Job } from './job.ts'
 

@@ -1,17 +1,12 @@
+import type { CanvasAnswer } from '../api/canvases.ts'
+import type { ApiEvent } from '../api/events.ts'
+import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'
+import type { Page } from '../api/scalars.ts'
+import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import { MAX_BATCH_TASKS, MAX_REQUEST_BYTES } from '../core/bounds.ts'
 import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
 import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
-import type {
-  ApiEvent,
-  ApiTask,
-  ListFilter,
-  Page,
-  PublishAnswer,
-  PublishBody,
-  PublishResult,
-} from './api-types.ts'
-import type { CanvasAnswer } from './canvas-types.ts'
 import { type EventsOptions, followEvents } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { type ClientSettings, createOpen, createSend, type Send } from './send.ts'

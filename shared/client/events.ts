@@ -1,5 +1,5 @@
+import type { ApiEvent } from '../api/events.ts'
 import type { EventType } from '../core/events/event-types.ts'
-import type { ApiEvent } from './api-types.ts'
 import { ProblemError } from './problem-error.ts'
 import type { Open } from './send.ts'
 

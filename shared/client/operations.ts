@@ -1,19 +1,5 @@
+import type { ApiCanvas } from '../api/canvases.ts'
 import { canvasPath, runPath, schedulePath, taskPath, typePath } from '../api/paths.ts'
-import type { Json } from '../core/json.ts'
-import type {
-  ApiTask,
-  ApiType,
-  Counts,
-  ListFilter,
-  Page,
-  RetryTaskBody,
-  TaskAnswer,
-  TypeBody,
-} from './api-types.ts'
-import type { ApiCanvas } from './canvas-types.ts'
-import { pacedClaims } from './paced-claims.ts'
-import type { PatchBody } from './patch-types.ts'
-import type { PurgeAnswer, PurgeBody } from './purge-types.ts'
 import type {
   ClaimsAnswer,
   ClaimsBody,
@@ -25,12 +11,15 @@ import type {
   RunName,
   RunResult,
   SucceedBody,
-} from './run-types.ts'
-import type { ApiSchedule, ScheduleBody, TriggerAnswer } from './schedule-types.ts'
+} from '../api/runs.ts'
+import type { Page, PageQuery } from '../api/scalars.ts'
+import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.ts'
+import type { ApiTask, ListFilter, PatchBody, RetryTaskBody, TaskAnswer } from '../api/tasks.ts'
+import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
+import type { ApiWorker } from '../api/workers.ts'
+import type { Json } from '../core/json.ts'
+import { pacedClaims } from './paced-claims.ts'
 import type { Send } from './send.ts'
-import type { ApiWorker } from './worker-types.ts'
-
-type PausedType = { readonly type: string; readonly paused: boolean }
 
 /** The calls of the API that are one request and one answer. */
 export type Operations = {
@@ -38,15 +27,15 @@ export type Operations = {
   /** One page; `list` follows the cursor by itself. */
   listPage(filter: ListFilter): Promise<Page<ApiTask>>
   /** A page of the list that was handed on to a task. */
-  previous(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Json>>
+  previous(id: string, page?: PageQuery): Promise<Page<Json>>
   patch(id: string, changes: PatchBody): Promise<ApiTask>
   remove(id: string): Promise<void>
   cancel(id: string): Promise<ApiTask>
   retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
-  canvas(id: string, page?: { limit?: number; cursor?: string }): Promise<ApiCanvas>
+  canvas(id: string, page?: PageQuery): Promise<ApiCanvas>
   cancelCanvas(id: string): Promise<ApiCanvas>
   /** Those that run next first, paused ones last; of their tasks the type alone. */
-  schedules(page?: { limit?: number; cursor?: string }): Promise<Page<ApiSchedule>>
+  schedules(page?: PageQuery): Promise<Page<ApiSchedule>>
   schedule(name: string): Promise<ApiSchedule>
   putSchedule(name: string, schedule: ScheduleBody): Promise<ApiSchedule>
   removeSchedule(name: string): Promise<void>
@@ -54,7 +43,7 @@ export type Operations = {
   resumeSchedule(name: string): Promise<ApiSchedule>
   triggerSchedule(name: string): Promise<TriggerAnswer>
   counts(type: string): Promise<Counts>
-  types(page?: { limit?: number; cursor?: string }): Promise<Page<ApiType>>
+  types(page?: PageQuery): Promise<Page<ApiType>>
   type(type: string): Promise<ApiType>
   putType(type: string, configuration: TypeBody): Promise<ApiType>
   /** Returns when nothing of the type can begin any more; what runs goes on. */
@@ -62,7 +51,7 @@ export type Operations = {
   resume(type: string): Promise<PausedType>
   /** Begins to remove tasks of the type, in the background: see `PurgeBody`. */
   purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
-  workers(page?: { limit?: number; cursor?: string }): Promise<Page<ApiWorker>>
+  workers(page?: PageQuery): Promise<Page<ApiWorker>>
   claim(request: ClaimsBody): Promise<ClaimsAnswer>
   heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
   succeed(id: string, runId: string, body: SucceedBody): Promise<ApiTask>

@@ -1,5 +1,5 @@
+import type { ClaimsAnswer, ClaimsBody } from '../api/runs.ts'
 import { ProblemError } from './problem-error.ts'
-import type { ClaimsAnswer, ClaimsBody } from './run-types.ts'
 
 /** Where the server refuses a claim without saying for how long. */
 const DEFAULT_RETRY_MS = 2_000

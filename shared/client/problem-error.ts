@@ -1,4 +1,4 @@
-import type { Problem } from './api-types.ts'
+import type { Problem } from '../api/problems.ts'
 
 /**
  * The one error of the client: the API refused a request, a task that was waited for did not succeed in time, or no

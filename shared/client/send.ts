@@ -1,4 +1,4 @@
-import type { Problem } from './api-types.ts'
+import type { Problem } from '../api/problems.ts'
 import { ProblemError } from './problem-error.ts'
 
 type HeaderSource = Readonly<Record<string, string>>

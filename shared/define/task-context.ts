@@ -1,4 +1,4 @@
-import type { DerivedBody } from '../client/api-types.ts'
+import type { DerivedBody } from '../api/publish.ts'
 import type { Json } from '../core/json.ts'
 import type { WebhookSettings } from '../core/types/task-type.ts'
 import type { Log } from '../ports/machine.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiEvent } from '../../shared/client/api-types.ts'
+import type { ApiEvent } from '../../shared/api/events.ts'
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 

@@ -1,4 +1,6 @@
+import { canvasAnswer, canvasBody, canvasPublished } from '../../../shared/api/canvases.ts'
 import { canvasPath } from '../../../shared/api/paths.ts'
+import { emptyBody, type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
@@ -6,13 +8,11 @@ import { splitTaskId } from '../../../shared/core/task/task.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { memberIds, publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
-import { canvasRequestOf } from '../canvas-requests.ts'
-import { iso } from '../iso.ts'
+import { iso } from '../present/iso.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownTypes } from '../refusals.ts'
+import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { canvasAnswer, canvasBody, canvasPublished, canvasQuery } from '../schemas/canvases.ts'
-import { emptyBody } from '../schemas/requests.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/canvases/{id}'
@@ -37,7 +37,7 @@ export const canvasRoutes = [
     path: PATH,
     operation: 'getCanvas',
     summary: 'A canvas with a page of its tasks, in the order of its body',
-    query: canvasQuery,
+    query: pageQuery,
     answers: { 200: { description: 'The canvas', schema: canvasAnswer } },
     problems: [404],
     handle: handleGet,
@@ -71,9 +71,7 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   return { status: taskIds ? 201 : 202, body, headers }
 }
 
-type Query = { readonly limit?: number; readonly cursor?: string }
-
-async function handleGet(call: Call<Query, unknown>): Promise<Answer> {
+async function handleGet(call: Call<PageQuery, unknown>): Promise<Answer> {
   return answerCanvas(call, call.params.id ?? '', call.query)
 }
 
@@ -91,7 +89,7 @@ async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
 async function answerCanvas(
   { system }: Call<unknown, unknown>,
   id: string,
-  { limit = DEFAULT_LIMIT, cursor }: Query,
+  { limit = DEFAULT_LIMIT, cursor }: PageQuery,
 ): Promise<Answer> {
   const query = { limit, ...(cursor !== undefined && { cursor }) }
   const read = isCanvasId(id)

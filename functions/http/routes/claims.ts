@@ -1,16 +1,13 @@
-import type * as z from 'zod'
-import type { Claim } from '../../../shared/client/run-types.ts'
+import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
 import { isFaultOfOne } from '../../../shared/core/errors.ts'
 import { giveBack, type HeldTask } from '../../../shared/runtime/claim/held-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { presentClaim } from '../present.ts'
+import { presentClaim } from '../present/claims.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { claimsBody } from '../schemas/requests.ts'
-import { claimsAnswer } from '../schemas/run-answers.ts'
 
 const DEFAULT_LIMIT = 1
 
@@ -27,7 +24,7 @@ export const claimRoutes = [
   }),
 ]
 
-type Body = z.infer<typeof claimsBody>
+type Body = ClaimsBody
 
 async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   const { system, body } = call

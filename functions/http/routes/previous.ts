@@ -1,11 +1,11 @@
+import type { PageQuery } from '../../../shared/api/scalars.ts'
+import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
 import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
 import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'
+import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { previousPage as pageSchema } from '../schemas/answers.ts'
-import { previousQuery } from '../schemas/requests.ts'
-import { isTaskId } from '../task-ids.ts'
 
 const DEFAULT_LIMIT = 20
 /** The frame of a page takes less than 1 KB of its answer. */
@@ -24,9 +24,7 @@ export const previousRoutes = [
   }),
 ]
 
-async function handlePrevious(
-  call: Call<{ readonly limit?: number; readonly cursor?: string }, unknown>,
-): Promise<Answer> {
+async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
   const { system, query, params } = call
   const id = params.id ?? ''
   const task = isTaskId(id) ? await system.tasks.head(id) : undefined

@@ -1,17 +1,27 @@
 import * as z from 'zod'
 import { taskPath } from '../../../shared/api/paths.ts'
-import type { Problem, PublishResult } from '../../../shared/client/api-types.ts'
+import type { Problem } from '../../../shared/api/problems.ts'
+import {
+  type PublishResult,
+  publishAnswer,
+  publishBody,
+  publishManyAnswer,
+  publishManyBody,
+} from '../../../shared/api/publish.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { check, dotted, fits } from '../check.ts'
-import { presentTask } from '../present.ts'
+import { presentTask } from '../present/tasks.ts'
 import { invalid } from '../problems.ts'
-import { callbacksSizeProblem, fieldProblems, publishRequestOf, sizeProblem } from '../publish-requests.ts'
 import { publishProblem } from '../refusals.ts'
+import {
+  callbacksSizeProblem,
+  fieldProblems,
+  publishRequestOf,
+  sizeProblem,
+} from '../requests/publish-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { publishAnswer, publishManyAnswer } from '../schemas/answers.ts'
-import { publishBody, publishManyBody } from '../schemas/requests.ts'
 
 type PublishCall = Call<unknown, unknown>
 

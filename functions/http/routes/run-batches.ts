@@ -1,19 +1,26 @@
 import * as z from 'zod'
-import type { Problem } from '../../../shared/client/api-types.ts'
-import type { RunName, RunResult } from '../../../shared/client/run-types.ts'
+import type { Problem } from '../../../shared/api/problems.ts'
+import {
+  finishesAnswer,
+  finishMembers,
+  heartbeatMember,
+  heartbeatsAnswer,
+  type RunName,
+  type RunResult,
+  runsBody,
+} from '../../../shared/api/runs.ts'
 import { MAX_DERIVED_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
 import { cut } from '../../../shared/core/task/body.ts'
 import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { type Checked, fits } from '../check.ts'
-import { presentBeat, presentTask } from '../present.ts'
+import { presentBeat } from '../present/claims.ts'
+import { presentTask } from '../present/tasks.ts'
 import { invalid, problemOfError } from '../problems.ts'
+import { beatMember, finishMember } from '../requests/run-words.ts'
+import { sayAlive, sayOver, type Word } from '../requests/speak-for-run.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { beatMember, finishMember } from '../run-words.ts'
-import { finishMembers, heartbeatMember, runsBody } from '../schemas/requests.ts'
-import { finishesAnswer, heartbeatsAnswer } from '../schemas/run-answers.ts'
-import { sayAlive, sayOver, type Word } from '../speak-for-run.ts'
 
 const MOST_AT_ONCE = 25
 

@@ -1,14 +1,20 @@
+import {
+  failBody,
+  heartbeatAnswer,
+  heartbeatBody,
+  releaseBody,
+  succeedBody,
+} from '../../../shared/api/runs.ts'
+import { taskAnswer } from '../../../shared/api/tasks.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { hasResultOf } from '../../../shared/core/task/result.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { presentBeat, presentTask } from '../present.ts'
+import { presentBeat } from '../present/claims.ts'
+import { presentTask } from '../present/tasks.ts'
+import { failing, releasing, succeeding } from '../requests/run-words.ts'
+import { sayAlive, sayOver } from '../requests/speak-for-run.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { failing, releasing, succeeding } from '../run-words.ts'
-import { taskAnswer } from '../schemas/answers.ts'
-import { failBody, heartbeatBody, releaseBody, succeedBody } from '../schemas/requests.ts'
-import { heartbeatAnswer } from '../schemas/run-answers.ts'
-import { sayAlive, sayOver } from '../speak-for-run.ts'
 
 const PATH = '/v1/tasks/{id}/runs/{runId}'
 const TASK_ANSWER = { 200: { description: 'The task as it is now', schema: taskAnswer } }

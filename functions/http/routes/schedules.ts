@@ -1,5 +1,12 @@
-import type * as z from 'zod'
 import { schedulePath, taskPath } from '../../../shared/api/paths.ts'
+import { emptyBody, type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
+import {
+  type ScheduleBody,
+  scheduleAnswer,
+  scheduleBody,
+  schedulePage,
+  triggerAnswer,
+} from '../../../shared/api/schedules.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
@@ -14,13 +21,11 @@ import {
 } from '../../../shared/runtime/schedule/operate-schedule.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
-import { presentSchedule } from '../present-schedule.ts'
+import { presentSchedule } from '../present/schedules.ts'
 import { invalid, problem } from '../problems.ts'
 import { publishProblem, unknownTypes } from '../refusals.ts'
+import { scheduleRequestOf } from '../requests/schedule-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { scheduleRequestOf } from '../schedule-requests.ts'
-import { emptyBody, namePageQuery } from '../schemas/requests.ts'
-import { scheduleAnswer, scheduleBody, schedulePage, triggerAnswer } from '../schemas/schedules.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/schedules/{name}'
@@ -32,7 +37,7 @@ export const scheduleRoutes = [
     path: '/v1/schedules',
     operation: 'listSchedules',
     summary: 'Lists schedules, those that run next first, paused ones last; of their tasks the type alone',
-    query: namePageQuery,
+    query: pageQuery,
     answers: { 200: { description: 'One page', schema: schedulePage } },
     handle: handleList,
   }),
@@ -109,7 +114,7 @@ export const scheduleRoutes = [
 async function handleList({
   system,
   query: { limit = DEFAULT_LIMIT, cursor },
-}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+}: Call<PageQuery, unknown>): Promise<Answer> {
   const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
   if (!page.ok) {
     const message = 'is none of this list: leave it out to begin at the start'
@@ -136,7 +141,7 @@ async function answerSchedule(
   return found ? { status: 200, body: presentSchedule(found), ...more } : answerUnknown(call)
 }
 
-async function handlePut(call: OneCall<z.infer<typeof scheduleBody>>): Promise<Answer> {
+async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
   const { system, params, body } = call
   const { name = '' } = params
   const read = scheduleRequestOf(name, body, system.clock.now())

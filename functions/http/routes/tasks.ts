@@ -1,5 +1,15 @@
-import type * as z from 'zod'
 import { taskPath } from '../../../shared/api/paths.ts'
+import { emptyBody } from '../../../shared/api/scalars.ts'
+import {
+  type ListFilter,
+  listQuery,
+  patchBody,
+  type RetryTaskBody,
+  retryBody,
+  taskAnswer,
+  taskPage,
+  task as taskSchema,
+} from '../../../shared/api/tasks.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
@@ -15,14 +25,12 @@ import {
   retryCallbacks,
 } from '../../../shared/runtime/operate/operate.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
-import { presentTask } from '../present.ts'
+import { presentTask } from '../present/tasks.ts'
 import { invalid, problem } from '../problems.ts'
-import { fieldProblems, patchRequestOf, sizeProblem } from '../publish-requests.ts'
 import { noSuchTask, operationProblem, unknownType } from '../refusals.ts'
+import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
+import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
-import { taskAnswer, taskPage, task as taskSchema } from '../schemas/answers.ts'
-import { emptyBody, listQuery, patchBody, retryBody } from '../schemas/requests.ts'
-import { isTaskId } from '../task-ids.ts'
 
 const DEFAULT_LIMIT = 20
 const PATH = '/v1/tasks/{id}'
@@ -93,17 +101,7 @@ export const taskRoutes = [
   }),
 ]
 
-type Query = {
-  readonly type?: string
-  readonly userId?: string
-  readonly canvasId?: string
-  readonly status?: readonly Status[]
-  readonly order?: ListOrder
-  readonly limit?: number
-  readonly cursor?: string
-}
-
-async function handleList(call: Call<Query, unknown>): Promise<Answer> {
+async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
   const { system, query } = call
   const { type: name, userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = query
   if (name === undefined && userId === undefined && canvasId === undefined) {
@@ -134,7 +132,7 @@ function defaultOrder(userId: string | undefined, statuses: readonly Status[]): 
   return areOpen(statuses) ? 'due' : 'ended'
 }
 
-async function listOfCanvas(call: Call<Query, unknown>, canvasId: string): Promise<Answer> {
+async function listOfCanvas(call: Call<ListFilter, unknown>, canvasId: string): Promise<Answer> {
   const { status = [], order = 'created', limit = DEFAULT_LIMIT, ...rest } = call.query
   const page = await listMembers(call.system, { ...rest, canvasId, statuses: status, order, limit })
   if (!page) return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
@@ -182,7 +180,7 @@ async function handleCancel(call: OneCall<unknown>): Promise<Answer> {
   return answerOperated(call, id, await cancelTask(call.system, id))
 }
 
-async function handleRetry(call: OneCall<z.infer<typeof retryBody>>): Promise<Answer> {
+async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
   const { system, params, body, principal } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
@@ -199,8 +197,8 @@ async function handleRetry(call: OneCall<z.infer<typeof retryBody>>): Promise<An
 function retried(
   system: Api['system'],
   id: string,
-  action: NonNullable<z.infer<typeof retryBody>['action']>,
-  clean: z.infer<typeof retryBody>['clean'],
+  action: NonNullable<RetryTaskBody['action']>,
+  clean: RetryTaskBody['clean'],
 ): Promise<Operated<Exclude<AnyRefusal['reason'], 'unknown'>>> {
   if (action === 'restart') return restartTask(system, id, clean)
   return action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)

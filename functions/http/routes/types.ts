@@ -1,21 +1,29 @@
-import type * as z from 'zod'
 import { typePath } from '../../../shared/api/paths.ts'
-import type { Problem } from '../../../shared/client/api-types.ts'
+import type { Problem } from '../../../shared/api/problems.ts'
+import { emptyBody, type PageQuery, pageQuery, typeName } from '../../../shared/api/scalars.ts'
+import {
+  countsAnswer,
+  type PurgeBody,
+  pausedAnswer,
+  purgeAnswer,
+  purgeBody,
+  type TypeBody,
+  typeAnswer,
+  typeBody,
+  typePage,
+} from '../../../shared/api/types.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { type PutTypeOutcome, putType } from '../../../shared/runtime/types/types.ts'
-import { iso } from '../iso.ts'
 import { pageByName } from '../page-by-name.ts'
-import { presentType } from '../present.ts'
+import { iso } from '../present/iso.ts'
+import { presentType } from '../present/types.ts'
 import { invalid, problem } from '../problems.ts'
 import { unknownType } from '../refusals.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { countsAnswer, pausedAnswer, purgeAnswer, typeAnswer, typePage } from '../schemas/answers.ts'
-import { emptyBody, namePageQuery, purgeBody, typeBody } from '../schemas/requests.ts'
-import { typeName } from '../schemas/scalars.ts'
 
 const PATH = '/v1/types/{type}'
 
@@ -25,7 +33,7 @@ export const typeRoutes = [
     path: '/v1/types',
     operation: 'listTypes',
     summary: 'Lists task types by name',
-    query: namePageQuery,
+    query: pageQuery,
     answers: { 200: { description: 'One page', schema: typePage } },
     handle: handleList,
   }),
@@ -98,10 +106,7 @@ export const typeRoutes = [
   }),
 ]
 
-async function handleList({
-  system,
-  query,
-}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<Answer> {
   const page = pageByName(
     await system.types.list(),
     query,
@@ -132,7 +137,7 @@ async function handlePause(call: OneCall<unknown>, change: typeof pauseType): Pr
 }
 
 /** A time to come would take tasks that are not there yet; the answer says which time counts. */
-async function handlePurge(call: OneCall<z.infer<typeof purgeBody>>): Promise<Answer> {
+async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
   const { system, body } = call
   const type = await findType(call)
   if (!type) return answerUnknown(call)
@@ -157,7 +162,7 @@ async function answerUnknown({ system, params: { type = '' } }: OneCall<unknown>
   return answerProblem(unknownType(type, existing.sort(), 'type'))
 }
 
-async function handlePut(call: OneCall<z.infer<typeof typeBody>>): Promise<Answer> {
+async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {
   const { system, params, body } = call
   const { type = '' } = params
   const problems = [...typeNameProblems(type, 'type'), ...configurationProblems(body)]

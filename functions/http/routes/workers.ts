@@ -1,12 +1,12 @@
+import { type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
+import { type ApiWorker, workerPage } from '../../../shared/api/workers.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
-import { listWorkers } from '../../../shared/runtime/worker/worker.ts'
+import { listWorkers, type PresentWorker } from '../../../shared/runtime/worker/worker.ts'
 import { pageByName } from '../page-by-name.ts'
-import { presentWorker } from '../present.ts'
+import { iso } from '../present/iso.ts'
 import { invalid } from '../problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
-import { workerPage } from '../schemas/answers.ts'
-import { namePageQuery } from '../schemas/requests.ts'
 
 export const workerRoutes = [
   route({
@@ -14,16 +14,13 @@ export const workerRoutes = [
     path: '/v1/workers',
     operation: 'listWorkers',
     summary: 'Lists live workers by id; those of Lambda in aggregate, per type',
-    query: namePageQuery,
+    query: pageQuery,
     answers: { 200: { description: 'One page', schema: workerPage } },
     handle: handleList,
   }),
 ]
 
-async function handleList({
-  system,
-  query,
-}: Call<{ limit?: number; cursor?: string }, unknown>): Promise<Answer> {
+async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<Answer> {
   const workers = await listWorkers(system)
   const page = pageByName(
     workers,
@@ -34,4 +31,8 @@ async function handleList({
   if (!page.ok) return answerProblem(invalid(page.problems))
   const { ok: _ok, items, ...rest } = page
   return { status: 200, body: { items: items.map(presentWorker), ...rest } }
+}
+
+function presentWorker({ lastSeen, ...worker }: PresentWorker): ApiWorker {
+  return { ...worker, ...(lastSeen !== undefined && { lastSeen: iso(lastSeen) }) }
 }

@@ -5,8 +5,9 @@
  */
 
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
+import type { BACKOFFS } from '../states.ts'
 
-export type Backoff = 'exponential' | 'fixed' | 'fibonacci' | 'ladder'
+export type Backoff = (typeof BACKOFFS)[number]
 
 /** How failures are retried. Delays in milliseconds. */
 export type Retry = {

@@ -7,6 +7,7 @@ import {
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
 import { isName } from '../name.ts'
+import { BACKOFFS } from '../states.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, objectOf, orNull } from './compound.ts'
 import type { Rule } from './rules.ts'
@@ -52,7 +53,7 @@ const workerIds = listOf(workerIdRule, {
 
 const retryFields = {
   maxRetries: whole(0, MAX_RETRIES),
-  backoff: oneOf('exponential', 'fixed', 'fibonacci', 'ladder'),
+  backoff: oneOf(...BACKOFFS),
   delayMs: duration(),
   maxDelayMs: duration(),
   delaysMs: listOf(duration(), { min: 1, max: MAX_LADDER }),

@@ -69,3 +69,11 @@ export function name(maxCharacters: number): Rule<string> {
     { minLength: 1, maxLength: maxCharacters },
   )
 }
+
+/** A W3C trace context header; the group is the id of its trace. */
+export const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Whether `text` is a W3C trace context header. */
+export function isTraceparent(value: string): boolean {
+  return TRACEPARENT.test(value)
+}

@@ -13,12 +13,13 @@ import { BatonError, type FieldProblem } from '../errors.ts'
 import { type Json, jsonBytes } from '../json.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../options/options.ts'
 import { overlaidOptions } from '../options/overlaid-options.ts'
+import { ORDERINGS, TYPE_KINDS } from '../states.ts'
 import { reservedFor } from '../types/reserved-types.ts'
 import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
-import { inside, type Rule, shown, type ValueOf } from './rules.ts'
+import { inside, type Rule, shown } from './rules.ts'
 import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
 
 /** Calls run in the webhook handler's function, which has 5 minutes. */
@@ -96,29 +97,36 @@ const limitKey: Rule<string> = name(MAX_TYPE_LENGTH)
 
 const typeFields = {
   defaults: objectOf({}, { priority: priorityRule, ...optionRules }),
-  ordering: oneOf('arrival', 'priority', 'aged'),
+  ordering: oneOf(...ORDERINGS),
+  /** With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself. */
   limits: objectOf(
     {},
     {
+      /** At most `limit` starts in any `perMs`. */
       rate: objectOf(
         { limit: whole(1, MAX_RATE), perMs: duration(MIN_RATE_PERIOD_MS, MAX_RATE_PERIOD_MS) },
         { key: limitKey },
       ),
+      /** At most `max` runs at a time. */
       concurrency: objectOf({ max: whole(1, MAX_PERMITS) }, { key: limitKey }),
     },
   ),
   shards: whole(1, MAX_SHARDS),
+  /** Whether what happens to its tasks is told as events. */
   events: flag(),
   webhook,
+  /** Of kind `flow`. */
   steps,
   onCancel: oneOf('undo', 'leave'),
 }
 
 /** The configuration of a task type, field by field; what of it must go together `configurationProblems` says. */
-export const typeRule = objectOf({ kind: oneOf('handler', 'http', 'webhook', 'flow') }, typeFields)
+export const typeRule = objectOf({ kind: oneOf(...TYPE_KINDS) }, typeFields)
+
+type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 
 /** What of a configuration does not go together, each of its fields being legal by itself. */
-export function configurationProblems(configuration: ValueOf<typeof typeRule>): FieldProblem[] {
+export function configurationProblems(configuration: GivenConfiguration): FieldProblem[] {
   const { kind, defaults = {}, webhook: called } = configuration
   const { priority: _priority, ...options } = defaults
   const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
@@ -177,7 +185,7 @@ export function typeNameProblems(type: unknown, path: string): FieldProblem[] {
 /** What is wrong with a configuration as a definition says it: options stand in it, not beneath `defaults`. */
 export function definitionProblems(configuration: TypeConfiguration): FieldProblem[] {
   const fields = typeRule.problems(configuration, '')
-  const found = fields.length > 0 ? fields : configurationProblems(configuration as ValueOf<typeof typeRule>)
+  const found = fields.length > 0 ? fields : configurationProblems(configuration)
   return found.map(({ path, message }) => ({ path: path.replace(/^defaults\./, ''), message }))
 }
 

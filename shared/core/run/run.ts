@@ -6,10 +6,11 @@
  * This file says what a task still knows of a run that is not live, since a late word of its worker must get the right answer.
  */
 
+import type { RUN_GONE_REASONS } from '../states.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 
 /** Why a run's word is refused. `ended`: an earlier word of its worker has ended the run. */
-export type RunGone = 'ended' | 'lost' | 'cancelled' | 'removed' | 'excluded' | 'timed-out'
+export type RunGone = (typeof RUN_GONE_REASONS)[number]
 
 /**
  * What became of a run that is not live in `task` (the present state of its key, if any). Of a run that the task keeps no

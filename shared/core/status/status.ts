@@ -5,22 +5,11 @@
 
 import { type Claimer, claim } from '../run/claim.ts'
 import { isComplete } from '../run/several-successes.ts'
+import type { STATUS_REASONS } from '../states.ts'
 import type { Status } from '../task/lifecycle.ts'
 import { workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
-
-export const STATUS_REASONS = [
-  'due',
-  'retry',
-  'paused',
-  'rate-limit',
-  'concurrency-limit',
-  'target-worker',
-  'no-handler',
-  'no-worker',
-  'callbacks-owed',
-] as const
 
 /** Why an open task is not running, or an ended one is not over yet. */
 export type StatusReason = (typeof STATUS_REASONS)[number]

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts'
 import type { Options } from '../options/options.ts'
+import type { STEP_STATES } from '../states.ts'
 import type { Body, Ordering, TaskError, TypeKind } from './task.ts'
 
 export type Direction = 'do' | 'undo'
@@ -28,15 +29,7 @@ export type FlowDefinition = {
   readonly onCancel: 'undo' | 'leave'
 }
 
-export type StepState =
-  | 'pending'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'undoing'
-  | 'undone'
-  | 'undo-failed'
-  | 'skipped'
+export type StepState = (typeof STEP_STATES)[number]
 
 /** One direction of a step: from its first claim to its end. */
 export type ActionRecord = {

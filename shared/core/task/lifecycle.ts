@@ -1,7 +1,8 @@
+import type { STATUSES } from '../states.ts'
 import type { Operation, RunState } from './task.ts'
 
 /** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
-export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
+export type Status = (typeof STATUSES)[number]
 
 /** From each of these statuses an operation may lead to each of those. `none`: not there, or removed. */
 export type Move = {

@@ -40,6 +40,7 @@
 import type { FieldProblem } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { Options } from '../options/options.ts'
+import type { ENDED_RUN_STATES, ORDERINGS, TYPE_KINDS } from '../states.ts'
 import type { CanvasState, Member } from './canvas-state.ts'
 import type { FlowState } from './flow-state.ts'
 import type { Previous } from './previous.ts'
@@ -50,12 +51,12 @@ import type { Permit, Wait } from './wait.ts'
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
-export type TypeKind = 'handler' | 'http' | 'webhook' | 'flow'
+export type TypeKind = (typeof TYPE_KINDS)[number]
 /** The heads of canvases and of schedules are kept as a task's is, and nobody can claim them. */
 export type TaskKind = TypeKind | 'canvas' | 'schedule'
 
 /** In which order the open tasks of a type are run. */
-export type Ordering = 'arrival' | 'priority' | 'aged'
+export type Ordering = (typeof ORDERINGS)[number]
 
 /** Input or result: in the head when small, else an item of its own, found by `ref` and kept until `expiresAt`. */
 export type Body =
@@ -86,7 +87,7 @@ export type LiveRun = {
   readonly permits?: readonly Permit[]
 }
 
-export type EndedRunState = 'succeeded' | 'failed' | 'lost' | 'released' | 'cancelled'
+export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
 export type RunState = 'running' | EndedRunState
 
 /** Why a run ended other than by its worker's word. */

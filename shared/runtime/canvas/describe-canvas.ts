@@ -4,8 +4,8 @@ import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, pathOf } from '../../core/canvas/tree.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
+import { MEMBER_STATUSES } from '../../core/states.ts'
 import { statusOf } from '../../core/status/status.ts'
-import type { Status } from '../../core/task/lifecycle.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
@@ -16,20 +16,7 @@ import { toldBy } from './end-canvas.ts'
 import { allEnds, type KnownEnds } from './known-ends.ts'
 import { memberResults } from './member-results.ts'
 
-/** A member's status is its task's; `pending` waits for others, `skipped` never runs, since one before it failed or none did. */
-type MemberStatus = Status | 'pending' | 'skipped'
-
-export const MEMBER_STATUSES = [
-  'pending',
-  'delayed',
-  'ready',
-  'running',
-  'compensating',
-  'succeeded',
-  'failed',
-  'cancelled',
-  'skipped',
-] as const satisfies readonly MemberStatus[]
+type MemberStatus = (typeof MEMBER_STATUSES)[number]
 
 type CanvasItem = {
   readonly path: string

@@ -1,12 +1,6 @@
+import { TRACEPARENT } from '../../core/rules/scalars.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Chance } from '../../ports/machine.ts'
-
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-
-/** Whether `text` is a W3C trace context header. */
-export function isTraceparent(text: string): boolean {
-  return TRACEPARENT.test(text)
-}
 
 /** The trace a task was published under; undefined when it has none. */
 export function traceIdOf(traceparent: string | undefined): string | undefined {

@@ -1,7 +1,7 @@
+import type { PublishBody } from '../../api/publish.ts'
 import { MIN_MEMBER_RETENTION_MS } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { Clean } from '../../core/operate/restart.ts'
 import {
   DEFAULT_OPTIONS,
   type Options,
@@ -25,27 +25,31 @@ import { newTraceparent } from '../kernel/traceparent.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { flowInputProblems, resolveFlow } from './resolve-flow.ts'
 
-type IfExists = 'keep' | 'update' | 'reject' | 'restart'
+/** What a publish says alike as it is sent and as it is resolved. */
+type SaidAlike =
+  | 'type'
+  | 'key'
+  | 'input'
+  | 'userId'
+  | 'tags'
+  | 'delayMs'
+  | 'priority'
+  | 'stage'
+  | 'traceparent'
+  | 'fairnessKey'
+  | 'ifExists'
+  | 'clean'
+  | 'debounce'
+  | 'throttle'
 
-/** A publish as asked for. Whoever makes one has checked each field by itself; times are ms since the epoch. */
-export type PublishRequest = {
-  readonly type: string
-  /** Made up when left out. */
-  readonly key?: string
-  readonly input?: Json
-  readonly userId?: string
-  readonly tags?: Readonly<Record<string, string>>
-  /** At most one of these two; neither means now. */
+/**
+ * A publish, checked field by field; times are milliseconds since the epoch. Of `dueAt` and `delayMs` at most one is given;
+ * neither means now. A key is made up when it is left out. `debounce` and `throttle` come with a key, and without `ifExists`
+ * and a due time: see `decide-publish.ts`.
+ */
+export type PublishRequest = Pick<PublishBody, SaidAlike> & {
   readonly dueAt?: number
-  readonly delayMs?: number
-  readonly priority?: number
   readonly options?: PartialOptions
-  readonly ifExists?: IfExists
-  /** Which runs a restart forgets; all of them by default. */
-  readonly clean?: Clean
-  readonly traceparent?: string
-  /** The stage it begins in. */
-  readonly stage?: string
   /** What is published when it has succeeded or failed; without `key` each gets one that follows from this task. */
   readonly onSuccess?: readonly PublishRequest[]
   readonly onError?: readonly PublishRequest[]
@@ -58,10 +62,6 @@ export type PublishRequest = {
   readonly member?: Member
   /** When it came, and its place among those that came with it. @default when it is published */
   readonly arrival?: Arrival
-  readonly fairnessKey?: string
-  /** With a key, and without `ifExists` and a due time, as is `throttle`: see `decide-publish.ts`. */
-  readonly debounce?: Debounce
-  readonly throttle?: Throttle
   /** The principal that asks for it; a task that is there notes by whom `ifExists` changed it. */
   readonly by?: string
 }
@@ -74,9 +74,6 @@ export function arrivals({ clock, chance }: Pick<System, 'clock' | 'chance'>, co
   const at = clock.now()
   return Array.from({ length: count }, () => ({ at, born: chance.ulid(at) }))
 }
-
-type Debounce = { readonly ms: number; readonly maxWaitMs?: number }
-type Throttle = { readonly perMs: number }
 
 /** A publication without the birth that each attempt to write it gets. */
 export type Unborn = Omit<Publication, 'born'>

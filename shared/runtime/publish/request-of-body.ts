@@ -1,11 +1,11 @@
-import type { CallbackBody } from '../../client/api-types.ts'
+import type { DerivedBody } from '../../api/publish.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import type { PartialOptions } from '../../core/options/options.ts'
 import { given } from '../kernel/given.ts'
 import type { PublishRequest } from './publication-of.ts'
 
 /** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
-export function requestOfBody(body: CallbackBody): PublishRequest {
+export function requestOfBody(body: DerivedBody): PublishRequest {
   const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
     body
   const options = optionsIn<PartialOptions>(body)

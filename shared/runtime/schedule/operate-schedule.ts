@@ -1,4 +1,4 @@
-import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Decision } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
 import { remove } from '../../core/operate/operate.ts'

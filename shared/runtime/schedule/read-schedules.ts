@@ -1,4 +1,4 @@
-import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { ScheduledTask } from '../../api/schedules.ts'
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import { isGone } from '../../core/publish/publish.ts'

@@ -3,7 +3,7 @@
  * for tasks. This room sets, changes, reads and ticks schedules, and computes the times of a cron expression in a time
  * zone.
  */
-import type { ScheduledTask } from '../../client/schedule-types.ts'
+import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Change } from '../../core/change/change.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'

@@ -91,8 +91,11 @@ describe('the OpenAPI description', () => {
 
 describe('answers', () => {
   const schemas = async () => ({
-    ...(await import('../../../functions/http/schemas/answers.ts')),
-    ...(await import('../../../functions/http/schemas/run-answers.ts')),
+    ...(await import('../../../shared/api/problems.ts')),
+    ...(await import('../../../shared/api/publish.ts')),
+    ...(await import('../../../shared/api/runs.ts')),
+    ...(await import('../../../shared/api/tasks.ts')),
+    ...(await import('../../../shared/api/types.ts')),
   })
 
   test('are as described', async () => {

@@ -1,4 +1,4 @@
-import type { ScheduledTask } from '../../../shared/client/schedule-types.ts'
+import type { ScheduledTask } from '../../../shared/api/schedules.ts'
 import type { Timing } from '../../../shared/core/task/schedule-state.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { STATUS_REASONS, type StatusReason } from '../../../../shared/core/status/status.ts'
+import { STATUS_REASONS } from '../../../../shared/core/states.ts'
+import type { StatusReason } from '../../../../shared/core/status/status.ts'
 import { handlerDeployed } from '../../../../shared/runtime/types/register-type.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'

@@ -1,10 +1,11 @@
-import { MAX_CANVAS_DEPTH } from '../../shared/core/bounds.ts'
-import type { Composition } from '../../shared/core/canvas/shape.ts'
-import type { FieldProblem } from '../../shared/core/errors.ts'
-import { type Json, jsonProblem } from '../../shared/core/json.ts'
-import type { LeafRequest } from '../../shared/runtime/canvas/canvas.ts'
-import type { CanvasRequest } from '../../shared/runtime/canvas/publish-canvas.ts'
-import { dotted, fits } from './check.ts'
+import { canvasFields, leafBody } from '../../../shared/api/canvases.ts'
+import { MAX_CANVAS_DEPTH } from '../../../shared/core/bounds.ts'
+import type { Composition } from '../../../shared/core/canvas/shape.ts'
+import type { FieldProblem } from '../../../shared/core/errors.ts'
+import { type Json, jsonProblem } from '../../../shared/core/json.ts'
+import type { LeafRequest } from '../../../shared/runtime/canvas/canvas.ts'
+import type { CanvasRequest } from '../../../shared/runtime/canvas/publish-canvas.ts'
+import { dotted, fits } from '../check.ts'
 import {
   callbacksSizeProblem,
   fieldProblems,
@@ -12,7 +13,6 @@ import {
   sizeProblem,
   traceOf,
 } from './publish-requests.ts'
-import { canvasFields, leafBody } from './schemas/canvases.ts'
 
 type Read =
   | { readonly ok: true; readonly request: CanvasRequest }

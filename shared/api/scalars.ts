@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { looksEncoded } from '../../../shared/api/paths.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
-import type { Json } from '../../../shared/core/json.ts'
-import { isName } from '../../../shared/core/name.ts'
-import { noFields } from '../../../shared/core/rules/compound.ts'
-import { versionRule, workerIdRule } from '../../../shared/core/rules/options.ts'
-import * as rules from '../../../shared/core/rules/scalars.ts'
-import { typeNameRule } from '../../../shared/core/rules/type-configuration.ts'
+import { MAX_KEY_LENGTH } from '../core/bounds.ts'
+import type { Json } from '../core/json.ts'
+import { noFields } from '../core/rules/compound.ts'
+import { versionRule, workerIdRule } from '../core/rules/options.ts'
+import * as rules from '../core/rules/scalars.ts'
+import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { fromRule } from './from-rule.ts'
+import { looksEncoded } from './paths.ts'
+import type { TypeOf } from './type-of.ts'
 
 /** An object that refuses members it does not know, by name: a line for each of them. */
 export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
@@ -31,8 +31,9 @@ export function name(maxCharacters: number) {
 
 /** A name that stands in a path by itself: with a `~` in front it would read as the encoded form of another one. */
 export function pathName(maxCharacters: number) {
-  const { expected, schema } = rules.name(maxCharacters)
-  const fits = (text: string) => isName(text, maxCharacters) && !looksEncoded(text)
+  const plain = rules.name(maxCharacters)
+  const { expected, schema } = plain
+  const fits = (text: string) => plain.problems(text, '').length === 0 && !looksEncoded(text)
   return fromRule(rules.text(`${expected}, that does not begin with ~`, fits, schema))
 }
 
@@ -74,5 +75,32 @@ export const tags = z
 /** A time, as answers show it. */
 export const shownTime = z.string().meta({ format: 'date-time' })
 
+/** A number in an answer that counts something, or so many milliseconds. */
+export const count = z.int().min(0)
+
+const operation = z.object({ at: shownTime, by: z.string(), what: z.string() })
+
+/** A change by a person: `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+export type ApiOperation = TypeOf<typeof operation>
+
 /** Changes by people. */
-export const operations = z.array(z.object({ at: shownTime, by: z.string(), what: z.string() }))
+export const operations = z.array(operation)
+
+/** Of operations that need to be told nothing. */
+export const emptyBody = strict({})
+
+export const limit = whole(1, 100)
+export const cursor = z.string().max(2_048)
+
+/** Which page of a list: of those that are asked for nothing else. */
+export const pageQuery = strict({ limit: optional(limit), cursor: optional(cursor) })
+
+export type PageQuery = TypeOf<typeof pageQuery>
+
+/** One page of a list, as answers show it. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), nextCursor: optional(z.string()) })
+}
+
+/** One page of a list; `nextCursor` asks for the next one, and is left out on the last. */
+export type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor?: string }

@@ -1,21 +1,18 @@
-import type * as z from 'zod'
-import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../shared/core/bounds.ts'
-import type { FieldProblem } from '../../shared/core/errors.ts'
-import { type Json, jsonBytes } from '../../shared/core/json.ts'
-import type { PatchedOptions } from '../../shared/core/options/cleared-options.ts'
-import { given } from '../../shared/runtime/kernel/given.ts'
-import { isTraceparent } from '../../shared/runtime/kernel/traceparent.ts'
-import type { PatchRequest } from '../../shared/runtime/operate/operate.ts'
-import type { PublishRequest } from '../../shared/runtime/publish/publication-of.ts'
-import { optionsIn, requestOfBody, timeOf } from '../../shared/runtime/publish/request-of-body.ts'
-import { dotted } from './check.ts'
-import type { CallbackFields, patchBody, publishBody } from './schemas/requests.ts'
-
-type PublishFields = z.infer<typeof publishBody>
-type PatchFields = z.infer<typeof patchBody>
+import type { DerivedBody, PublishBody } from '../../../shared/api/publish.ts'
+import type { PatchBody } from '../../../shared/api/tasks.ts'
+import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
+import type { FieldProblem } from '../../../shared/core/errors.ts'
+import { type Json, jsonBytes } from '../../../shared/core/json.ts'
+import type { PatchedOptions } from '../../../shared/core/options/cleared-options.ts'
+import { isTraceparent } from '../../../shared/core/rules/scalars.ts'
+import { given } from '../../../shared/runtime/kernel/given.ts'
+import type { PatchRequest } from '../../../shared/runtime/operate/operate.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
+import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
+import { dotted } from '../check.ts'
 
 /** What of a body's fields does not go together, or is out of bounds that no schema knows. */
-export function fieldProblems(body: PublishFields | PatchFields, now: number, at = ''): FieldProblem[] {
+export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
   const { dueAt, delayMs } = body
   const problems: FieldProblem[] = []
   const add = (field: string, message: string) => {
@@ -29,7 +26,7 @@ export function fieldProblems(body: PublishFields | PatchFields, now: number, at
 }
 
 /** What spaces publishes out by their key says itself when they are due, and what becomes of one that exists. */
-function spacingProblems(body: Partial<PublishFields>, at: string): FieldProblem[] {
+function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[] {
   const { debounce, key } = body
   const field = debounce ? 'debounce' : 'throttle'
   const excluded = [
@@ -51,15 +48,15 @@ function spacingProblems(body: Partial<PublishFields>, at: string): FieldProblem
   ]
 }
 
-function callbackProblems(body: PublishFields | PatchFields, now: number, at: string): FieldProblem[] {
+function callbackProblems(body: PublishBody | PatchBody, now: number, at: string): FieldProblem[] {
   const { onSuccess = [], onError = [] } = 'type' in body ? body : {}
-  const within = (when: string, callbacks: readonly CallbackFields[]) =>
+  const within = (when: string, callbacks: readonly DerivedBody[]) =>
     callbacks.flatMap((callback, index) => fieldProblems(callback, now, dotted(at, [when, String(index)])))
   return [...within('onSuccess', onSuccess), ...within('onError', onError)]
 }
 
 /** Whether what is published at a task's end is too long to be stored with it. */
-export function callbacksSizeProblem(body: CallbackFields, at: string): FieldProblem | undefined {
+export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProblem | undefined {
   const { onSuccess, onError } = requestOfBody(body)
   if (!onSuccess && !onError) return undefined
   const stored = { onSuccess: onSuccess ?? [], onError: onError ?? [] } as unknown as Json
@@ -74,13 +71,13 @@ export function sizeProblem(value: Json | undefined, path: string): FieldProblem
   return { path, message: `has ${bytes} bytes as JSON; at most ${MAX_BODY_BYTES} are stored` }
 }
 
-export function publishRequestOf(body: PublishFields, headers: Headers, by?: string): PublishRequest {
+export function publishRequestOf(body: PublishBody, headers: Headers, by?: string): PublishRequest {
   const { ifExists, clean, debounce, throttle } = body
   const traceparent = body.traceparent ?? traceOf(headers)
   return { ...requestOfBody(body), ...given({ ifExists, clean, traceparent, debounce, throttle, by }) }
 }
 
-export function patchRequestOf(body: PatchFields): PatchRequest {
+export function patchRequestOf(body: PatchBody): PatchRequest {
   const { input, tags, delayMs, priority, stage } = body
   const options = optionsIn<PatchedOptions>(body)
   return {

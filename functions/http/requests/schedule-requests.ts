@@ -1,24 +1,20 @@
-import type * as z from 'zod'
-import type { ScheduleBody } from '../../shared/client/schedule-types.ts'
-import { MAX_DELAY_MS, MAX_KEY_LENGTH, SCHEDULE_GRACE_MS } from '../../shared/core/bounds.ts'
-import type { FieldProblem } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/json.ts'
-import type { Missed, Timing } from '../../shared/core/task/schedule-state.ts'
-import { cronProblem } from '../../shared/runtime/schedule/cron-ticks.ts'
-import type { ScheduleRequest } from '../../shared/runtime/schedule/schedule.ts'
-import { isTimezone } from '../../shared/runtime/schedule/wall-clock.ts'
+import { pathName } from '../../../shared/api/scalars.ts'
+import type { ScheduleBody } from '../../../shared/api/schedules.ts'
+import { MAX_DELAY_MS, MAX_KEY_LENGTH, SCHEDULE_GRACE_MS } from '../../../shared/core/bounds.ts'
+import type { FieldProblem } from '../../../shared/core/errors.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import type { Missed, Timing } from '../../../shared/core/task/schedule-state.ts'
+import { cronProblem } from '../../../shared/runtime/schedule/cron-ticks.ts'
+import type { ScheduleRequest } from '../../../shared/runtime/schedule/schedule.ts'
+import { isTimezone } from '../../../shared/runtime/schedule/wall-clock.ts'
 import { callbacksSizeProblem, fieldProblems, sizeProblem } from './publish-requests.ts'
-import { pathName } from './schemas/scalars.ts'
-import type { scheduleBody } from './schemas/schedules.ts'
-
-type Fields = z.infer<typeof scheduleBody>
 
 type Read =
   | { readonly ok: true; readonly request: ScheduleRequest }
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
 
 /** A schedule as asked for; or what of it does not go together, or is out of bounds that no schema knows. */
-export function scheduleRequestOf(name: string, body: Fields, now: number): Read {
+export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [
     ...nameProblems(name),
@@ -40,7 +36,7 @@ function nameProblems(name: string): FieldProblem[] {
     : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no name of a schedule' }]
 }
 
-function timingProblems({ cron, everyMs, at, timezone }: Fields, now: number): FieldProblem[] {
+function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: number): FieldProblem[] {
   const given = Object.entries({ cron, everyMs, at }).filter(([, value]) => value !== undefined)
   const [, excess] = given
   const unreadable = cron === undefined ? undefined : cronProblem(cron)
@@ -60,7 +56,7 @@ function timezoneProblems(timezone: string, cron: string | undefined): FieldProb
   return [{ path: 'timezone', message: 'must be the IANA name of a time zone, as Europe/Berlin' }]
 }
 
-function timingOf({ cron, everyMs, at, timezone = 'UTC' }: Fields): Timing | undefined {
+function timingOf({ cron, everyMs, at, timezone = 'UTC' }: ScheduleBody): Timing | undefined {
   if (cron !== undefined) return { kind: 'cron', cron, timezone }
   if (everyMs !== undefined) return { kind: 'every', everyMs }
   return at === undefined ? undefined : { kind: 'at', at: Date.parse(at) }

@@ -1,20 +1,20 @@
-import type { Problem } from '../../shared/client/api-types.ts'
-import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../shared/core/bounds.ts'
-import { type Json, jsonBytes, textBytes } from '../../shared/core/json.ts'
-import type { Outcome } from '../../shared/core/run/finish.ts'
-import type { Task } from '../../shared/core/task/task.ts'
-import type { System } from '../../shared/runtime/kernel/system.ts'
+import type { Problem } from '../../../shared/api/problems.ts'
+import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { type Json, jsonBytes, textBytes } from '../../../shared/core/json.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {
   beatOverHttp,
   type EndOutcome,
   finishOverHttp,
   type RunReference,
-} from '../../shared/runtime/run/http-runs.ts'
-import { dotted } from './check.ts'
-import { invalid } from './problems.ts'
+} from '../../../shared/runtime/run/http-runs.ts'
+import { dotted } from '../check.ts'
+import { invalid } from '../problems.ts'
+import { noSuchRun, runProblem } from '../refusals.ts'
+import type { Api } from '../route.ts'
 import { sizeProblem } from './publish-requests.ts'
-import { noSuchRun, runProblem } from './refusals.ts'
-import type { Api } from './route.ts'
 import { runReference } from './task-ids.ts'
 
 /** Which run is spoken for, and what is said; `at` is where in the request it stood. */

@@ -1,9 +1,9 @@
-import { MAX_DERIVED_KEY_LENGTH } from '../../shared/core/bounds.ts'
-import { isName } from '../../shared/core/name.ts'
-import { splitRunId, splitTaskId } from '../../shared/core/task/task.ts'
-import { reservedFor } from '../../shared/core/types/reserved-types.ts'
-import type { RunReference } from '../../shared/runtime/run/http-runs.ts'
-import { typeName } from './schemas/scalars.ts'
+import { typeName } from '../../../shared/api/scalars.ts'
+import { MAX_DERIVED_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { isName } from '../../../shared/core/name.ts'
+import { splitRunId, splitTaskId } from '../../../shared/core/task/task.ts'
+import { reservedFor } from '../../../shared/core/types/reserved-types.ts'
+import type { RunReference } from '../../../shared/runtime/run/http-runs.ts'
 
 /** Whether there can be a task of this id; a canvas and a schedule have one that looks alike. What cannot be stored is not asked of the store, either. */
 export function isTaskId(id: string): boolean {

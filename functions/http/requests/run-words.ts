@@ -1,22 +1,21 @@
-import type * as z from 'zod'
-import type { Json } from '../../shared/core/json.ts'
-import type { Outcome } from '../../shared/core/run/finish.ts'
-import { type Checked, check, fits } from './check.ts'
 import {
-  type failBody,
+  type FailBody,
   finishMembers,
   heartbeatMember,
   outcomeOnly,
-  type releaseBody,
-  type succeedBody,
-} from './schemas/requests.ts'
+  type ReleaseBody,
+  type SucceedBody,
+} from '../../../shared/api/runs.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import { type Checked, check, fits } from '../check.ts'
 import type { Word } from './speak-for-run.ts'
 
-export function succeeding({ result, next }: Omit<z.infer<typeof succeedBody>, 'fence'>): Outcome {
+export function succeeding({ result, next }: Omit<SucceedBody, 'fence'>): Outcome {
   return { outcome: 'succeed', ...(result !== undefined && { result }), ...(next && { next }) }
 }
 
-export function failing({ error, fatal, retryInMs, log }: Omit<z.infer<typeof failBody>, 'fence'>): Outcome {
+export function failing({ error, fatal, retryInMs, log }: Omit<FailBody, 'fence'>): Outcome {
   return {
     outcome: 'fail',
     error,
@@ -26,7 +25,7 @@ export function failing({ error, fatal, retryInMs, log }: Omit<z.infer<typeof fa
   }
 }
 
-export function releasing({ delayMs }: Pick<z.infer<typeof releaseBody>, 'delayMs'>): Outcome {
+export function releasing({ delayMs }: Pick<ReleaseBody, 'delayMs'>): Outcome {
   return { outcome: 'release', ...(delayMs !== undefined && { delayMs }) }
 }
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
-import { MEMBER_STATUSES } from '../../../shared/runtime/canvas/describe-canvas.ts'
-import { whole } from './answers.ts'
-import { publishBody } from './requests.ts'
-import { whole as count, json, optional, pathName, shownTime, strict, userId } from './scalars.ts'
-import { error } from './task-error.ts'
+import { MAX_KEY_LENGTH } from '../core/bounds.ts'
+import { MEMBER_STATUSES } from '../core/states.ts'
+import { taskError } from './problems.ts'
+import { publishBody } from './publish.ts'
+import { count, json, optional, pathName, shownTime, strict, userId, whole } from './scalars.ts'
+import type { TypeOf } from './type-of.ts'
 
 /** Bodies and answers of canvases. */
 
@@ -24,11 +24,14 @@ export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 export const canvasFields = strict({
   key: optional(pathName(MAX_KEY_LENGTH).meta({ description: 'Idempotency key' })),
   userId: optional(userId).meta({ description: 'For tasks that name none' }),
-  sendConcurrency: optional(count(1, 100)),
+  /** How many of its tasks are published at a time; 25 when left out. */
+  sendConcurrency: optional(whole(1, 100)).describe(
+    'How many of its tasks are published at a time; 25 when left out.',
+  ),
 })
 
 type MemberBody =
-  | z.infer<typeof leafBody>
+  | TypeOf<typeof leafBody>
   | { chain: MemberBody[] }
   | { group: MemberBody[] }
   | { chord: { group: MemberBody[]; then: MemberBody; onError?: MemberBody } }
@@ -52,6 +55,9 @@ function composed<Shape extends z.core.$ZodShape>(fields: Shape) {
 /** Documents the body; the route checks it by a walk of its own, whose problems name the path to each task. */
 export const canvasBody = z.union(composed(canvasFields.shape)).meta({ id: 'Canvas' })
 
+/** Above 1,000 tasks their ids are left out. */
+export type CanvasAnswer = TypeOf<typeof canvasPublished>
+
 export const canvasPublished = z.object({
   id: z.string(),
   created: z.boolean(),
@@ -64,21 +70,26 @@ export const canvasAnswer = z
   .object({
     id: z.string(),
     status: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
+    /** On the first page, unless it is too long for an answer: above some 4 MB, counting each quote and backslash twice. */
     result: optional(json),
-    error: optional(error),
-    counts: z.object(
-      Object.fromEntries(memberStatus.options.map(name => [name, whole])) as Record<
-        (typeof memberStatus.options)[number],
-        typeof whole
-      >,
-    ),
+    error: optional(taskError),
+    /** Above 1,000 tasks all that may have been published and have not ended count as running. */
+    counts: z
+      .object(
+        Object.fromEntries(memberStatus.options.map(name => [name, count])) as Record<
+          (typeof memberStatus.options)[number],
+          typeof count
+        >,
+      )
+      .describe('Above 1,000 tasks all that may have been published and have not ended count as running.'),
     items: z.array(
       z.object({
-        path: z.string(),
+        /** Where in the body it stands: `chord.group.3`. */
+        path: z.string().describe('Where in the body it stands: `chord.group.3`.'),
         taskId: z.string(),
         status: memberStatus,
         result: optional(json),
-        error: optional(error),
+        error: optional(taskError),
       }),
     ),
     createdAt: shownTime,
@@ -87,7 +98,5 @@ export const canvasAnswer = z
   })
   .meta({ id: 'CanvasState' })
 
-export const canvasQuery = strict({
-  limit: optional(count(1, 100)),
-  cursor: optional(z.string().max(2_048)),
-})
+/** A canvas with a page of its tasks, in the order of its body. */
+export type ApiCanvas = TypeOf<typeof canvasAnswer>

@@ -1,8 +1,8 @@
-import type { ApiSchedule } from '../../shared/client/schedule-types.ts'
-import type { Timing } from '../../shared/core/task/schedule-state.ts'
-import type { ScheduleDescription } from '../../shared/runtime/schedule/read-schedules.ts'
+import type { ApiSchedule } from '../../../shared/api/schedules.ts'
+import type { Timing } from '../../../shared/core/task/schedule-state.ts'
+import type { ScheduleDescription } from '../../../shared/runtime/schedule/read-schedules.ts'
 import { iso } from './iso.ts'
-import { presentOperations } from './present.ts'
+import { presentOperations } from './tasks.ts'
 
 /** A described schedule as the API shows it. */
 export function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): ApiSchedule {

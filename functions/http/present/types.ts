@@ -1,0 +1,40 @@
+import type { ApiType } from '../../../shared/api/types.ts'
+import { scaleWarnings } from '../../../shared/core/limits/scale-warnings.ts'
+import {
+  orderingOf,
+  shardsOf,
+  type TaskType,
+  type WebhookSettings,
+} from '../../../shared/core/types/task-type.ts'
+import { withoutUser } from '../../../shared/core/types/webhook-url.ts'
+import { iso } from './iso.ts'
+
+import { presentOperations } from './tasks.ts'
+
+/** A task type as the API shows it, what it leaves to the system filled in. */
+export function presentType(type: TaskType): ApiType {
+  const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
+  const warnings = scaleWarnings(type.configuration)
+  return {
+    type: type.type,
+    kind,
+    defaults,
+    ordering: orderingOf(type),
+    ...(limits && { limits }),
+    shards: shardsOf(type.configuration),
+    events: type.configuration.events ?? false,
+    ...(webhook && { webhook: shownWebhook(webhook) }),
+    ...(steps && { steps }),
+    ...(kind === 'flow' && { onCancel: onCancel ?? 'undo' }),
+    paused: type.paused,
+    ...(type.handlerSince !== undefined && { handlerSince: iso(type.handlerSince) }),
+    createdAt: iso(type.createdAt),
+    updatedAt: iso(type.updatedAt),
+    ...presentOperations(type),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
+
+function shownWebhook(webhook: WebhookSettings): WebhookSettings {
+  return webhook.url === undefined ? webhook : { ...webhook, url: withoutUser(webhook.url) }
+}

@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import { type BatonEvent, EVENT_TYPES } from '../core/events/event-types.ts'
+import { optional, strict } from './scalars.ts'
+
+const eventType = z.enum(EVENT_TYPES)
+const text = z.string()
+
+/** What the local cloud understands, which answers this route before any function does. */
+export const eventsQuery = strict({
+  type: optional(z.union([eventType, z.array(eventType)])),
+  taskType: optional(z.union([text, z.array(text)])),
+  taskId: optional(z.union([text, z.array(text)])),
+  lastEventId: optional(text.meta({ description: 'As the header Last-Event-ID: go on behind this event' })),
+})
+
+/** Something that has happened. Told twice it has the same id. */
+export type ApiEvent = Omit<BatonEvent, 'at'> & { readonly at: string }

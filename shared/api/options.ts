@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { optionRules, priorityRule } from '../core/rules/options.ts'
+import { BACKOFFS } from '../core/states.ts'
+import { fromRule, optionalFields } from './from-rule.ts'
+import { count, optional } from './scalars.ts'
+
+/** What can be set per task, or as its type's default: as it is given, and as it is shown. */
+
+export const givenOptions = optionalFields(optionRules)
+export const priority = fromRule(priorityRule)
+
+const retry = {
+  maxRetries: count,
+  backoff: z.enum(BACKOFFS),
+  delayMs: count,
+  maxDelayMs: count,
+  delaysMs: optional(z.array(count)),
+  jitter: z.number(),
+  scope: z.enum(['task', 'worker']),
+  localRetries: count,
+}
+
+export const optionsInForce = z
+  .object({
+    concurrency: count,
+    workerIds: z.array(z.string()),
+    minWorkerVersion: optional(z.string()),
+    heartbeatMs: count,
+    leaseMs: count,
+    timeoutMs: optional(count),
+    deadlineMs: optional(count),
+    retentionMs: count,
+    retry: z.object(retry),
+  })
+  .meta({ id: 'Options', description: 'Options in force, defaults included' })
+
+/** As they were given: nothing of them need be there. */
+export const shownDefaults = z.object({
+  priority: optional(z.int()),
+  concurrency: optional(count),
+  workerIds: optional(z.array(z.string())),
+  minWorkerVersion: optional(z.string()),
+  heartbeatMs: optional(count),
+  leaseMs: optional(count),
+  timeoutMs: optional(count),
+  deadlineMs: optional(count),
+  retentionMs: optional(count),
+  retry: optional(
+    z.object({
+      maxRetries: optional(count),
+      backoff: optional(retry.backoff),
+      delayMs: optional(count),
+      maxDelayMs: optional(count),
+      delaysMs: retry.delaysMs,
+      jitter: optional(z.number()),
+      scope: optional(retry.scope),
+      localRetries: optional(count),
+    }),
+  ),
+})

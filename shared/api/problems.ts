@@ -1,0 +1,61 @@
+import * as z from 'zod'
+import { ERROR_CAUSES_MAX } from '../core/bounds.ts'
+import { ENDED_RUN_STATES, RUN_GONE_REASONS } from '../core/states.ts'
+import { count, json, optional, shownTime, strict } from './scalars.ts'
+import type { TypeOf } from './type-of.ts'
+
+/** What has gone wrong: errors of tasks and their runs, and the problem documents that refuse requests. */
+
+const shownCause = z.object({ name: z.string(), message: z.string() })
+
+/** Why something failed, as answers show it. */
+export const taskError = z
+  .object({ ...shownCause.shape, stack: optional(z.string()), causes: optional(z.array(shownCause)) })
+  .meta({ id: 'TaskError' })
+
+const cause = { name: z.string().min(1), message: z.string() }
+
+/** Why a run failed, as its worker says it. What is too long is cut, not refused. */
+export const givenError = strict({
+  ...cause,
+  stack: optional(z.string()),
+  causes: optional(z.array(strict(cause)).max(ERROR_CAUSES_MAX)),
+})
+
+export const runGone = z.enum(RUN_GONE_REASONS)
+
+export const fieldProblem = z.object({ path: z.string(), message: z.string() })
+
+const runEnd = z
+  .object({
+    state: z.enum(ENDED_RUN_STATES),
+    endedAt: shownTime,
+    result: optional(json),
+    error: optional(taskError),
+    stage: optional(z.string()),
+  })
+  .meta({ description: 'How a run ended, without stack and without a result that is kept apart' })
+
+export const problemAnswer = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    /** What is wrong with which field of the request. */
+    errors: optional(z.array(fieldProblem)).describe('What is wrong with which field of the request.'),
+    /** Why a run's word was refused. */
+    reason: optional(runGone).describe("Why a run's word was refused."),
+    /** Which worker holds the task now. */
+    holder: optional(z.string()).describe('Which worker holds the task now.'),
+    /** How the run ended, where that is on record, without stack and without a result that is kept apart. */
+    run: optional(runEnd),
+    /** When to try again, in milliseconds. */
+    retryAfterMs: optional(count).describe('When to try again, in milliseconds.'),
+    /** Finds the log lines of this request. */
+    requestId: optional(z.string()).describe('Finds the log lines of this request.'),
+  })
+  .meta({ id: 'Problem', description: 'A problem document (RFC 9457)' })
+
+/** A problem document (RFC 9457). */
+export type Problem = TypeOf<typeof problemAnswer>

@@ -1,0 +1,143 @@
+import * as z from 'zod'
+import {
+  MAX_BATCH_TASKS,
+  MAX_CLAIM_WAIT_MS,
+  MAX_CLAIMS,
+  MAX_DELAY_MS,
+  MAX_KEY_LENGTH,
+  RUN_LOG_BYTES_MAX,
+} from '../core/bounds.ts'
+import { optionsInForce, priority } from './options.ts'
+import { givenError, problemAnswer, runGone } from './problems.ts'
+import {
+  count,
+  duration,
+  json,
+  name,
+  optional,
+  shownTime,
+  strict,
+  typeName,
+  version,
+  whole,
+  workerId,
+} from './scalars.ts'
+import { stage, task } from './tasks.ts'
+import type { TypeOf } from './type-of.ts'
+
+/** Claims, and what workers say of their runs and are told. */
+
+export const claimsBody = strict({
+  /** This or `types`. */
+  type: optional(typeName),
+  types: optional(z.array(typeName).min(1).max(20)),
+  workerId,
+  limit: optional(whole(1, MAX_CLAIMS)),
+  workerVersion: optional(version),
+  requestId: optional(name(MAX_KEY_LENGTH)),
+  waitMs: optional(whole(0, MAX_CLAIM_WAIT_MS)),
+})
+
+export type ClaimsBody = TypeOf<typeof claimsBody>
+
+const claim = z.object({
+  task,
+  run: z.object({ id: z.string(), fence: count, leaseUntil: shownTime, idempotencyKey: z.string() }),
+})
+
+export type Claim = TypeOf<typeof claim>
+
+export const claimsAnswer = z.object({
+  claims: z.array(claim),
+  /** The worker has waited in vain: it is to ask again after so many milliseconds. */
+  retryAfterMs: optional(count).describe(
+    'The worker has waited in vain: it is to ask again after so many milliseconds.',
+  ),
+})
+
+export type ClaimsAnswer = TypeOf<typeof claimsAnswer>
+
+const fence = whole(1, Number.MAX_SAFE_INTEGER)
+const beat = { fence, progress: optional(json) }
+const next = strict({
+  stage,
+  input: optional(json),
+  priority: optional(priority),
+  delayMs: optional(duration()),
+})
+const succeed = {
+  fence,
+  result: optional(json),
+  /** Moves the task to another stage instead of finishing it. */
+  next: optional(next).describe('Moves the task to another stage instead of finishing it.'),
+}
+const failure = {
+  fence,
+  error: givenError,
+  fatal: optional(z.boolean()),
+  retryInMs: optional(duration(0, MAX_DELAY_MS)),
+  /** The last that the run logged, at most 4,096 bytes in UTF-8. It is shown with the failed run. */
+  log: optional(
+    // Its length is checked where the word is said.
+    z
+      .string()
+      .meta({ description: `The last that the run logged, at most ${RUN_LOG_BYTES_MAX} bytes in UTF-8` }),
+  ),
+}
+const release = { fence, delayMs: optional(duration()) }
+
+export const heartbeatBody = strict(beat)
+export const succeedBody = strict(succeed)
+export const failBody = strict(failure)
+export const releaseBody = strict(release)
+
+export type HeartbeatBody = TypeOf<typeof heartbeatBody>
+export type SucceedBody = TypeOf<typeof succeedBody>
+export type FailBody = TypeOf<typeof failBody>
+export type ReleaseBody = TypeOf<typeof releaseBody>
+
+export const heartbeatAnswer = z.object({ leaseUntil: shownTime, options: optionsInForce })
+
+export type HeartbeatAnswer = TypeOf<typeof heartbeatAnswer>
+
+const runName = { taskId: z.string(), runId: z.string() }
+
+export type RunName = TypeOf<z.ZodObject<typeof runName>>
+
+export const heartbeatMember = strict({ ...runName, ...beat })
+export const finishMembers = {
+  succeed: strict({ ...runName, outcome: z.literal('succeed'), ...succeed }),
+  fail: strict({ ...runName, outcome: z.literal('fail'), ...failure }),
+  release: strict({ ...runName, outcome: z.literal('release'), ...release }),
+}
+
+export type FinishMember = {
+  [Outcome in keyof typeof finishMembers]: TypeOf<(typeof finishMembers)[Outcome]>
+}[keyof typeof finishMembers]
+
+/** Which of its three forms a member of a batch has, as its outcome says. */
+export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
+
+/** Members are checked one by one, so that a bad one harms no other. */
+export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
+
+const runResult = {
+  ...runName,
+  status: z.int(),
+  reason: optional(runGone),
+  holder: optional(z.string()),
+  problem: optional(problemAnswer),
+}
+
+/** One run's part of a batch: what the single call would have answered. */
+export type RunResult = TypeOf<z.ZodObject<typeof runResult>>
+
+export const heartbeatsAnswer = z.object({
+  results: z.array(
+    z.object({ ...runResult, leaseUntil: optional(shownTime), options: optional(optionsInForce) }),
+  ),
+})
+
+export const finishesAnswer = z.object({
+  results: z.array(z.object({ ...runResult, task: optional(task) })),
+})

@@ -1,0 +1,215 @@
+import * as z from 'zod'
+import { MAX_KEY_LENGTH, MAX_TYPE_LENGTH } from '../core/bounds.ts'
+import { patchedOptionRules } from '../core/rules/options.ts'
+import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
+import { optionalFields } from './from-rule.ts'
+import { optionsInForce } from './options.ts'
+import { fieldProblem, taskError } from './problems.ts'
+import {
+  count,
+  cursor,
+  duration,
+  json,
+  limit,
+  name,
+  operations,
+  optional,
+  pageOf,
+  shownTime,
+  strict,
+  tags,
+  time,
+  typeName,
+  userId,
+} from './scalars.ts'
+import type { TypeOf } from './type-of.ts'
+
+/** Tasks: how they are changed and listed, and how answers show them. */
+
+export const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
+export const stage = name(MAX_TYPE_LENGTH)
+
+export const patchBody = strict({
+  dueAt: optional(time),
+  delayMs: optional(duration()),
+  input: optional(json),
+  stage: optional(stage),
+  tags: optional(z.nullable(tags)),
+  ...optionalFields(patchedOptionRules),
+}).meta({ id: 'Patch' })
+
+/** Null takes an option back to the default of the task's type, and tags away. */
+export type PatchBody = TypeOf<typeof patchBody>
+
+export const retryBody = strict({
+  action: optional(z.enum(['restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks'])),
+  clean: optional(clean),
+})
+
+export type RetryTaskBody = TypeOf<typeof retryBody>
+
+export const listQuery = strict({
+  type: optional(typeName),
+  canvasId: optional(name(MAX_KEY_LENGTH + 20)),
+  userId: optional(userId),
+  status: optional(z.array(z.enum(STATUSES))),
+  order: optional(z.enum(['due', '-due', 'created', '-created', 'ended', '-ended'])),
+  limit: optional(limit),
+  cursor: optional(cursor),
+})
+
+export type ListFilter = TypeOf<typeof listQuery>
+
+/** Of what was handed on to a task: the cursor is a position. */
+export const previousQuery = strict({
+  limit: optional(limit),
+  cursor: optional(z.string().regex(/^\d{1,9}$/, 'must be a nextCursor of this list')),
+})
+
+const run = z
+  .object({
+    id: z.string(),
+    workerId: z.string(),
+    state: z.enum(['running', ...ENDED_RUN_STATES]),
+    fence: count,
+    startedAt: shownTime,
+    leaseUntil: optional(shownTime),
+    endedAt: optional(shownTime),
+    result: optional(json),
+    error: optional(taskError),
+    progress: optional(json),
+    /** Of a failed run: the last that its handler logged, at most 4 KB. Only `GET` of the task shows it. */
+    log: optional(z.string().meta({ description: 'Of a failed run: the last that its handler logged' })),
+    /** The stage it worked on; of a flow the step, as `reserve` or `undo reserve`. */
+    stage: optional(z.string()).describe(
+      'The stage it worked on; of a flow the step, as `reserve` or `undo reserve`.',
+    ),
+  })
+  .meta({ id: 'Run' })
+
+export type ApiRun = TypeOf<typeof run>
+
+const historyEntry = z.object({
+  traceId: optional(z.string()),
+  stage: optional(z.string()),
+  startedAt: shownTime,
+  endedAt: shownTime,
+  costMs: count,
+  outcome: z.enum(ENDED_RUN_STATES),
+  error: optional(taskError),
+})
+
+export type ApiHistoryEntry = TypeOf<typeof historyEntry>
+
+const action = {
+  startedAt: optional(shownTime),
+  endedAt: optional(shownTime),
+  attempts: count,
+  error: optional(taskError),
+}
+
+const step = z
+  .object({
+    name: z.string(),
+    state: z.enum(STEP_STATES),
+    ...action,
+    result: optional(json),
+    undo: optional(z.object(action)),
+  })
+  .meta({ id: 'Step' })
+
+export type ApiStep = TypeOf<typeof step>
+
+const omittedPart = z.enum(['runs.result', 'params', 'steps.result', 'previous'])
+
+export type OmittedPart = TypeOf<typeof omittedPart>
+
+export const task = z
+  .object({
+    id: z.string(),
+    type: z.string(),
+    key: z.string(),
+    status: z.enum(STATUSES),
+    statusReason: optional(z.enum(STATUS_REASONS)),
+    dueAt: shownTime,
+    priority: z.int(),
+    userId: optional(z.string()),
+    fairnessKey: optional(z.string()),
+    tags: optional(z.record(z.string(), z.string())),
+    input: optional(json),
+    result: optional(json),
+    error: optional(taskError),
+    concurrency: count,
+    stage: optional(z.string()),
+    runs: z.array(run),
+    /** Of a flow: its steps. */
+    steps: optional(z.array(step)).describe('Of a flow: its steps.'),
+    /** Of a flow: the zero-based index of the step reached. */
+    cursor: optional(count).describe('Of a flow: the zero-based index of the step reached.'),
+    /** Of a flow: its input, and the results of its steps under their names. */
+    params: optional(z.record(z.string(), json)).describe(
+      'Of a flow: its input, and the results of its steps under their names.',
+    ),
+    /** An undo has failed for good, or a callback that is owed cannot be published: a person has to decide. */
+    needsAttention: optional(z.literal(true)).describe(
+      'An undo has failed for good, or a callback that is owed cannot be published: a person has to decide.',
+    ),
+    /** Why callbacks that are owed cannot be published as types are now. */
+    callbackProblems: optional(z.array(fieldProblem)).describe(
+      'Why callbacks that are owed cannot be published as types are now.',
+    ),
+    /** Of an open flow: the step to work on. */
+    step: optional(z.string()).describe('Of an open flow: the step to work on.'),
+    /** Of an open flow: the type that does or undoes the step. */
+    stepType: optional(z.string()).describe('Of an open flow: the type that does or undoes the step.'),
+    /** Of an open flow: whether the step is to be done or undone. */
+    direction: optional(z.enum(['do', 'undo'])).describe(
+      'Of an open flow: whether the step is to be done or undone.',
+    ),
+    /** What the task before handed on. */
+    previous: optional(json),
+    /** The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it. */
+    previousPaged: optional(z.literal(true)).describe(
+      "The list handed on is too long to be shown, and `…/previous` gives it in pages. A claim's `input` is without it.",
+    ),
+    /** Of a claim: the input is the same as `params`, and both are too long for one answer. */
+    inputIsParams: optional(z.literal(true)).describe(
+      'Of a claim: the input is the same as `params`, and both are too long for one answer.',
+    ),
+    canvasId: optional(z.string()),
+    /** The task that published it, by its end or from its handler, or that ran when it was published, debounced. */
+    parentId: optional(z.string()).describe(
+      'The task that published it, by its end or from its handler, or that ran when it was published, debounced.',
+    ),
+    attempts: z.object({ used: count, left: count }),
+    history: z.array(historyEntry),
+    traceId: optional(z.string()),
+    createdAt: shownTime,
+    startedAt: optional(shownTime),
+    updatedAt: shownTime,
+    finishedAt: optional(shownTime),
+    expiresAt: optional(shownTime),
+    /** The last ten changes asked for over the HTTP API, oldest first. */
+    operations: optional(operations).describe(
+      'The last ten changes asked for over the HTTP API, oldest first.',
+    ),
+    options: optionsInForce,
+    /** What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on. */
+    omitted: optional(z.array(omittedPart)).describe(
+      'What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on.',
+    ),
+  })
+  .meta({ id: 'Task' })
+
+/**
+ * A task. `GET` shows it with everything; answers to writes leave out input and results that are stored apart (some
+ * hundred bytes and more), lists and batches leave out all of them.
+ */
+export type ApiTask = TypeOf<typeof task>
+
+export const taskAnswer = z.object({ task })
+
+export type TaskAnswer = TypeOf<typeof taskAnswer>
+
+export const taskPage = pageOf(task)
+export const previousPage = pageOf(json)

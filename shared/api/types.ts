@@ -1,0 +1,109 @@
+import * as z from 'zod'
+import { typeRule } from '../core/rules/type-configuration.ts'
+import { ORDERINGS, STATUSES, TYPE_KINDS } from '../core/states.ts'
+import { fromRule } from './from-rule.ts'
+import { shownDefaults } from './options.ts'
+import { count, json, operations, optional, pageOf, shownTime, strict, time } from './scalars.ts'
+import type { TypeOf } from './type-of.ts'
+
+/** Task types: their configuration, as it is given and shown, their counts, and the removal of many of their tasks. */
+
+export const typeBody = fromRule(typeRule).meta({ id: 'TypeConfiguration', ...typeRule.schema })
+
+export type TypeBody = TypeOf<typeof typeBody>
+
+const stepAction = z.object({
+  type: z.string(),
+  input: optional(json),
+  timeoutMs: optional(count),
+  deadlineMs: optional(count),
+  retry: shownDefaults.shape.retry,
+})
+
+export const typeAnswer = z
+  .object({
+    type: z.string(),
+    kind: z.enum(TYPE_KINDS),
+    defaults: shownDefaults,
+    ordering: z.enum(ORDERINGS),
+    /** With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself. */
+    limits: optional(
+      z.object({
+        /** At most `limit` starts in any `perMs`. */
+        rate: optional(z.object({ limit: count, perMs: count, key: optional(z.string()) })).describe(
+          'At most `limit` starts in any `perMs`.',
+        ),
+        /** At most `max` runs at a time. */
+        concurrency: optional(z.object({ max: count, key: optional(z.string()) })).describe(
+          'At most `max` runs at a time.',
+        ),
+      }),
+    ).describe(
+      'With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself.',
+    ),
+    shards: count,
+    /** Whether what happens to its tasks is told as events. */
+    events: z.boolean().describe('Whether what happens to its tasks is told as events.'),
+    webhook: optional(
+      z.object({
+        url: optional(z.string()),
+        timeoutMs: optional(count),
+        secretName: optional(z.string()),
+        allowPrivate: optional(z.boolean()),
+      }),
+    ),
+    /** Of kind `flow`. */
+    steps: optional(
+      z.array(z.object({ name: z.string(), do: stepAction, undo: optional(stepAction) })),
+    ).describe('Of kind `flow`.'),
+    onCancel: optional(z.enum(['undo', 'leave'])),
+    paused: z.boolean(),
+    /** Since when a deployed handler serves the type. */
+    handlerSince: optional(shownTime).describe('Since when a deployed handler serves the type.'),
+    createdAt: shownTime,
+    updatedAt: shownTime,
+    operations: optional(operations),
+    /** What of its configuration is slow or expensive at scale; left out where nothing is. */
+    warnings: optional(z.array(z.string())).describe(
+      'What of its configuration is slow or expensive at scale; left out where nothing is.',
+    ),
+  })
+  .meta({ id: 'Type' })
+
+export type ApiType = TypeOf<typeof typeAnswer>
+
+export const typePage = pageOf(typeAnswer)
+
+export const pausedAnswer = z.object({ type: z.string(), paused: z.boolean() })
+
+export type PausedType = TypeOf<typeof pausedAnswer>
+
+export const countsAnswer = z.object(
+  Object.fromEntries(STATUSES.map(status => [status, count])) as Record<
+    (typeof STATUSES)[number],
+    typeof count
+  >,
+)
+
+export type Counts = TypeOf<typeof countsAnswer>
+
+export const purgeBody = strict({
+  status: z.array(z.enum(STATUSES)).min(1),
+  /** The time of the request when left out. */
+  before: optional(time).describe('The time of the request when left out.'),
+}).meta({ id: 'Purge' })
+
+/**
+ * Which tasks of a type are removed: those in these statuses that ended before `before`; of open ones those that were
+ * published before it. No time to come counts: what is published after the request is never touched.
+ */
+export type PurgeBody = TypeOf<typeof purgeBody>
+
+export const purgeAnswer = z.object({
+  type: z.string(),
+  status: z.array(z.enum(STATUSES)),
+  before: shownTime,
+})
+
+/** What is being removed. */
+export type PurgeAnswer = TypeOf<typeof purgeAnswer>

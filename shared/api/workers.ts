@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { count, optional, pageOf, shownTime } from './scalars.ts'
+import type { TypeOf } from './type-of.ts'
+
+const workerAnswer = z
+  .object({
+    id: z.string(),
+    kind: z.enum(['standalone', 'http', 'lambda']),
+    version: optional(z.string()),
+    types: z.array(z.string()),
+    /** How many tasks it runs. */
+    running: count.describe('How many tasks it runs.'),
+    lastSeen: optional(shownTime),
+  })
+  .meta({ id: 'Worker' })
+
+/** A live worker; those of Lambda are one per type, with no `lastSeen`. */
+export type ApiWorker = TypeOf<typeof workerAnswer>
+
+export const workerPage = pageOf(workerAnswer)

@@ -1,0 +1,57 @@
+/** The closed lists of words that states and kinds are told in. The types of the core and the schemas of the HTTP API read them here. */
+
+export const STATUSES = [
+  'delayed',
+  'ready',
+  'running',
+  'compensating',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const
+
+export const STATUS_REASONS = [
+  'due',
+  'retry',
+  'paused',
+  'rate-limit',
+  'concurrency-limit',
+  'target-worker',
+  'no-handler',
+  'no-worker',
+  'callbacks-owed',
+] as const
+
+export const ENDED_RUN_STATES = ['succeeded', 'failed', 'lost', 'released', 'cancelled'] as const
+
+export const RUN_GONE_REASONS = ['ended', 'lost', 'cancelled', 'removed', 'excluded', 'timed-out'] as const
+
+export const STEP_STATES = [
+  'pending',
+  'running',
+  'succeeded',
+  'failed',
+  'undoing',
+  'undone',
+  'undo-failed',
+  'skipped',
+] as const
+
+/** A member's status is its task's; `pending` waits for others, `skipped` never runs, since one before it failed or none did. */
+export const MEMBER_STATUSES = [
+  'pending',
+  'delayed',
+  'ready',
+  'running',
+  'compensating',
+  'succeeded',
+  'failed',
+  'cancelled',
+  'skipped',
+] as const
+
+export const TYPE_KINDS = ['handler', 'http', 'webhook', 'flow'] as const
+
+export const ORDERINGS = ['arrival', 'priority', 'aged'] as const
+
+export const BACKOFFS = ['exponential', 'fixed', 'fibonacci', 'ladder'] as const

@@ -1,0 +1,33 @@
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+/** What a reader of the code sees at a member of a schema, and what a reader of the OpenAPI document sees there. */
+
+const folder = resolve(import.meta.dirname, '../../shared/api')
+const sources = globSync('*.ts', { cwd: folder })
+  .sort()
+  .map(file => [file, readFileSync(resolve(folder, file), 'utf8')] as const)
+
+const COMMENT = /^ +\/\*\* (.+) \*\/\n +(\w+): /gm
+const DESCRIPTION = /(?:\.describe\(\s*|description:\s*)(?:'([^']+)'|"([^"]+)"|`((?:[^`\\]|\\.)+)`)/g
+/** Their schemas have descriptions of their own, which hold of each member with that schema. */
+const DESCRIBED_BY_SCHEMA = ['log', 'previous', 'result', 'run', 'type']
+
+describe.each(sources)('the schemas of %s', (_file, text) => {
+  const comments = [...text.matchAll(COMMENT)].map(([, comment = '', member = '']) => ({ comment, member }))
+  const descriptions = [...text.matchAll(DESCRIPTION)].map(match => match.slice(1).find(Boolean) ?? '')
+
+  test('say in the OpenAPI document what the comments at their members say', () => {
+    const silent = comments
+      .filter(({ member }) => !DESCRIBED_BY_SCHEMA.includes(member))
+      .filter(({ comment }) => !descriptions.some(description => sameWords(description, comment)))
+
+    expect(silent).toEqual([])
+  })
+})
+
+/** A number in a description may come from a constant. */
+function sameWords(description: string, comment: string): boolean {
+  return description.replaceAll('\\`', '`').replace(/\$\{\w+\}/g, '300000') === comment
+}
