@@ -3,8 +3,11 @@ import { configDefaults, defineConfig } from 'vitest/config'
 /** Slow and large tests, run by `npm run test:slow`. */
 const SLOW = ['test/**/*.slow.test.ts']
 
-/** Of the slow ones, those that are about speed: each has the machine to itself. */
-const TIMED = ['test/system/{timing,chord,takeover}.slow.test.ts']
+/** The benchmark: it measures and asserts nothing about speed. Each file has the machine to itself. */
+const BENCH = ['bench/**/*.bench.ts']
+
+/** A wait ends by its condition. It fails after this time, which is no claim about speed. */
+const PATIENCE_MS = 60_000
 
 /** Thousands of simulated runs on all cores; those threads let everything else go first. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
@@ -17,8 +20,10 @@ const but = (...patterns: string[]) => [...configDefaults.exclude, ...patterns]
 export default defineConfig({
   test: {
     globalSetup: ['test/support/scratch-folder.ts', 'test/support/one-dynamodb.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    reporters: ['default', './test/support/slowest-files.ts'],
+    testTimeout: 3 * PATIENCE_MS,
+    hookTimeout: 3 * PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS } },
     // Files that run in one process share their imports, which took a fifth of the time; all state is made by the tests.
     isolate: false,
     maxWorkers: 3,
@@ -55,8 +60,6 @@ export default defineConfig({
         test: {
           name: 'slow',
           include: SLOW,
-          exclude: but(...TIMED),
-          testTimeout: 120_000,
           sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
@@ -64,11 +67,11 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'timed',
-          include: TIMED,
+          name: 'bench',
+          include: BENCH,
           fileParallelism: false,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
       },

@@ -60,8 +60,7 @@ function schedulesOf(minute: number): string[] {
   return schedules.map(({ ScheduleExpression }) => ScheduleExpression)
 }
 
-const scheduled = (minute: number) =>
-  expect.poll(() => schedulesOf(minute).length, { timeout: 10_000, interval: 20 }).toBe(1)
+const scheduled = (minute: number) => expect.poll(() => schedulesOf(minute).length, { interval: 20 }).toBe(1)
 
 const dispatched = (prefix: string) => sent.filter(({ key }) => key.startsWith(prefix))
 const keysOf = (prefix: string) => new Set(dispatched(prefix).map(({ key }) => key))
@@ -185,12 +184,12 @@ it(`${CROWD} tasks due in one far minute share one schedule and are dispatched w
     }))
     expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
   }
-  await expect.poll(() => entriesOf(minute), { timeout: 10_000 }).toBe(CROWD)
+  await expect.poll(() => entriesOf(minute)).toBe(CROWD)
   await scheduled(minute)
 
   await moveTo(minute * MINUTE - 2 * MINUTE)
   const firedAt = Date.now()
-  await expect.poll(() => keysOf('crowd').size, { timeout: 60_000, interval: 50 }).toBe(CROWD)
+  await expect.poll(() => keysOf('crowd').size, { interval: 50 }).toBe(CROWD)
 
   measured(`${CROWD} tasks of one far minute dispatched within`, Date.now() - firedAt)
   expectWithin(Date.now() - firedAt, 30_000)
