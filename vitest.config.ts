@@ -1,10 +1,11 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { slowestFiles } from './test/support/slowest-files.ts'
 
 /** Slow and large tests, run by `npm run test:slow`. */
 const SLOW = ['test/**/*.slow.test.ts']
 
-/** The benchmark: it measures and asserts nothing about speed. Each file has the machine to itself. */
-const BENCH = ['bench/**/*.bench.ts']
+/** The benchmark, which has the machine to itself. It measures, and asserts nothing about speed. */
+const BENCH = ['bench/**/*.test.ts']
 
 /** A wait ends by its condition. It fails after this time, which is no claim about speed. */
 const PATIENCE_MS = 60_000
@@ -13,14 +14,20 @@ const PATIENCE_MS = 60_000
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
 /** The whole system runs locally, from the template that is synthesised once for all of these tests. */
-const onTheSystem = { globalSetup: ['test/support/one-dynamodb.ts', 'test/system/synthesise.ts'] }
+const onTheSystem = {
+  globalSetup: ['test/support/direct-npx.ts', 'test/support/one-dynamodb.ts', 'test/system/synthesise.ts'],
+}
 
 const but = (...patterns: string[]) => [...configDefaults.exclude, ...patterns]
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/scratch-folder.ts', 'test/support/one-dynamodb.ts'],
-    reporters: ['default', './test/support/slowest-files.ts'],
+    globalSetup: [
+      'test/support/scratch-folder.ts',
+      'test/support/direct-npx.ts',
+      'test/support/one-dynamodb.ts',
+    ],
+    reporters: ['default', slowestFiles],
     testTimeout: 3 * PATIENCE_MS,
     hookTimeout: 3 * PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS } },

