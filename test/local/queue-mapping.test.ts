@@ -10,7 +10,7 @@ import type { LocalCloud } from '../../local/cloud.ts'
 import { bootTiny, eventually, fixtureFunction, linesOf } from './tiny-cloud.ts'
 
 /** Long enough for a function that has started to end within it on a busy machine. */
-const VISIBILITY_MS = 4_000
+const VISIBILITY_MS = 3_000
 
 let cloud: LocalCloud
 let sqs: SQSClient
