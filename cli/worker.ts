@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { parseArgs } from 'node:util'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { createWorker, type WorkerOptions } from '../shared/worker/create-worker.ts'
 import { definitionsIn } from '../shared/worker/definitions-in.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'

@@ -1,7 +1,7 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-changes.ts'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
 import { createTeller, type ToldChange } from '../shared/runtime/events/tell-changes.ts'
 import { planLimits } from '../shared/runtime/limits/tend-limit.ts'

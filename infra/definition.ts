@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { refuseConfiguration } from '../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
 

@@ -3,7 +3,7 @@ import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../shared/core/bounds.ts'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 import {
   MAX_MESSAGE_BYTES,

@@ -1,5 +1,5 @@
 import { Construct } from 'constructs'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { readFlow, toldAs } from './definition.ts'
 import { MAX_CONFIGURATION_CHARACTERS } from './limits.ts'
 import type { Parts } from './parts.ts'

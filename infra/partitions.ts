@@ -8,8 +8,8 @@ import {
   turnsPartition,
   WORKERS_PARTITION,
 } from '../shared/aws/dynamo/keys.ts'
-import { limitPlace, readyPlace } from '../shared/core/index/place.ts'
-import { concurrencyName } from '../shared/core/limits/limit-names.ts'
+import { concurrencyName } from '../shared/core/limits/limits.ts'
+import { limitPlace, readyPlace } from '../shared/core/place/place-names.ts'
 
 /**
  * Which partitions of the table and of its index `place` stand for what, as patterns of IAM for `dynamodb:LeadingKeys`. Names

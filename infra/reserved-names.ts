@@ -1,4 +1,4 @@
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 
 /** Tells functions and containers the version under which they claim. */
 export const WORKER_VERSION = 'BATON_WORKER_VERSION'

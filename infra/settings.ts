@@ -2,7 +2,7 @@ import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { LOG_RETENTION_DAYS, MAX_SYSTEM_NAME_LENGTH } from './limits.ts'
 import { TypeMetrics } from './metrics.ts'
 

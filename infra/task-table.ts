@@ -10,7 +10,7 @@ import {
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { watchThrottling } from './alarms.ts'
 import { allow, type Runner } from './grants.ts'
 import { WARM_READ_UNITS_MIN, WARM_WRITE_UNITS_MIN } from './limits.ts'

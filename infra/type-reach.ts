@@ -1,5 +1,5 @@
 import { MAX_TYPE_LENGTH } from '../shared/core/bounds.ts'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import type { StepConfiguration } from '../shared/core/types/task-type.ts'
 import { GRANTED_TYPES_MAX } from './limits.ts'
 import { ANY_TYPE } from './partitions.ts'

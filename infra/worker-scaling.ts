@@ -3,7 +3,7 @@ import { CfnScalableTarget, CfnScalingPolicy } from 'aws-cdk-lib/aws-application
 import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { BatonError } from '../shared/core/errors/errors.ts'
+import { BatonError } from '../shared/core/errors.ts'
 import { MAX_SCALED_QUEUES, SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S } from './limits.ts'
 
 export type ScalingSpec = {

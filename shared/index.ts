@@ -1,11 +1,11 @@
 /** The public API of Baton. What is not exported here may change without notice. */
 export { createClient } from './client/client.ts'
 export { ProblemError } from './client/problem-error.ts'
-export { BatonError, type ErrorCode, type FieldProblem } from './core/errors/errors.ts'
+export { BatonError, type ErrorCode, type FieldProblem } from './core/errors.ts'
 export type { EventType } from './core/events/event-types.ts'
 export type { Json } from './core/json.ts'
 export type { Backoff, Options, PartialOptions, Retry } from './core/options/options.ts'
-export type { Status } from './core/task/status.ts'
+export type { Status } from './core/task/lifecycle.ts'
 export { type Canvas, chain, chord, group } from './define/canvases.ts'
 export { defineFlow, type Flow } from './define/define-flow.ts'
 export { defineTask, type TaskDefinition } from './define/define-task.ts'

@@ -3,7 +3,7 @@
  * what it returns to move its task on.
  */
 
-import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/signal-bounds.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/rules/signal-bounds.ts'
 
 /** Try again after `delayMs`, in place of the type's backoff. Always costs a retry. @throws RangeError for a delay that is none. */
 export class RetryLater extends Error {

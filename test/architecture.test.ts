@@ -45,6 +45,15 @@ describe('the folders', () => {
   })
 })
 
+describe('the rooms of a folder', () => {
+  test.each(['shared/core/'])('%s import each other one way only, also as types', folder => {
+    const rooms = roomsOf(folder)
+
+    expect(rooms.size).toBeGreaterThan(10)
+    expect([...rooms.keys()].filter(room => reachedFrom(room, rooms).has(room))).toEqual([])
+  })
+})
+
 describe('clock, chance and environment', () => {
   const AMBIENT =
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(Bytes|Int|UUID)\(|\bprocess\.\w|\bset(Timeout|Interval|Immediate)\(|\bAbortSignal\.timeout\(|\bperformance\./
@@ -181,6 +190,33 @@ function importsOf(file: string): Import[] {
     const target = isPackage ? specifier : posix.join(posix.dirname(file), specifier)
     return { file, target, isPackage, isType: from !== undefined && isTypeClause(clause) }
   })
+}
+
+/** Which rooms each room of a folder imports. A file that stands in no room is a room of its own. */
+function roomsOf(folder: string): Map<string, Set<string>> {
+  const roomOf = (path: string) => path.slice(folder.length).split('/')[0] ?? ''
+  const rooms = new Map<string, Set<string>>()
+  for (const file of files.filter(path => isWithin(path, folder))) {
+    const room = roomOf(file)
+    const others = importsOf(file)
+      .filter(({ target }) => isWithin(target, folder))
+      .map(({ target }) => roomOf(target))
+    const known = rooms.get(room) ?? new Set()
+    rooms.set(room, new Set([...known, ...others.filter(other => other !== room)]))
+  }
+  return rooms
+}
+
+/** The rooms that a room imports, and those that these import, and so on. */
+function reachedFrom(room: string, rooms: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
+  const reached = new Set<string>()
+  const waiting = [...(rooms.get(room) ?? [])]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (reached.has(next)) continue
+    reached.add(next)
+    waiting.push(...(rooms.get(next) ?? []))
+  }
+  return reached
 }
 
 function isTypeClause(clause: string): boolean {

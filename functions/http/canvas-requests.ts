@@ -1,6 +1,6 @@
 import { MAX_CANVAS_DEPTH } from '../../shared/core/bounds.ts'
 import type { Composition } from '../../shared/core/canvas/shape.ts'
-import type { FieldProblem } from '../../shared/core/errors/errors.ts'
+import type { FieldProblem } from '../../shared/core/errors.ts'
 import { type Json, jsonProblem } from '../../shared/core/json.ts'
 import type { LeafRequest } from '../../shared/runtime/canvas/load-canvas.ts'
 import type { CanvasRequest } from '../../shared/runtime/canvas/publish-canvas.ts'

@@ -1,8 +1,8 @@
 import type * as z from 'zod'
-import type { FieldProblem } from '../../shared/core/errors/errors.ts'
+import type { FieldProblem } from '../../shared/core/errors.ts'
 import { jsonProblem } from '../../shared/core/json.ts'
 import { didYouMean } from '../../shared/core/rules/nearest.ts'
-import { wrong } from '../../shared/core/rules/rule.ts'
+import { wrong } from '../../shared/core/rules/rules.ts'
 
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../shared/core/errors/errors.ts'
+import type { FieldProblem } from '../../shared/core/errors.ts'
 
 type NamePage<Item> =
   | { readonly ok: true; readonly items: readonly Item[]; readonly nextCursor?: string }

@@ -1,8 +1,8 @@
 import type { ApiTask } from '../../shared/client/api-types.ts'
 import type { ApiStep } from '../../shared/client/flow-types.ts'
 import { describeSteps } from '../../shared/core/flow/describe-steps.ts'
-import type { ActionRecord } from '../../shared/core/flow/flow.ts'
-import { workOf } from '../../shared/core/run/work.ts'
+import type { ActionRecord } from '../../shared/core/task/flow-state.ts'
+import { workOf } from '../../shared/core/task/piece.ts'
 import type { TaskDescription } from '../../shared/runtime/read/describe-task.ts'
 import { iso } from './iso.ts'
 

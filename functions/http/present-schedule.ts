@@ -1,5 +1,5 @@
 import type { ApiSchedule } from '../../shared/client/schedule-types.ts'
-import type { Timing } from '../../shared/core/schedule/schedule.ts'
+import type { Timing } from '../../shared/core/task/schedule-state.ts'
 import type { ScheduleDescription } from '../../shared/runtime/schedule/read-schedules.ts'
 import { iso } from './iso.ts'
 import { presentOperations } from './present.ts'

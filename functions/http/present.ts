@@ -8,12 +8,12 @@ import type {
 } from '../../shared/client/api-types.ts'
 import type { Claim, HeartbeatAnswer } from '../../shared/client/run-types.ts'
 import type { ApiWorker } from '../../shared/client/worker-types.ts'
-import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { needsAttention } from '../../shared/core/flow/describe-steps.ts'
 import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'
 import type { Options } from '../../shared/core/options/options.ts'
 import { beatIntervalMs } from '../../shared/core/run/heartbeat.ts'
-import { idempotencyKey } from '../../shared/core/run/work.ts'
+import { CANVAS_TYPE } from '../../shared/core/task/canvas-state.ts'
+import { idempotencyKey } from '../../shared/core/task/piece.ts'
 import { type EndedRun, runId, type Task, taskId } from '../../shared/core/task/task.ts'
 import {
   orderingOf,

@@ -1,5 +1,5 @@
 import type { Problem } from '../../shared/client/api-types.ts'
-import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors/errors.ts'
+import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
 import { cut } from '../../shared/core/task/body.ts'
 
 /** Kinds of problems by their name in `type`, each with its status and title. */

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../shared/core/bounds.ts'
-import type { FieldProblem } from '../../shared/core/errors/errors.ts'
+import type { FieldProblem } from '../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../shared/core/json.ts'
 import type { PatchedOptions } from '../../shared/core/options/cleared-options.ts'
 import { isTraceparent } from '../../shared/runtime/kernel/traceparent.ts'

@@ -1,11 +1,11 @@
 import { canvasPath, schedulePath } from '../../shared/api/paths.ts'
 import type { Problem } from '../../shared/client/api-types.ts'
-import { CANVAS_TYPE } from '../../shared/core/canvas/canvas.ts'
 import { type ResumeRefusal, undoneBefore } from '../../shared/core/flow/resume.ts'
+import type { RestartRefusal } from '../../shared/core/operate/restart.ts'
 import { thereAre, unknownTypeProblem } from '../../shared/core/rules/nearest.ts'
-import type { RecordedEnd, RunGone } from '../../shared/core/run/run-gone.ts'
-import { SCHEDULE_TYPE } from '../../shared/core/schedule/schedule.ts'
-import type { RestartRefusal } from '../../shared/core/task/restart.ts'
+import type { RecordedEnd, RunGone } from '../../shared/core/run/run.ts'
+import { CANVAS_TYPE } from '../../shared/core/task/canvas-state.ts'
+import { SCHEDULE_TYPE } from '../../shared/core/task/schedule-state.ts'
 import {
   type EndedRunState,
   liveRuns,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../shared/client/client.ts'
-import type { Status } from '../../shared/core/task/status.ts'
+import type { Status } from '../../shared/core/task/lifecycle.ts'
 
 const STATUSES = ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed'] as const
 const BAR_WIDTH = 30

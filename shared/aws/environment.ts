@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import type { SystemAddress } from './system.ts'
 
 /** An environment variable that the constructs set. @throws BatonError `misconfigured` when it is missing. */

@@ -2,12 +2,13 @@
  * Requests and answers of the HTTP API, as they are in JSON. Times are ISO 8601 in UTC; durations are milliseconds in
  * fields that end in `Ms`. The API's own schemas are held against these types by a test.
  */
-import type { FieldProblem } from '../core/errors/errors.ts'
+import type { FieldProblem } from '../core/errors.ts'
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Json } from '../core/json.ts'
 import type { Backoff } from '../core/options/options.ts'
-import type { RunGone } from '../core/run/run-gone.ts'
-import type { Status, StatusReason } from '../core/task/status.ts'
+import type { RunGone } from '../core/run/run.ts'
+import type { StatusReason } from '../core/status/status.ts'
+import type { Status } from '../core/task/lifecycle.ts'
 import type { EndedRunState, Ordering, RunState, TaskError, TypeKind } from '../core/task/task.ts'
 import type { ApiStep, StepBody } from './flow-types.ts'
 import type { RunEnd } from './run-types.ts'

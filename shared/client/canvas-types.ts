@@ -1,6 +1,6 @@
 /** Canvases in the HTTP API's answers. */
 import type { Json } from '../core/json.ts'
-import type { Status } from '../core/task/status.ts'
+import type { Status } from '../core/task/lifecycle.ts'
 import type { TaskError } from '../core/task/task.ts'
 
 /** A member's own status; `pending` waits for others, `skipped` never runs. */

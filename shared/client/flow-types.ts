@@ -1,5 +1,5 @@
-import type { StepState } from '../core/flow/flow.ts'
 import type { Json } from '../core/json.ts'
+import type { StepState } from '../core/task/flow-state.ts'
 import type { TaskError } from '../core/task/task.ts'
 import type { RetryBody } from './api-types.ts'
 

@@ -1,4 +1,4 @@
-import type { Status } from '../core/task/status.ts'
+import type { Status } from '../core/task/lifecycle.ts'
 
 /** The removal of many tasks over HTTP; see `api-types.ts`. */
 

@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.ts'
-import type { RunGone } from '../core/run/run-gone.ts'
+import type { RunGone } from '../core/run/run.ts'
 import type { EndedRunState, TaskError } from '../core/task/task.ts'
 import type { ApiOptions, ApiRun, ApiTask, Problem } from './api-types.ts'
 

@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import type { AnyDefinition, OutputOf } from './any-definition.ts'
 import type { Resulting, Signature } from './signature.ts'
 

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import type { PartialOptions } from '../core/options/options.ts'
 import { refuseConfiguration } from '../core/rules/type-configuration.ts'
 import type { Ordering } from '../core/task/task.ts'

@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import type { Flow } from './define-flow.ts'
 import type { TaskDefinition } from './define-task.ts'
 

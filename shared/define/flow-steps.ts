@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../core/errors/errors.ts'
+import type { FieldProblem } from '../core/errors.ts'
 import { jsonProblem } from '../core/json.ts'
 import type { Retry } from '../core/options/options.ts'
 import { definitionProblems, refuseFields } from '../core/rules/type-configuration.ts'

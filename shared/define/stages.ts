@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import { Fatal, type Next, type Release } from '../signals.ts'
 import type { TaskContext } from './task-context.ts'
 

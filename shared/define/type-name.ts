@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import { typeNameProblems } from '../core/rules/type-configuration.ts'
 
 /** @throws BatonError `invalid` when `type` is not 1–100 of letters, digits, dot, underscore, hyphen, or is reserved. */

@@ -4,11 +4,12 @@
  * Every call may throw `BatonError('unavailable')` when its service does not answer.
  */
 
+import type { Change } from '../core/change/change.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
 import type { StartLog, StoredStarts } from '../core/limits/starts.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
-import type { BodyWrite, Change } from '../core/task/change.ts'
+import type { BodyWrite } from '../core/task/body.ts'
 import type { EndedRun, Task } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { Marker, Worker } from '../core/worker/worker.ts'

@@ -1,5 +1,4 @@
-import { runRefPrefix } from '../core/task/body.ts'
-import type { BodyWrite } from '../core/task/change.ts'
+import { type BodyWrite, runRefPrefix } from '../core/task/body.ts'
 import type { TaskStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 

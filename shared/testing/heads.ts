@@ -1,5 +1,5 @@
+import type { Change, Guard } from '../core/change/change.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
-import type { Change, Guard } from '../core/task/change.ts'
 import type { Task } from '../core/task/task.ts'
 import type { Applied } from '../ports/stores.ts'
 

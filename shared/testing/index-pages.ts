@@ -1,4 +1,4 @@
-import { indexKeys } from '../core/index/place.ts'
+import { indexKeys } from '../core/place/place.ts'
 import type { Task } from '../core/task/task.ts'
 import type { IndexEntry, IndexPage, IndexQuery, IndexRange } from '../ports/stores.ts'
 

@@ -1,4 +1,4 @@
-import { readable } from '../core/errors/thrown-error.ts'
+import { readable } from '../core/task-error/task-error.ts'
 import type { Log, LogFields } from '../ports/machine.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'

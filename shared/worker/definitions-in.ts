@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { BatonError } from '../core/errors/errors.ts'
+import { BatonError } from '../core/errors.ts'
 import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'

@@ -1,6 +1,6 @@
-import { startsAt } from '../core/index/place.ts'
+import { startsAt } from '../core/place/place.ts'
 import type { Claimer } from '../core/run/claim.ts'
-import { workOf } from '../core/run/work.ts'
+import { workOf } from '../core/task/piece.ts'
 import { openSlots, type Task } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { TaskDefinition } from '../define/define-task.ts'

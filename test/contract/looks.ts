@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { patch } from '../../shared/core/operate/patch.ts'
 import { heartbeat } from '../../shared/core/run/heartbeat.ts'
-import { patch } from '../../shared/core/task/patch.ts'
 import { changeOf, LATER_BORN, NOW, SECOND } from '../support/a-task.ts'
 import { claimed, publish, written } from './guards.ts'
 import type { MakeStores } from './task-store.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { BatonError } from '../../shared/core/errors/errors.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import type { OutputOf } from '../../shared/define/any-definition.ts'
 import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'

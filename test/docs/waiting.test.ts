@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { STATUS_REASONS } from '../../shared/core/task/status.ts'
+import { STATUS_REASONS } from '../../shared/core/status/status.ts'
 
 test('docs/waiting.md explains every reason for which a task waits, and no other', () => {
   const page = readFileSync(resolve(import.meta.dirname, '../../docs/waiting.md'), 'utf8')

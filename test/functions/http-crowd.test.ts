@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { WORKER_ID_BYTES_MAX } from '../../shared/core/bounds.ts'
-import { BatonError } from '../../shared/core/errors/errors.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
 import { SECOND } from '../support/a-task.ts'
 import { anApi, claimed, pathOf, published } from '../support/an-api.ts'

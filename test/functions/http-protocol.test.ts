@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 
 import { allRoutes } from '../../functions/http/all-routes.ts'
-import { BatonError } from '../../shared/core/errors/errors.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { STATUS_REASONS, type StatusReason } from '../../shared/core/task/status.ts'
+import { STATUS_REASONS, type StatusReason } from '../../shared/core/status/status.ts'
 import { handlerDeployed } from '../../shared/runtime/types/register-type.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../support/an-api.ts'
 import { timed } from '../support/memory-system.ts'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { prices } from '../../local/prices.ts'
+import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish } from '../../shared/core/run/finish.ts'
-import { create } from '../../shared/core/task/publish.ts'
 import { tellRunEnds } from '../../shared/runtime/events/tell-run-ends.ts'
 import { aPublication, BORN, changeOf } from '../support/a-task.ts'
 

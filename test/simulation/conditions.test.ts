@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { remove } from '../../shared/core/task/operate.ts'
-import { create } from '../../shared/core/task/publish.ts'
+import { remove } from '../../shared/core/operate/operate.ts'
+import { create } from '../../shared/core/publish/publish.ts'
 import { aPublication, NOW } from '../support/a-task.ts'
 import { runWaker } from './actors/functions.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ManualClock } from '../../shared/testing/clock.ts'
 import { CALM, type Scenario, type Weather } from './scenario.ts'
-import type { History } from './world/history.ts'
+import type { Happening, History } from './world/history.ts'
 import { createProcess, type Process } from './world/process.ts'
 import { createServices, type Services } from './world/services.ts'
 import { createTable, type Table } from './world/table.ts'
@@ -15,6 +15,8 @@ export type DrivenWorld = {
   readonly services: Services
   /** What the world noted: who died, what got lost. */
   readonly notes: readonly string[]
+  /** What the invariants would be told. */
+  readonly told: readonly Happening[]
   /** A process that waits by itself. */
   process(name?: string): Process
   /** The same ports, but whoever awaits an answer lets time run until it is there. */
@@ -39,6 +41,7 @@ export async function createDrivenWorld({
   ...rest
 }: Parts = {}): Promise<DrivenWorld> {
   const notes: string[] = []
+  const told: Happening[] = []
   const scenario: Scenario = {
     seed: 1,
     weather: { ...CALM, ...weather },
@@ -51,7 +54,7 @@ export async function createDrivenWorld({
     ...rest,
   }
   const history: History = {
-    tell: () => undefined,
+    tell: happening => void told.push(happening),
     note: (_at, by, text) => void notes.push(`${by} ${text()}`),
   }
   const world = createWorld(scenario, history, startsAt)
@@ -85,6 +88,7 @@ export async function createDrivenWorld({
   return {
     world,
     notes,
+    told,
     table,
     services,
     process: (name = 'a process') => createProcess(world, name),

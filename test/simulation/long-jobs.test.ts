@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
-import { create } from '../../shared/core/task/publish.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import type { TaskType } from '../../shared/core/types/task-type.ts'
 import { startJob } from '../../shared/runtime/jobs/work-on-job.ts'

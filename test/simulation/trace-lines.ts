@@ -20,9 +20,9 @@ function textOf(happening: Happening): string {
     case 'surprise':
       return `FAILS: ${happening.error}`
     case 'type': {
-      const { type, paused, version, configuration } = happening.type
+      const { type, paused, isFair, version, configuration } = happening.type
       const { limits, ordering } = configuration
-      return `WRITES type ${type} v${version} ${JSON.stringify({ paused, limits, ordering })}`
+      return `WRITES type ${type} v${version} ${JSON.stringify({ paused, isFair, limits, ordering })}`
     }
     case 'permit': {
       const { limit, holder, isHeld } = happening
@@ -36,6 +36,8 @@ function textOf(happening: Happening): string {
       return `TAKES a look at ${happening.id}`
     case 'refused':
       return `IS REFUSED: ${happening.why}`
+    case 'expired':
+      return `deletes ${happening.id}, which has expired`
     case 'sent':
       return 'takes a message'
     case 'write': {

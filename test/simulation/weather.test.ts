@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE_LEAD_MS } from '../../shared/core/bounds.ts'
-import { create } from '../../shared/core/task/publish.ts'
+import { create } from '../../shared/core/publish/publish.ts'
 import type { IndexQuery } from '../../shared/ports/stores.ts'
 import { aPublication, aTask, NOW } from '../support/a-task.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'

@@ -1,4 +1,4 @@
-import { viewPartition } from '../../shared/core/index/place.ts'
+import { viewPartition } from '../../shared/core/place/place-names.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
 import type { Task } from '../../shared/core/task/task.ts'

@@ -1,8 +1,9 @@
-import { definitionName, type FlowDefinition, type StepAction } from '../../shared/core/flow/flow.ts'
-import { indexed } from '../../shared/core/index/place.ts'
+import type { Change } from '../../shared/core/change/change.ts'
+import { definitionName } from '../../shared/core/flow/flow.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options/options.ts'
-import type { Change } from '../../shared/core/task/change.ts'
-import type { Publication } from '../../shared/core/task/publish.ts'
+import { indexed } from '../../shared/core/place/place.ts'
+import type { Publication } from '../../shared/core/publish/publish.ts'
+import type { FlowDefinition, StepAction } from '../../shared/core/task/flow-state.ts'
 import { type EndedRun, type LiveRun, type Task, taskId } from '../../shared/core/task/task.ts'
 
 /** Builders of core values: a test names what matters to it, the rest is plain. */

@@ -1,10 +1,10 @@
 import { describeSteps } from '../../shared/core/flow/describe-steps.ts'
-import type { FlowDefinition } from '../../shared/core/flow/flow.ts'
 import type { Json } from '../../shared/core/json.ts'
+import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
-import { pieceOf } from '../../shared/core/run/work.ts'
-import { create } from '../../shared/core/task/publish.ts'
+import type { FlowDefinition } from '../../shared/core/task/flow-state.ts'
+import { pieceOf } from '../../shared/core/task/piece.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import { aFlow, afterOf, aPublication, BORN, NOW } from './a-task.ts'
 

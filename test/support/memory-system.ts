@@ -1,5 +1,5 @@
+import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
-import { create } from '../../shared/core/task/publish.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import type { TaskType } from '../../shared/core/types/task-type.ts'
 import type { Log, MetricName } from '../../shared/ports/machine.ts'

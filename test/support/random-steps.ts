@@ -1,30 +1,26 @@
 import fc from 'fast-check'
-import type { CanvasState } from '../../shared/core/canvas/canvas.ts'
+import type { Change } from '../../shared/core/change/change.ts'
 import { type ResumeAction, resume } from '../../shared/core/flow/resume.ts'
 import type { Json } from '../../shared/core/json.ts'
 import { block, throttle, unblock } from '../../shared/core/limits/wait.ts'
+import { cancel, owe, remove, settle } from '../../shared/core/operate/operate.ts'
+import { type Patch, patch } from '../../shared/core/operate/patch.ts'
+import { type Clean, restart } from '../../shared/core/operate/restart.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options/options.ts'
-import { look, nextWake } from '../../shared/core/plan/plan.ts'
+import { look } from '../../shared/core/plan/plan.ts'
+import { type CallbackBodies, create, isGone, type Publication } from '../../shared/core/publish/publish.ts'
+import { update } from '../../shared/core/publish/update.ts'
 import { claim, claimRefused } from '../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../shared/core/run/finish.ts'
 import { heartbeat } from '../../shared/core/run/heartbeat.ts'
 import { lose } from '../../shared/core/run/lose.ts'
 import { completed } from '../../shared/core/run/several-successes.ts'
-import type { ScheduleState } from '../../shared/core/schedule/schedule.ts'
-import { noteTicked } from '../../shared/core/schedule/transitions.ts'
-import type { Change } from '../../shared/core/task/change.ts'
-import { cancel, owe, remove, settle } from '../../shared/core/task/operate.ts'
-import { type Patch, patch } from '../../shared/core/task/patch.ts'
-import {
-  type CallbackBodies,
-  create,
-  isGone,
-  type Publication,
-  update,
-} from '../../shared/core/task/publish.ts'
-import { type Clean, restart } from '../../shared/core/task/restart.ts'
+import { noteTicked } from '../../shared/core/schedule/schedule.ts'
+import type { CanvasState } from '../../shared/core/task/canvas-state.ts'
+import type { ScheduleState } from '../../shared/core/task/schedule-state.ts'
 import type { Task, TaskKind, TypeKind } from '../../shared/core/task/task.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
+import { nextWake } from './next-wake.ts'
 
 /** Everything that can happen to one key, as data: random sequences of it are what the property tests play. */
 export type Step =

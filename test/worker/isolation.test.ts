@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../shared/core/errors/errors.ts'
+import { BatonError } from '../../shared/core/errors.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import type { Log } from '../../shared/ports/machine.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/run/outcome.ts'

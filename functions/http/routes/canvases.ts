@@ -1,7 +1,7 @@
 import { canvasPath } from '../../../shared/api/paths.ts'
 import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
-import { CANVAS_TYPE } from '../../../shared/core/canvas/canvas.ts'
 import { isName } from '../../../shared/core/name.ts'
+import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
 import { splitTaskId } from '../../../shared/core/task/task.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'

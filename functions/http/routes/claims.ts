@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Claim } from '../../../shared/client/run-types.ts'
-import { isFaultOfOne } from '../../../shared/core/errors/errors.ts'
+import { isFaultOfOne } from '../../../shared/core/errors.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read-task.ts'

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { taskPath } from '../../../shared/api/paths.ts'
-import type { Status } from '../../../shared/core/task/status.ts'
+import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import {

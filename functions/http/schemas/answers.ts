@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { STATUS_REASONS } from '../../../shared/core/task/status.ts'
+import { STATUS_REASONS } from '../../../shared/core/status/status.ts'
 import { json, operations, optional, shownTime } from './scalars.ts'
 import { error } from './task-error.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Rule } from '../../../shared/core/rules/rule.ts'
+import type { Rule } from '../../../shared/core/rules/rules.ts'
 
 /** A rule of the core as a schema: its problems, in its words, and its JSON Schema for the API's description. */
 export function fromRule<Value>(rule: Rule<Value>): z.ZodType<Value> {

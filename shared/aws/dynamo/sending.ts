@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import { plainItem } from './attribute-values.ts'
 import type { Item } from './stored-form.ts'
 

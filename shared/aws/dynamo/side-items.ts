@@ -1,6 +1,6 @@
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { BodyWrite } from '../../core/task/change.ts'
+import type { BodyWrite } from '../../core/task/body.ts'
 import type { EndedRun } from '../../core/task/task.ts'
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
 import { MARKER_LIFE_MS, type Marker, WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'

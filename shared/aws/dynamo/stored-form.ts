@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import { HEAD_SORT_KEY } from './keys.ts'
 
 /** An item in plain values, as the document client gives and takes it. */

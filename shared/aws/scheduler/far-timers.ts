@@ -5,8 +5,8 @@ import {
   ValidationException,
 } from '@aws-sdk/client-scheduler'
 import { MINUTE_LEAD_MS } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors/errors.ts'
-import { minuteStart } from '../../core/index/place.ts'
+import { BatonError } from '../../core/errors.ts'
+import { minuteStart } from '../../core/place/place.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { FarTimers } from '../../ports/messages.ts'
 

@@ -5,7 +5,7 @@ import {
   SendMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { Delivery, Inbox, TaskCodec } from '../../ports/messages.ts'
 import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'

@@ -6,9 +6,9 @@ import {
   type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import { textBytes } from '../../core/json.ts'
-import { workOf } from '../../core/run/work.ts'
+import { workOf } from '../../core/task/piece.ts'
 import { queueNameOf } from '../../core/types/queue-name.ts'
 import { servingType } from '../../core/types/task-type.ts'
 import type { Dispatch, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'

@@ -1,4 +1,4 @@
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { TaskCodec } from '../../ports/messages.ts'

@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { LimitLook } from '../../core/limits/held-permits.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { JobLook } from '../../core/types/type-job.ts'

@@ -1,41 +1,116 @@
-import type { Body, Task } from '../task/task.ts'
-import type { End } from './standing.ts'
+/**
+ * A canvas is a chain, a group or a chord of tasks, as deep as they nest. It is stored as a head of its own, which keeps the
+ * tree and takes part in no run; each of its tasks is a head that names it.
+ *
+ * This file has the changes of the canvas's head. `tree.ts` and `layout.ts` hold its shape in memory and in storage.
+ * `follow.ts` says what the end of some tasks starts, and `evaluate.ts` how the whole stands when all ends are known.
+ * What a head keeps of a canvas is in `task/canvas-state.ts`.
+ */
 
-/** The type under which canvases stand in the indexes; no task type can have its name. */
-export const CANVAS_TYPE = 'canvas'
+import { MAX_STARTED_AT_ONCE } from '../bounds.ts'
+import { type Change, type Decision, refuse, revise } from '../change/change.ts'
+import { finished } from '../change/finished.ts'
+import type { Json } from '../json.ts'
+import { DEFAULT_OPTIONS } from '../options/options.ts'
+import { indexed } from '../place/place.ts'
+import { create, newborn, type Publication } from '../publish/publish.ts'
+import { type BodyWrite, bodyOf } from '../task/body.ts'
+import { CANVAS_TYPE, type CanvasState, type End } from '../task/canvas-state.ts'
+import type { Task, TaskError } from '../task/task.ts'
 
-/** What a canvas's head keeps beside what every head has. */
-export type CanvasState = {
-  /** Its tree (see `tree.ts`), as JSON. */
-  readonly tree: Body
-  /** How many tasks it has. */
-  readonly leaves: number
-  /** How many of them are published at a time. */
-  readonly sendConcurrency?: number
-  /** Whether the leaves that need not wait for others have been published. */
-  readonly started: boolean
+/** Bodies of a canvas are kept so long, and renewed long before while it is open. */
+export const CANVAS_BODY_MS = 60 * 86_400_000
+
+export type NewCanvas = Pick<Publication, 'key' | 'born' | 'shard' | 'traceparent'> &
+  Omit<CanvasState, 'tree' | 'started'> & {
+    readonly layout: Json
+    /** Publish bodies of its leaves, page by page. */
+    readonly pages: readonly Json[]
+  }
+
+export const canvasRef = {
+  layout: (born: string) => `tree#${born}`,
+  page: (born: string, page: number) => `leaves#${born}#${page}`,
 }
 
-/** Which place in which canvas a task takes. */
-export type Member = {
-  /** Key of the canvas. */
-  readonly canvasId: string
-  /** Birth of the canvas. */
-  readonly born: string
-  readonly leaf: number
-  /** How it ended the first time, once it has been started over: that is what its canvas counts. */
-  readonly first?: 'succeeded' | 'failed'
+/** Brings a canvas into being where none is, or over the remains of one that is gone. */
+export function createCanvas(canvas: NewCanvas, remains: Task | undefined, now: number): Change {
+  const { layout, pages, leaves, sendConcurrency, ...name } = canvas
+  const publication: Publication = {
+    ...name,
+    type: CANVAS_TYPE,
+    kind: 'canvas',
+    ordering: 'arrival',
+    dueAt: now,
+    priority: 0,
+    options: DEFAULT_OPTIONS,
+  }
+  const expiresAt = now + CANVAS_BODY_MS
+  const { body, writes } = bodyOf(layout, canvasRef.layout(canvas.born), expiresAt)
+  const pageWrites: BodyWrite[] = pages.map((value, page) => ({
+    ref: canvasRef.page(canvas.born, page),
+    value,
+    expiresAt,
+  }))
+  const state: CanvasState = {
+    tree: body,
+    leaves,
+    started: false,
+    ...(sendConcurrency !== undefined && { sendConcurrency }),
+  }
+  const change = create(publication, remains, now)
+  return {
+    ...change,
+    after: { ...change.after, canvas: state },
+    bodies: [...change.bodies, ...writes, ...pageWrites],
+  }
 }
 
-/** How a task counts in its canvas: by its first end, for ever. Undefined while it has none. */
-export function memberEnd({ member, state }: Task): { member: Member; end: End } | undefined {
-  if (!member) return undefined
-  if (member.first) return { member, end: member.first }
-  if (state === 'open') return undefined
-  return { member, end: state === 'succeeded' ? 'succeeded' : 'failed' }
+/** The leaves that need not wait for others have been published. */
+export function noteStarted(task: Task, now: number): Decision<'nothing-to-note'> {
+  if (task.state !== 'open' || !task.canvas || task.canvas.started) return refuse('nothing-to-note')
+  return revise(task, { ...task, operation: 'patch', canvas: { ...task.canvas, started: true } }, now)
 }
 
-/** Its canvas counts how a member ended first; one that is removed or started over while it waits has failed there. */
-export function afterFirstEnd(member: Member, { state }: Task): Member {
-  return { ...member, first: member.first ?? (state === 'succeeded' ? 'succeeded' : 'failed') }
+/** A sign of life of who is seeing to the canvas, so that nobody else begins to. */
+export function noteProgress(task: Task, now: number): Decision<'nothing-to-note'> {
+  if (task.state !== 'open' && !task.owes) return refuse('nothing-to-note')
+  return revise(task, { ...task, operation: 'patch' }, now)
+}
+
+export function endCanvas(
+  task: Task,
+  outcome: { readonly end: End; readonly error?: TaskError },
+  now: number,
+): Decision<'finished'> {
+  if (task.state !== 'open') return refuse('finished')
+  const operation = outcome.end === 'succeeded' ? 'succeed' : 'fail'
+  return revise(task, finished({ ...task, operation }, outcome.end, now, outcome.error), now)
+}
+
+/**
+ * A member of a cancelled canvas that was never published: written as cancelled, so that nobody publishes it any more. Who
+ * starts it over gets its own input, and nothing that was handed on.
+ */
+export function createCancelled(
+  publication: Publication,
+  now: number,
+): { readonly ok: true; readonly change: Change } {
+  const { task, bodies } = newborn(publication, { revision: 1, fence: 0, operation: 'cancel' }, now)
+  const after = indexed(finished(task, 'cancelled', now), now)
+  return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
+}
+
+/** Who publishes or cancels a small canvas begins with its members at once, and has so long for it. */
+const BEGINNER_MS = 20_000
+
+/**
+ * When the jobs function is to see to a canvas as it stands: when its first members may not have been published, or not all of
+ * a cancelled one's have been cancelled. A large one is the jobs function's from the start. Undefined: nothing is owed.
+ */
+export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): number | undefined {
+  if (!canvas) return undefined
+  const isOwed = (state === 'open' && !canvas.started) || owes
+  if (!isOwed) return undefined
+  return canvas.leaves > MAX_STARTED_AT_ONCE ? now : updatedAt + BEGINNER_MS
 }

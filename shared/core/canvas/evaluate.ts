@@ -1,12 +1,5 @@
-import {
-  type End,
-  FAILED,
-  firstFailure,
-  type Knowledge,
-  type Standings,
-  SUCCEEDED,
-  standingsOf,
-} from './standing.ts'
+import type { End } from '../task/canvas-state.ts'
+import { FAILED, firstFailure, type Knowledge, type Standings, SUCCEEDED, standingsOf } from './standing.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
 /** How a canvas stands when the ends of all its members are known. */

@@ -1,5 +1,5 @@
+import type { End } from '../task/canvas-state.ts'
 import {
-  type End,
   FAILED,
   firstFailure,
   firstLeaves,

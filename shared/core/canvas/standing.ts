@@ -1,7 +1,5 @@
+import type { End } from '../task/canvas-state.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
-
-/** How a member, or a part of a canvas, has ended. */
-export type End = 'succeeded' | 'failed'
 
 /** What is known of a leaf: its end, that it has none yet, or nothing. */
 export type Knowledge = (leaf: number) => End | 'open' | 'unknown'

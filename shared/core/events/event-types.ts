@@ -1,4 +1,4 @@
-import type { Status } from '../task/status.ts'
+import type { Status } from '../task/lifecycle.ts'
 import type { ErrorCause } from '../task/task.ts'
 
 /** All that is told of. */

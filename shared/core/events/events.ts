@@ -7,11 +7,11 @@
  */
 
 import { needsAttention } from '../flow/describe-steps.ts'
-import type { ActionRecord } from '../flow/flow.ts'
 import { hash32 } from '../hash.ts'
 import { isComplete, outstayed } from '../run/several-successes.ts'
-import { RUN_MOVES } from '../task/lifecycle.ts'
-import { type Status, statusOf } from '../task/status.ts'
+import { statusOf } from '../status/status.ts'
+import type { ActionRecord } from '../task/flow-state.ts'
+import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
 import {
   type EndedRun,
   endedRuns,

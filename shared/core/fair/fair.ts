@@ -1,7 +1,3 @@
-import { workOf } from '../run/work.ts'
-import type { Task } from '../task/task.ts'
-import { orderNumber } from './order-number.ts'
-
 /**
  * Tenants take turns. A tenant is a fairness key; tasks without one, of a type that has tenants, are one tenant more.
  *
@@ -14,9 +10,13 @@ import { orderNumber } from './order-number.ts'
  *   stage or step. It keeps the turn while it waits there, also for a limit.
  * - A task that waits in the place of a limit keeps its turn, and returns with it, or at the front if that has gone on.
  * - The claim drops the turn.
- *
- * Turns are counted within a line: one type, and one priority where the type is run by priority.
  */
+
+import { orderNumber } from '../order-number.ts'
+import { workOf } from '../task/piece.ts'
+import type { Task } from '../task/task.ts'
+
+/** Turns are counted within a line: one type, and one priority where the type is run by priority. */
 export type FairLine = { readonly type: string; readonly priority?: number }
 
 /**

@@ -1,6 +1,6 @@
-import { attempts } from '../run/attempts.ts'
+import { attempts } from '../task/attempts.ts'
+import type { ActionRecord, FlowState, StepRecord, StepState } from '../task/flow-state.ts'
 import type { EndedRun, Task } from '../task/task.ts'
-import type { ActionRecord, FlowState, StepRecord, StepState } from './flow.ts'
 
 /** A step as people see it: those that have not begun are pending. */
 export type DescribedStep = ActionRecord & {

@@ -1,10 +1,9 @@
-import { attempts } from '../run/attempts.ts'
-import { pastDigest } from '../run/word.ts'
+import { finished } from '../change/finished.ts'
+import { attempts } from '../task/attempts.ts'
 import { shortError } from '../task/body.ts'
-import { finished } from '../task/finished.ts'
-import { lastSuccess } from '../task/result.ts'
+import type { ActionRecord, FlowState, StepRecord } from '../task/flow-state.ts'
+import { lastSuccess, pastDigest } from '../task/result.ts'
 import type { EndedRun, Task, TaskError } from '../task/task.ts'
-import type { ActionRecord, FlowState, StepRecord } from './flow.ts'
 import { openStep, withoutSuccesses } from './open-piece.ts'
 
 /** The draft of a task whose present piece has all the successes it needs: at its next step, or at its end. */

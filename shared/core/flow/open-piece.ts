@@ -1,8 +1,8 @@
-import { endRuns } from '../run/end-runs.ts'
-import { pastDigest } from '../run/word.ts'
-import { without } from '../task/change.ts'
+import { without } from '../change/change.ts'
+import { endRuns } from '../change/end-runs.ts'
+import type { Direction, FlowDefinition, FlowState } from '../task/flow-state.ts'
+import { pastDigest } from '../task/result.ts'
 import { successes, type Task } from '../task/task.ts'
-import type { Direction, FlowDefinition, FlowState } from './flow.ts'
 
 /** The draft of a new task of a flow, at its first step. The options it was published with hold for the flow as a whole. */
 export function startFlow(task: Task, definition: FlowDefinition): Task {

@@ -1,8 +1,8 @@
-import { afterFirstEnd } from '../canvas/canvas.ts'
-import { type Decision, refuse, revise } from '../task/change.ts'
+import { type Decision, refuse, revise } from '../change/change.ts'
+import { afterFirstEnd } from '../task/canvas-state.ts'
+import type { FlowState, StepRecord } from '../task/flow-state.ts'
 import type { Task } from '../task/task.ts'
 import { failureOf, openNext, undoFrom } from './end-piece.ts'
-import type { FlowState, StepRecord } from './flow.ts'
 import { openStep } from './open-piece.ts'
 
 /** What a person does about a flow that has failed. */

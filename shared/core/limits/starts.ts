@@ -1,3 +1,4 @@
+import type { Turn } from '../task/wait.ts'
 import type { RateLimit } from '../types/task-type.ts'
 
 /**
@@ -20,13 +21,6 @@ export type StartLog = {
 
 /** A log of starts and its version, which grows with every write; 0: none is stored. */
 export type StoredStarts = { readonly log: StartLog | undefined; readonly version: number }
-
-/** A start that was granted: not before `at`, and under these terms. */
-export type Turn = {
-  readonly at: number
-  /** Names the limit as it was; under another one it is void. */
-  readonly terms: string
-}
 
 const PARTS = 100
 /** A start may come so much later than its turn, in parts of the period. A start later than that reserves anew. */

@@ -1,17 +1,6 @@
-import { type Decision, refuse, revise } from '../task/change.ts'
+import { type Decision, refuse, revise } from '../change/change.ts'
 import { type Ordering, openSlots, type Task } from '../task/task.ts'
-import type { Turn } from './starts.ts'
-
-/**
- * What a due task waits for that limits of its type keep from running. Any other change of the task ends the wait; what
- * it waited for is then asked for anew.
- *
- * - `turn`    its start under a rate limit is reserved for this time
- * - `permit`  a concurrency limit is used up; it stands in the limit's place until a permit is given back
- */
-export type Wait =
-  | ({ readonly kind: 'turn'; readonly limit: string } & Turn)
-  | { readonly kind: 'permit'; readonly limit: string }
+import type { Turn, Wait } from '../task/wait.ts'
 
 /** `running`: all its workers are at work on it. */
 export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'

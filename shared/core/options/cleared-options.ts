@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../errors/errors.ts'
+import type { FieldProblem } from '../errors.ts'
 import type { Options, PartialOptions, Retry } from './options.ts'
 import { overlaidOptions } from './overlaid-options.ts'
 

@@ -1,3 +1,9 @@
+/**
+ * Options say how a task is run: how often it is retried, how long its lease is, which workers may take it. They are set per
+ * task, by its type, or left to the system; each layer overlays the one before it. `overlaid-options.ts` checks that what is
+ * given fits together. `cleared-options.ts` takes single options back to their defaults.
+ */
+
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
 
 export type Backoff = 'exponential' | 'fixed' | 'fibonacci' | 'ladder'

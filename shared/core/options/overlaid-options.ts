@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../errors/errors.ts'
+import type { FieldProblem } from '../errors.ts'
 import { type Options, type PartialOptions, type Retry, resolveOptions } from './options.ts'
 
 /** A lease spans this many heartbeats where only one of the two is given, as it does by default. */

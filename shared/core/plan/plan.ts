@@ -1,15 +1,21 @@
+/**
+ * The plan of a task is what must be sent so that the task goes on: dispatches, markers, looks and schedules of minutes. It is
+ * derived from the stored head alone, whenever that changes. A look is the answer to such a message: it finds what time has
+ * done to the task. `look-chain.ts` keeps the number of looks at one run small.
+ */
+
 import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from '../bounds.ts'
-import { driveAt } from '../canvas/transitions.ts'
-import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from '../index/place.ts'
+import { driveAt } from '../canvas/canvas.ts'
+import { type Change, type Decision, refuse, revise } from '../change/change.ts'
+import { runRecord } from '../change/end-runs.ts'
+import { indexed, isFar, isReady, minuteOf, readyPlaceOf, startsAt, wakesAt } from '../place/place.ts'
 import { expire, isPastDeadline } from '../run/deadline.ts'
-import { runRecord } from '../run/end-runs.ts'
 import { failed } from '../run/finish.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
 import { retryDelayMs } from '../run/settle.ts'
 import { isComplete, outstayed } from '../run/several-successes.ts'
-import { isSamePiece, isTakenInOrder, workOf } from '../run/work.ts'
-import { isTicking } from '../schedule/transitions.ts'
-import { type Change, type Decision, refuse, revise } from '../task/change.ts'
+import { isTicking } from '../schedule/schedule.ts'
+import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
@@ -86,19 +92,6 @@ function schedulePlan(schedule: Task, now: number): Plan {
   if (!isTicking(schedule)) return {}
   const { dueAt } = schedule
   return dueAt - now > MAX_QUEUE_DELAY_MS ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
-}
-
-/** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */
-export function nextWake(task: Task, now: number): number | undefined {
-  const { dispatchAt, markFor, lookAt, minute, settles, driveAt: drivenAt } = plan(task, now)
-  const times = [
-    dispatchAt,
-    (markFor || settles) && now,
-    lookAt,
-    drivenAt,
-    minute === undefined ? undefined : wakesAt(task),
-  ].filter(time => time !== undefined)
-  return times.length > 0 ? Math.min(...times) : undefined
 }
 
 function nextLook(task: Task, now: number, isInMinute: boolean): number | undefined {

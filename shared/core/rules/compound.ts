@@ -1,6 +1,6 @@
-import type { FieldProblem } from '../errors/errors.ts'
+import type { FieldProblem } from '../errors.ts'
 import { didYouMean } from './nearest.ts'
-import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rule.ts'
+import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
 
 type ListBounds = {
   readonly min?: number

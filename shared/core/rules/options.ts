@@ -9,7 +9,7 @@ import {
 import { isName } from '../name.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, objectOf, orNull } from './compound.ts'
-import type { Rule } from './rule.ts'
+import type { Rule } from './rules.ts'
 import { duration, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import { MAX_DELAY_MS } from '../bounds.ts'
 import { isName } from '../name.ts'
 import { didYouMean } from './nearest.ts'
-import { type Rule, unless, wrong } from './rule.ts'
+import { type Rule, unless, wrong } from './rules.ts'
 
 export function whole(min: number, max: number, unit = ''): Rule<number> {
   const expected = `a whole number${unit} from ${min} to ${max}`

@@ -9,7 +9,7 @@ import {
   MIN_RATE_PERIOD_MS,
   TYPE_NAME_PATTERN,
 } from '../bounds.ts'
-import { BatonError, type FieldProblem } from '../errors/errors.ts'
+import { BatonError, type FieldProblem } from '../errors.ts'
 import { type Json, jsonBytes } from '../json.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../options/options.ts'
 import { overlaidOptions } from '../options/overlaid-options.ts'
@@ -18,7 +18,7 @@ import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
 import { anything, listOf, objectOf } from './compound.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
-import { inside, type Rule, shown, type ValueOf } from './rule.ts'
+import { inside, type Rule, shown, type ValueOf } from './rules.ts'
 import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
 
 /** Calls run in the webhook handler's function, which has 5 minutes. */

@@ -4,11 +4,11 @@
  * kept apart only its bytes; escaping at most doubles them.
  */
 
-import type { Previous } from '../canvas/previous.ts'
 import { escapedBytes, type Json, jsonBytes } from '../json.ts'
 import { bodyBytes } from '../task/body.ts'
+import { actionOf } from '../task/piece.ts'
+import type { Previous } from '../task/previous.ts'
 import type { Task } from '../task/task.ts'
-import { actionOf } from './work.ts'
 
 /** What a claim shows beside the stored fields: names of fields, the run, times as text. */
 const FRAME_BYTES = 4_096

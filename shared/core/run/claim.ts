@@ -1,20 +1,13 @@
+import { type Change, refuse, revise } from '../change/change.ts'
 import { beginPiece } from '../flow/open-piece.ts'
-import { type Change, refuse, revise } from '../task/change.ts'
-import {
-  type EndedRun,
-  type LiveRun,
-  liveRuns,
-  openSlots,
-  type Permit,
-  successes,
-  type Task,
-} from '../task/task.ts'
+import { isSamePiece } from '../task/piece.ts'
+import { type EndedRun, type LiveRun, liveRuns, openSlots, successes, type Task } from '../task/task.ts'
+import type { Permit } from '../task/wait.ts'
 import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { finish } from './finish.ts'
 import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
-import { isSamePiece } from './work.ts'
 
 /** Who claims. */
 export type Claimer = { readonly workerId: string; readonly version?: string }

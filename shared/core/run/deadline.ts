@@ -1,7 +1,7 @@
+import { type Change, revise } from '../change/change.ts'
+import { endRuns } from '../change/end-runs.ts'
 import { pieceFailed } from '../flow/end-piece.ts'
-import { type Change, revise } from '../task/change.ts'
 import type { Task, TaskError } from '../task/task.ts'
-import { endRuns } from './end-runs.ts'
 
 /** Whether the task's deadline has passed; it is final whatever its runs are doing. */
 export function isPastDeadline(task: Task, now: number): boolean {

@@ -1,8 +1,8 @@
-import { enteredRunning } from '../index/place.ts'
+import { type Change, type Guard, refuse } from '../change/change.ts'
 import type { Json } from '../json.ts'
-import { type Change, type Guard, refuse } from '../task/change.ts'
+import { enteredRunning } from '../place/place.ts'
 import type { LiveRun, Task } from '../task/task.ts'
-import { type RunGone, whyGone } from './run-gone.ts'
+import { type RunGone, whyGone } from './run.ts'
 
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
 

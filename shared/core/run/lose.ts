@@ -1,6 +1,7 @@
-import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../task/change.ts'
+import { type Decision, type Lease, refuse, revise } from '../change/change.ts'
+import { endRuns, runRecord } from '../change/end-runs.ts'
+import type { BodyWrite } from '../task/body.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
-import { endRuns, runRecord } from './end-runs.ts'
 import { failureCounted } from './settle.ts'
 
 /** An update expression ends at 4 KB, and each lost run takes some 50 characters; the next look takes the rest. */

@@ -1,8 +1,9 @@
 import { FAILING_WORKERS_MAX, MAX_DELAY_MS } from '../bounds.ts'
+import { without } from '../change/change.ts'
 import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
 import type { Retry } from '../options/options.ts'
+import { failuresOf } from '../task/attempts.ts'
 import { shortError } from '../task/body.ts'
-import { without } from '../task/change.ts'
 import { liveRuns, successes, type Task, type TaskError } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 
@@ -66,11 +67,6 @@ function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: st
 function byRank(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((value, index) => value !== b[index])
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
-}
-
-/** Failed and lost runs of one worker (a worker may be called `constructor`). */
-export function failuresOf(task: Task, workerId: string): number {
-  return Object.hasOwn(task.failuresBy, workerId) ? (task.failuresBy[workerId] ?? 0) : 0
 }
 
 /** Wait before the retry that follows the failure just counted. */

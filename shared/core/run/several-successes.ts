@@ -1,6 +1,6 @@
+import { type Change, revise } from '../change/change.ts'
 import { pieceSucceeded } from '../flow/end-piece.ts'
-import { isRunningPlace } from '../index/place.ts'
-import { type Change, revise } from '../task/change.ts'
+import { isRunningPlace } from '../place/place-names.ts'
 import { lastSuccess } from '../task/result.ts'
 import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
 

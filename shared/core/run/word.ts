@@ -1,9 +1,10 @@
-import { fitError } from '../errors/fit-error.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
 import { contentDigest, shortError } from '../task/body.ts'
-import type { Body, EndedRun } from '../task/task.ts'
+import { digestOfResult, joinedDigest } from '../task/result.ts'
+import type { Body } from '../task/task.ts'
+import { fitError } from '../task-error/fit-error.ts'
 import type { Outcome } from './finish.ts'
-import type { RecordedEnd } from './run-gone.ts'
+import type { RecordedEnd } from './run.ts'
 
 /**
  * A worker that got no answer to its finish says it again. The same word is accepted again; another word about a run that
@@ -48,23 +49,6 @@ function plain(value: object): { readonly [name: string]: Json } {
   return JSON.parse(JSON.stringify(value)) as { readonly [name: string]: Json }
 }
 
-/** The digest of a success whose record keeps no result: its stage is over, or it has undone a step. */
-export function pastDigest({ result, word }: Pick<EndedRun, 'result' | 'word'>): string | undefined {
-  return joined(digestOfResult(result), word)
-}
-
-function joined(result: string | undefined, word: string | undefined): string | undefined {
-  return result === undefined && word === undefined
-    ? undefined
-    : contentDigest([result ?? null, word ?? null])
-}
-
-/** Results kept apart have the digest in their name. */
-function digestOfResult(result: Body | undefined): string | undefined {
-  if (!result) return undefined
-  return 'ref' in result ? result.ref.split('#').at(-1) : contentDigest(result.inline)
-}
-
 /** Whether a run that ended so was ended by this very word. */
 export function isSameWord(end: RecordedEnd, word: Outcome): boolean {
   if (end.cause !== undefined) return false
@@ -85,7 +69,7 @@ type Success = Extract<Outcome, { outcome: 'succeed' }>
 
 /** The digest of all that a success says, where no record keeps its result. */
 export function wholeDigest(word: Success): string | undefined {
-  return joined(word.result === undefined ? undefined : contentDigest(word.result), wordDigest(word))
+  return joinedDigest(word.result === undefined ? undefined : contentDigest(word.result), wordDigest(word))
 }
 
 function isSameSuccess(end: RecordedEnd, word: Success): boolean {

@@ -1,4 +1,4 @@
-import type { Pause, ScheduleState } from './schedule.ts'
+import type { Pause, ScheduleState } from '../task/schedule-state.ts'
 
 /** The ticks of a schedule, earliest first. */
 export type Ticks = {

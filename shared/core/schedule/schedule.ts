@@ -1,35 +1,157 @@
-/** The type under which schedules stand in the indexes; no task type can have its name. */
-export const SCHEDULE_TYPE = 'schedule'
-
-/** When a schedule runs. Every `everyMs` counts from the schedule's creation; times are ms since the epoch. */
-export type Timing =
-  | { readonly kind: 'cron'; readonly cron: string; readonly timezone: string }
-  | { readonly kind: 'every'; readonly everyMs: number }
-  | { readonly kind: 'at'; readonly at: number }
-
-/** Which of several due ticks run: the latest, unless it is missed, or the latest few, missed or not. */
-export type Missed = 'skip' | { readonly catchUp: number }
-
 /**
- * What a schedule's head keeps beside what every head has; its `dueAt` is the next tick, its input the body of the task
- * that each tick publishes, its `error` why the last tick could publish none.
+ * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose
+ * `dueAt` is the next tick and which nobody can claim. This file has the changes of that head, and the keys of the tasks
+ * that it publishes. `due-ticks.ts` decides which ticks run after a pause or an outage. What a head keeps of a schedule is in
+ * `task/schedule-state.ts`.
  */
-export type ScheduleState = {
-  readonly timing: Timing
-  readonly missed: Missed
-  /** With `skip`, a tick that is later than this is missed. */
-  readonly graceMs: number
-  /** Type of the task that each tick publishes. */
-  readonly taskType: string
-  readonly paused: boolean
-  /** The last tick that a task was published for, or when one was published by hand. */
-  readonly lastRunAt?: number
-  /** The pauses that due ticks may have fallen into, earliest first; the last one has no end while it is paused. */
-  readonly pauses?: readonly Pause[]
+
+import { DEFAULT_SHARDS, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
+import { type Change, type Decision, refuse, revise } from '../change/change.ts'
+import { finished } from '../change/finished.ts'
+import { hash32 } from '../hash.ts'
+import type { Json } from '../json.ts'
+import { DEFAULT_OPTIONS } from '../options/options.ts'
+import { create, newborn, type Publication } from '../publish/publish.ts'
+import { shortError } from '../task/body.ts'
+import { SCHEDULE_TYPE, type ScheduleState, type Timing } from '../task/schedule-state.ts'
+import { type Task, type TaskError, taskId } from '../task/task.ts'
+
+/** What people set of a schedule. */
+export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {
+  /** Publish body of the task that each tick publishes. */
+  readonly task: Json
 }
 
-/** From the pause to the resumption, in ms since the epoch. */
-export type Pause = { readonly from: number; readonly to?: number }
+export type NewSchedule = {
+  readonly name: string
+  readonly born: string
+  readonly definition: Definition
+  /** Its first tick. */
+  readonly next: number
+}
+
+/** Brings a schedule into being where none is, or over the remains of one that is gone. */
+export function createSchedule(schedule: NewSchedule, remains: Task | undefined, now: number): Change {
+  const change = create(publicationOf(schedule), remains, now)
+  return { ...change, after: { ...change.after, schedule: stateOf(schedule.definition) } }
+}
+
+/** Starts a schedule over that has run for the last time, under a new birth. */
+export function restartSchedule(ended: Task, schedule: NewSchedule, now: number): Change {
+  const start = { revision: ended.revision + 1, fence: ended.fence, operation: 'restart' as const }
+  const { task, bodies } = newborn(publicationOf(schedule), start, now)
+  return revise(ended, { ...task, schedule: stateOf(schedule.definition) }, now, { bodies }).change
+}
+
+function stateOf({ timing, missed, graceMs, taskType }: Definition): ScheduleState {
+  return { timing, missed, graceMs, taskType, paused: false }
+}
+
+/**
+ * Another definition takes the place of the schedule's; with the same timing it stays due when it is. Ticks that are due
+ * are published for the type they fell due for, or not at all: else one might be published for both.
+ */
+export function replaceSchedule(
+  task: Task,
+  { definition, next }: Pick<NewSchedule, 'definition' | 'next'>,
+  now: number,
+): Decision<'finished'> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  const { timing, missed, graceMs, taskType } = definition
+  const isSame = isSameTiming(timing, task.schedule.timing) && taskType === task.schedule.taskType
+  const dueAt = isSame ? task.dueAt : next
+  const publication = publicationOf({ name: task.key, born: task.born, definition, next: dueAt })
+  const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
+  const { task: fresh, bodies } = newborn(publication, start, now)
+  const draft: Task = {
+    ...fresh,
+    createdAt: task.createdAt,
+    ...(task.operations && { operations: task.operations }),
+    schedule: { ...task.schedule, timing, missed, graceMs, taskType },
+  }
+  return revise(task, draft, now, { bodies })
+}
+
+function publicationOf({ name, born, definition, next }: NewSchedule): Publication {
+  return {
+    type: SCHEDULE_TYPE,
+    key: name,
+    kind: 'schedule',
+    ordering: 'arrival',
+    born,
+    shard: hash32(taskId(SCHEDULE_TYPE, name)) % DEFAULT_SHARDS,
+    dueAt: next,
+    priority: 0,
+    options: DEFAULT_OPTIONS,
+    input: definition.task,
+  }
+}
+
+export type PauseRefusal = 'finished' | 'nothing-to-change'
+
+/** The schedule stays due when it was, so that its resumption knows which ticks fell due before the pause. */
+export function pauseSchedule(task: Task, now: number): Decision<PauseRefusal> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  if (task.schedule.paused) return refuse('nothing-to-change')
+  const earlier = task.dueAt <= now ? (task.schedule.pauses ?? []) : []
+  const pauses = [...earlier, { from: now }].slice(-SCHEDULE_PAUSES_MAX)
+  return patched(task, { ...task.schedule, paused: true, pauses }, now)
+}
+
+export function resumeSchedule(task: Task, now: number): Decision<PauseRefusal> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  if (!task.schedule.paused) return refuse('nothing-to-change')
+  // A schedule that an earlier version paused has no record of it: its last change was the pause.
+  const { pauses = [{ from: task.updatedAt }], ...state } = task.schedule
+  const ended = pauses.map(pause => ({ to: now, ...pause }))
+  return patched(task, { ...state, paused: false, ...(task.dueAt <= now && { pauses: ended }) }, now)
+}
+
+/** A task was published by hand. */
+export function noteTriggered(task: Task, now: number): Decision<'finished'> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  return patched(task, { ...task.schedule, lastRunAt: Math.max(now, task.schedule.lastRunAt ?? 0) }, now)
+}
+
+/** Changes nothing, so that whatever ages with the head is renewed. */
+export function touchSchedule(task: Task, now: number): Decision<'finished'> {
+  if (task.state !== 'open' || !task.schedule) return refuse('finished')
+  return patched(task, task.schedule, now)
+}
+
+function patched(task: Task, schedule: ScheduleState, now: number) {
+  return revise(task, { ...task, operation: 'patch', schedule }, now)
+}
+
+export type Ticked = {
+  /** When it is due again; undefined: never, so that it has ended. */
+  readonly next: number | undefined
+  /** The last tick that a task was published for. */
+  readonly ranAt: number | undefined
+  /** Why a tick could publish none. */
+  readonly error: TaskError | undefined
+}
+
+/** What was due has been published, and the schedule is due again later. */
+export function noteTicked(
+  task: Task,
+  { next, ranAt, error: trouble }: Ticked,
+  now: number,
+): Decision<'not-ticking'> {
+  if (!isTicking(task)) return refuse('not-ticking')
+  const { error: _former, ...rest } = task
+  const { pauses: _over, ...state } = task.schedule
+  const error = trouble && shortError(trouble)
+  const schedule = { ...state, ...(ranAt !== undefined && { lastRunAt: ranAt }) }
+  const draft: Task = { ...rest, operation: 'tick', schedule, ...(error && { error }) }
+  if (next === undefined) return revise(task, finished(draft, 'succeeded', now, error), now)
+  return revise(task, { ...draft, dueAt: next }, now)
+}
+
+/** Whether its ticks publish tasks. */
+export function isTicking(task: Task): task is Task & { readonly schedule: ScheduleState } {
+  return task.state === 'open' && task.schedule !== undefined && !task.schedule.paused
+}
 
 export function isSameTiming(one: Timing, other: Timing): boolean {
   switch (one.kind) {

@@ -1,11 +1,15 @@
 import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
-import type { BodyWrite } from './change.ts'
 import type { Body, EndedRun, Task, TaskError } from './task.ts'
 
 /** A body that is an item of its own. */
 type ApartBody = Extract<Body, { ref: string }>
+
+/** An item written before the head that points at it: an input, a result, or the full record of an ended run. */
+export type BodyWrite =
+  | { readonly ref: string; readonly value: Json; readonly expiresAt: number }
+  | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
 
 /**
  * Sort keys of a task's items beside its head; all carry the birth. Inputs carry the revision that set them and a hash:

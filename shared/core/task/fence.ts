@@ -1,5 +1,5 @@
 import { TICK_REMAINS_MS } from '../bounds.ts'
-import { SCHEDULE_TYPE } from '../schedule/schedule.ts'
+import { SCHEDULE_TYPE } from './schedule-state.ts'
 import { type Task, taskIdPrefix } from './task.ts'
 
 /**

@@ -1,5 +1,7 @@
-import type { Status } from './status.ts'
 import type { Operation, RunState } from './task.ts'
+
+/** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
+export type Status = 'delayed' | 'ready' | 'running' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
 
 /** From each of these statuses an operation may lead to each of those. `none`: not there, or removed. */
 export type Move = {

@@ -21,17 +21,17 @@
  *
  * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
  */
-import type { CanvasState, Member } from '../canvas/canvas.ts'
-import type { Previous } from '../canvas/previous.ts'
-import type { FieldProblem } from '../errors/errors.ts'
-import type { FlowState } from '../flow/flow.ts'
-import type { Json } from '../json.ts'
-import type { Wait } from '../limits/wait.ts'
-import type { Options } from '../options/options.ts'
-import type { ScheduleState } from '../schedule/schedule.ts'
-import type { OperationRecord } from './operations.ts'
 
-/** What is stored about a task's end. Everything people see beyond it is derived (see `status.ts`). */
+import type { FieldProblem } from '../errors.ts'
+import type { Json } from '../json.ts'
+import type { Options } from '../options/options.ts'
+import type { CanvasState, Member } from './canvas-state.ts'
+import type { FlowState } from './flow-state.ts'
+import type { Previous } from './previous.ts'
+import type { ScheduleState } from './schedule-state.ts'
+import type { Permit, Wait } from './wait.ts'
+
+/** What is stored about a task's end. Everything people see beyond it is derived (see `status/status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
@@ -71,9 +71,6 @@ export type LiveRun = {
   readonly permits?: readonly Permit[]
 }
 
-/** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */
-export type Permit = { readonly limit: string; readonly holder: string }
-
 export type EndedRunState = 'succeeded' | 'failed' | 'lost' | 'released' | 'cancelled'
 export type RunState = 'running' | EndedRunState
 
@@ -96,7 +93,7 @@ export type EndedRun = {
   readonly piece?: string
   /** A success of a piece that is over; it counts no more. */
   readonly past?: true
-  /** A digest of what its worker's word said beyond the state, the result and the short error; see `word.ts`. */
+  /** A digest of what its worker's word said beyond the state, the result and the short error; see `run/word.ts`. */
   readonly word?: string
 }
 
@@ -137,6 +134,9 @@ export type Operation =
   | 'settle'
   | 'owe'
   | 'tick'
+
+/** A change that was asked for over the HTTP API: when, by which principal, and what it was. */
+export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
 
 /** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
 export type View = {

@@ -1,5 +1,5 @@
-import { CANVAS_TYPE } from '../canvas/canvas.ts'
-import { SCHEDULE_TYPE } from '../schedule/schedule.ts'
+import { CANVAS_TYPE } from '../task/canvas-state.ts'
+import { SCHEDULE_TYPE } from '../task/schedule-state.ts'
 
 /** Types under which no tasks stand in the table: what the name is for, and where that is found. */
 const RESERVED: Readonly<Record<string, string>> = {

@@ -1,9 +1,13 @@
+/**
+ * A task type is what all tasks of one name have in common: who runs them, their default options, their order and their limits.
+ * `type-job.ts` has the jobs by which a change of a type reaches the tasks that wait.
+ */
+
 import { DEFAULT_SHARDS } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import type { Json } from '../json.ts'
 import type { PartialOptions, Retry } from '../options/options.ts'
-import type { OperationRecord } from '../task/operations.ts'
-import type { Ordering, TaskKind, TypeKind } from '../task/task.ts'
+import type { OperationRecord, Ordering, TaskKind, TypeKind } from '../task/task.ts'
 import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../errors/errors.ts'
+import type { FieldProblem } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { TypeConfiguration } from './task-type.ts'
 

@@ -1,4 +1,4 @@
-import { failuresOf } from '../run/settle.ts'
+import { failuresOf } from '../task/attempts.ts'
 import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
 
 /** The listed workers that a task with a free slot waits for, whether it is due or not. */

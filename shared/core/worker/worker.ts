@@ -1,3 +1,8 @@
+/**
+ * Workers as the registry knows them: their ids, versions and signs of life. `targeted.ts` says for which of the workers that
+ * a task lists it still waits.
+ */
+
 import { WORKER_ID_BYTES_MAX } from '../bounds.ts'
 
 /** What tells a worker that a task is meant for it: the task as it stood when it could be claimed. */

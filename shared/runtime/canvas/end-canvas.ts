@@ -1,5 +1,5 @@
+import { endCanvas } from '../../core/canvas/canvas.ts'
 import type { Outcome } from '../../core/canvas/follow.ts'
-import { endCanvas } from '../../core/canvas/transitions.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { transact } from '../kernel/transact.ts'

@@ -1,5 +1,5 @@
-import { noteProgress } from '../../core/canvas/transitions.ts'
-import { BatonError } from '../../core/errors/errors.ts'
+import { noteProgress } from '../../core/canvas/canvas.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { System } from '../kernel/system.ts'
 import { transact } from '../kernel/transact.ts'
 

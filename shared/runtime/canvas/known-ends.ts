@@ -1,5 +1,6 @@
 import { CHUNK_LEAVES, chunksOf } from '../../core/canvas/chunks.ts'
-import type { End, Knowledge } from '../../core/canvas/standing.ts'
+import type { Knowledge } from '../../core/canvas/standing.ts'
+import type { End } from '../../core/task/canvas-state.ts'
 import type { CanvasEnds } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import type { Canvas } from './load-canvas.ts'

@@ -1,5 +1,6 @@
-import { isGone } from '../../core/task/publish.ts'
-import { type Status, statusOf } from '../../core/task/status.ts'
+import { isGone } from '../../core/publish/publish.ts'
+import { statusOf } from '../../core/status/status.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../read/list-cursor.ts'

@@ -1,5 +1,5 @@
-import { memberEnd } from '../../core/canvas/canvas.ts'
 import { type Json, jsonBytes } from '../../core/json.ts'
+import { memberEnd } from '../../core/task/canvas-state.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

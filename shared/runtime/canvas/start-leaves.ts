@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors/errors.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,6 +1,6 @@
 import { tenantOf } from '../../core/fair/fair.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { workOf } from '../../core/run/work.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, type TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'

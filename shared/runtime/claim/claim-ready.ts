@@ -1,6 +1,6 @@
 import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
 import { fairLineOf, tenantOf, turnAt } from '../../core/fair/fair.ts'
-import { byClaimOrder, orderOf, readyPlaceOf } from '../../core/index/place.ts'
+import { byClaimOrder, orderOf, readyPlaceOf } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { mostClaimBytes } from '../../core/run/claim-size.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'

@@ -1,6 +1,6 @@
-import { startsAt } from '../../core/index/place.ts'
+import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { workOf } from '../../core/run/work.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Clock } from '../../ports/machine.ts'
 import { isToken } from '../claim/claim-by-ticket.ts'

@@ -1,6 +1,6 @@
 import type { EventType } from '../../core/events/event-types.ts'
 import { eventsOf } from '../../core/events/events.ts'
-import { failuresOf } from '../../core/run/settle.ts'
+import { failuresOf } from '../../core/task/attempts.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Log, MetricName, Metrics } from '../../ports/machine.ts'
 

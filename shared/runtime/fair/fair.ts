@@ -1,6 +1,6 @@
-import { atTurn, type Entering, entering } from '../../core/fair/entering.ts'
+import type { Change } from '../../core/change/change.ts'
+import { atTurn, type Entering, entering } from '../../core/change/entering.ts'
 import { turnAt } from '../../core/fair/fair.ts'
-import type { Change } from '../../core/task/change.ts'
 import type { System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'

@@ -1,5 +1,5 @@
 import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../core/fair/fair.ts'
-import { readyPlace } from '../../core/index/place.ts'
+import { readyPlace } from '../../core/place/place-names.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'

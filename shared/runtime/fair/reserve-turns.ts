@@ -1,5 +1,5 @@
-import { BatonError } from '../../core/errors/errors.ts'
-import type { Entering } from '../../core/fair/entering.ts'
+import type { Entering } from '../../core/change/entering.ts'
+import { BatonError } from '../../core/errors.ts'
 import { lineName } from '../../core/fair/fair.ts'
 import type { TenantTurns, TurnStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,5 +1,5 @@
+import { purge } from '../../core/operate/purge.ts'
 import type { Task } from '../../core/task/task.ts'
-import { purge } from '../../core/types/purge.ts'
 import type { PurgeJob } from '../../core/types/type-job.ts'
 import { eachApart } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,4 +1,4 @@
-import { rangesOfPurge } from '../../core/types/purge.ts'
+import { rangesOfPurge } from '../../core/operate/purge.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { System } from '../kernel/system.ts'

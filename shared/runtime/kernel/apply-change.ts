@@ -1,4 +1,4 @@
-import type { Change } from '../../core/task/change.ts'
+import type { Change } from '../../core/change/change.ts'
 import type { Applied } from '../../ports/stores.ts'
 import { tellRunEnds } from '../events/tell-run-ends.ts'
 import { inTurn, notInTurn } from '../fair/fair.ts'

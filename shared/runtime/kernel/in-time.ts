@@ -1,5 +1,5 @@
 import { HTTP_WRITE_MS_MAX } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { System } from './system.ts'
 
 /** Until when the words on runs that a request over HTTP brings must be written, if it begins now. */

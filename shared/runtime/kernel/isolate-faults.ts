@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors/errors.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import { sideBySide } from './side-by-side.ts'

@@ -1,6 +1,6 @@
+import type { Change } from '../../core/change/change.ts'
 import type { Json } from '../../core/json.ts'
 import { bodiesExpiringBefore, bodyExpiry, withBodies } from '../../core/task/body.ts'
-import type { Change } from '../../core/task/change.ts'
 import type { Body, Task } from '../../core/task/task.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import type { System } from './system.ts'

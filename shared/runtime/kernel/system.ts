@@ -1,4 +1,4 @@
-import type { Operator } from '../../core/task/operations.ts'
+import type { Operator } from '../../core/change/operations.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages } from '../../ports/messages.ts'
 import type {

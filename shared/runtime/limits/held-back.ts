@@ -1,5 +1,5 @@
-import { concurrencyName, limitName, limitValue } from '../../core/limits/limit-names.ts'
-import { workOf } from '../../core/run/work.ts'
+import { concurrencyName, limitName, limitValue } from '../../core/limits/limits.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Claimed, NotClaimed } from '../claim/claim-task.ts'

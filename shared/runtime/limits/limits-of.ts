@@ -1,5 +1,5 @@
-import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limit-names.ts'
-import { workOf } from '../../core/run/work.ts'
+import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

@@ -1,5 +1,6 @@
 import { isBeingClaimed, isTended, NOTE_LIFE_MS, SURELY_HELD_MS } from '../../core/limits/held-permits.ts'
-import { liveRuns, type Permit, type Task } from '../../core/task/task.ts'
+import { liveRuns, type Task } from '../../core/task/task.ts'
+import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'

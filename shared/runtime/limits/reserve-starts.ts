@@ -1,4 +1,4 @@
-import { BatonError } from '../../core/errors/errors.ts'
+import { BatonError } from '../../core/errors.ts'
 import {
   countedTurns,
   isSpokenFor,
@@ -6,8 +6,8 @@ import {
   reserve,
   type StartLog,
   type StoredStarts,
-  type Turn,
 } from '../../core/limits/starts.ts'
+import type { Turn } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors/errors.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
 import {
   type Holder,
   isTended,
@@ -9,7 +9,7 @@ import {
   TEND_INTERVAL_S,
   TEND_SOON_S,
 } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/limits/limit-names.ts'
+import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedTypes } from '../types/type-cache.ts'

@@ -1,6 +1,6 @@
 import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
-import { isOutage } from '../../core/errors/errors.ts'
-import { minuteStart } from '../../core/index/place.ts'
+import { isOutage } from '../../core/errors.ts'
+import { minuteStart } from '../../core/place/place.ts'
 import { plan, slotLookAt } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'

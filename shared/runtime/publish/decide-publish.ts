@@ -1,6 +1,7 @@
-import type { Change } from '../../core/task/change.ts'
-import { create, isGone, type Publication, update } from '../../core/task/publish.ts'
-import { restart } from '../../core/task/restart.ts'
+import type { Change } from '../../core/change/change.ts'
+import { restart } from '../../core/operate/restart.ts'
+import { create, isGone, type Publication } from '../../core/publish/publish.ts'
+import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { PublishRequest } from './publication-of.ts'
 

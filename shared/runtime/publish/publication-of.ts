@@ -1,7 +1,7 @@
 import { MIN_MEMBER_RETENTION_MS } from '../../core/bounds.ts'
-import type { Member } from '../../core/canvas/canvas.ts'
-import type { FieldProblem } from '../../core/errors/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
+import type { Clean } from '../../core/operate/restart.ts'
 import {
   DEFAULT_OPTIONS,
   type Options,
@@ -9,9 +9,9 @@ import {
   resolveOptions,
 } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
+import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
 import { flowOptionProblems } from '../../core/rules/type-configuration.ts'
-import type { CallbackBodies, HandedOn, Publication } from '../../core/task/publish.ts'
-import type { Clean } from '../../core/task/restart.ts'
+import type { Member } from '../../core/task/canvas-state.ts'
 import { taskId } from '../../core/task/task.ts'
 import {
   defaultOrdering,

@@ -1,6 +1,6 @@
-import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
-import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/signal-bounds.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
 import type { ChildPublication } from '../../define/task-context.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from './publish.ts'

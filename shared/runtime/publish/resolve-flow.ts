@@ -1,9 +1,10 @@
 import { MAX_DEFINITION_BYTES } from '../../core/bounds.ts'
-import type { FieldProblem } from '../../core/errors/errors.ts'
-import { definitionName, type FlowDefinition, type Step, type StepAction } from '../../core/flow/flow.ts'
+import type { FieldProblem } from '../../core/errors.ts'
+import { definitionName } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
+import type { FlowDefinition, Step, StepAction } from '../../core/task/flow-state.ts'
 import {
   defaultOrdering,
   type StepActionConfiguration,

@@ -1,5 +1,5 @@
-import { runningPlace, viewPartition } from '../../core/index/place.ts'
-import type { Status } from '../../core/task/status.ts'
+import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,17 +1,12 @@
 import { stepRuns } from '../../core/flow/describe-steps.ts'
 import type { Json } from '../../core/json.ts'
-import { type Attempts, attempts } from '../../core/run/attempts.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { isTakenInOrder, pieceOf, workOf } from '../../core/run/work.ts'
+import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
+import { type Attempts, attempts } from '../../core/task/attempts.ts'
 import { shortError } from '../../core/task/body.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
+import { isTakenInOrder, pieceOf, workOf } from '../../core/task/piece.ts'
 import { resultOf } from '../../core/task/result.ts'
-import {
-  type Served,
-  type Status,
-  type StatusReason,
-  statusOf,
-  statusReasonOf,
-} from '../../core/task/status.ts'
 import {
   type Body,
   type EndedRun,

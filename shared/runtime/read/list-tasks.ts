@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../core/errors/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import { type MergedEntry, mergeRanges, take } from '../claim/merge-ranges.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,6 +1,6 @@
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
-import { isGone } from '../../core/task/publish.ts'
+import { isGone } from '../../core/publish/publish.ts'
 import { resultOf } from '../../core/task/result.ts'
 import { type Body, type EndedRun, endedRuns, type Task } from '../../core/task/task.ts'
 import { previousOf, TOO_LONG } from '../canvas/previous-of.ts'

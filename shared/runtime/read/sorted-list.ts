@@ -1,4 +1,4 @@
-import { runningPlace } from '../../core/index/place.ts'
+import { runningPlace } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'

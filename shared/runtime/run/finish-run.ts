@@ -1,4 +1,4 @@
-import { isOutage } from '../../core/errors/errors.ts'
+import { isOutage } from '../../core/errors.ts'
 import { type Finish, type FinishDecision, finish, type Outcome } from '../../core/run/finish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { tellEndFound, tellRunStopped } from '../events/tell-run-ends.ts'

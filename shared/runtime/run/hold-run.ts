@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.ts'
 import { isPastDeadline } from '../../core/run/deadline.ts'
 import { type Beat, beatIntervalMs, heartbeat } from '../../core/run/heartbeat.ts'
-import type { RunGone } from '../../core/run/run-gone.ts'
+import type { RunGone } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { Claimed } from '../claim/claim-task.ts'

@@ -1,6 +1,6 @@
-import { BatonError } from '../../core/errors/errors.ts'
-import { redactionOf } from '../../core/errors/redact.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
+import { redactionOf } from '../../core/task-error/redact.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import { Fatal, Release } from '../../signals.ts'
 import type { System } from '../kernel/system.ts'

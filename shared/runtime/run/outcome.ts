@@ -1,10 +1,10 @@
 import { MAX_BODY_BYTES, MAX_PROGRESS_BYTES } from '../../core/bounds.ts'
-import { errorOfThrown } from '../../core/errors/thrown-error.ts'
 import { circularAt, type Json, jsonBytes, jsonProblem, MAX_DEPTH } from '../../core/json.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
 import { deadlineExceeded } from '../../core/run/deadline.ts'
 import type { NextStage, Outcome } from '../../core/run/finish.ts'
-import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/signal-bounds.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
+import { errorOfThrown } from '../../core/task-error/task-error.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../../signals.ts'
 import type { StopReason } from './hold-run.ts'
 

@@ -1,4 +1,4 @@
-import { idempotencyKey } from '../../core/run/work.ts'
+import { idempotencyKey } from '../../core/task/piece.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import { Fatal, Next } from '../../signals.ts'

@@ -1,8 +1,8 @@
 import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
-import { nothingRedacted, type Redaction } from '../../core/errors/redact.ts'
-import { errorOfThrown, readable } from '../../core/errors/thrown-error.ts'
 import { textBytes } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
+import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
+import { errorOfThrown, readable } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
 
 /** What a handler logs during one run: it goes to the log of its process, and the newest of it is kept for the case that the run fails. */

@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 import { type Ticks, ticksAt, ticksEvery } from '../../core/schedule/due-ticks.ts'
-import type { Timing } from '../../core/schedule/schedule.ts'
+import type { Timing } from '../../core/task/schedule-state.ts'
 import { createWallClock, FARTHEST_CHANGE_MS, type WallClock } from './wall-clock.ts'
 
 /**

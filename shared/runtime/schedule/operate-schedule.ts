@@ -1,15 +1,15 @@
 import type { ScheduledTask } from '../../client/schedule-types.ts'
-import { BatonError } from '../../core/errors/errors.ts'
-import { triggerKey } from '../../core/schedule/schedule.ts'
+import type { Decision } from '../../core/change/change.ts'
+import { BatonError } from '../../core/errors.ts'
+import { remove } from '../../core/operate/operate.ts'
+import { isGone } from '../../core/publish/publish.ts'
 import {
   noteTriggered,
   type PauseRefusal,
   pauseSchedule as pause,
   resumeSchedule as resume,
-} from '../../core/schedule/transitions.ts'
-import type { Decision } from '../../core/task/change.ts'
-import { remove } from '../../core/task/operate.ts'
-import { isGone } from '../../core/task/publish.ts'
+  triggerKey,
+} from '../../core/schedule/schedule.ts'
 import type { Task } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'

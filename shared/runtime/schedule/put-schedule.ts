@@ -1,15 +1,16 @@
 import type { ScheduledTask } from '../../client/schedule-types.ts'
-import { BatonError, type FieldProblem } from '../../core/errors/errors.ts'
+import type { Change } from '../../core/change/change.ts'
+import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { isSameTiming, type Missed, SCHEDULE_TYPE, type Timing } from '../../core/schedule/schedule.ts'
+import { isGone } from '../../core/publish/publish.ts'
 import {
   createSchedule,
   type Definition,
+  isSameTiming,
   replaceSchedule,
   restartSchedule,
-} from '../../core/schedule/transitions.ts'
-import type { Change } from '../../core/task/change.ts'
-import { isGone } from '../../core/task/publish.ts'
+} from '../../core/schedule/schedule.ts'
+import { type Missed, SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,5 +1,5 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
-import { touchSchedule } from '../../core/schedule/transitions.ts'
+import { touchSchedule } from '../../core/schedule/schedule.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry, IndexPage, IndexRange } from '../../ports/stores.ts'

@@ -1,6 +1,6 @@
 import { dueTicks } from '../../core/schedule/due-ticks.ts'
-import { type ScheduleState, tickKey } from '../../core/schedule/schedule.ts'
-import { isTicking, noteTicked } from '../../core/schedule/transitions.ts'
+import { isTicking, noteTicked, tickKey } from '../../core/schedule/schedule.ts'
+import type { ScheduleState } from '../../core/task/schedule-state.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { faultOf } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'

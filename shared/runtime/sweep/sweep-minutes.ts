@@ -1,5 +1,6 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
-import { MINUTE_SHARDS, minuteOf, minutePlaceName, minuteStart } from '../../core/index/place.ts'
+import { minuteOf, minuteStart } from '../../core/place/place.ts'
+import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import type { System } from '../kernel/system.ts'
 import { hasFired, wakeMinute } from '../wake/wake-tasks.ts'
 

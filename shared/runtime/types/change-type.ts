@@ -1,5 +1,5 @@
-import { BatonError } from '../../core/errors/errors.ts'
-import { type Operator, withRecord } from '../../core/task/operations.ts'
+import { type Operator, withRecord } from '../../core/change/operations.ts'
+import { BatonError } from '../../core/errors.ts'
 import {
   shardsOf,
   type TaskType,

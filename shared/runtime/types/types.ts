@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../core/errors/errors.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import type { TypeKind } from '../../core/task/task.ts'
 import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/types/task-type.ts'

@@ -1,5 +1,6 @@
-import { isFaultOfOne } from '../../core/errors/errors.ts'
-import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../../core/index/place.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
+import { minuteStart } from '../../core/place/place.ts'
+import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
 import { look, plan } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'

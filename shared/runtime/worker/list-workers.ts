@@ -1,4 +1,4 @@
-import { runningPlace, undoingPlace } from '../../core/index/place.ts'
+import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
 import { liveRuns } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { Worker } from '../../core/worker/worker.ts'

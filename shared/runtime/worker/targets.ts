@@ -1,5 +1,5 @@
-import { isFaultOfOne } from '../../core/errors/errors.ts'
-import { byClaimOrder } from '../../core/index/place.ts'
+import { isFaultOfOne } from '../../core/errors.ts'
+import { byClaimOrder } from '../../core/place/place.ts'
 import { plan } from '../../core/plan/plan.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'

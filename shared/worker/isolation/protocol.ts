@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../core/errors/errors.ts'
+import type { ErrorCode } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
 import type { TaskError } from '../../core/task/task.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createCanvas } from '../../../shared/core/canvas/transitions.ts'
-import { create } from '../../../shared/core/task/publish.ts'
+import { createCanvas } from '../../../shared/core/canvas/canvas.ts'
+import { create } from '../../../shared/core/publish/publish.ts'
 import { aCanvasWorld, published, runAll, shown, tell } from '../../support/a-canvas-world.ts'
 import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../../support/a-task.ts'
 import { aMeteredDynamo } from '../../support/metered-dynamo.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../shared/aws/machine.ts'
+import { create } from '../../../shared/core/publish/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { create } from '../../../shared/core/task/publish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'

@@ -17,13 +17,13 @@ import {
   SHORT_ERROR_CHARACTERS,
   WORKER_ID_BYTES_MAX,
 } from '../../../shared/core/bounds.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
+import { cancel } from '../../../shared/core/operate/operate.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { expire } from '../../../shared/core/run/deadline.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
-import type { Change } from '../../../shared/core/task/change.ts'
-import { cancel } from '../../../shared/core/task/operate.ts'
-import { patch } from '../../../shared/core/task/patch.ts'
 import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
 import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/a-task.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { Change } from '../../../shared/core/change/change.ts'
 import {
   createSchedule,
   noteTicked,
   pauseSchedule,
   resumeSchedule,
-} from '../../../shared/core/schedule/transitions.ts'
-import type { Change } from '../../../shared/core/task/change.ts'
+} from '../../../shared/core/schedule/schedule.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { BORN, changeOf, DAY, MINUTE, NOW } from '../../support/a-task.ts'
 import { aMeteredDynamo } from '../../support/metered-dynamo.ts'

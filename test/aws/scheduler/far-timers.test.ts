@@ -1,7 +1,7 @@
 import { type CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler'
 import { expect, it } from 'vitest'
 import { createFarTimers } from '../../../shared/aws/scheduler/far-timers.ts'
-import { minuteOf } from '../../../shared/core/index/place.ts'
+import { minuteOf } from '../../../shared/core/place/place.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
 import { HOUR, NOW, SECOND } from '../../support/a-task.ts'
 

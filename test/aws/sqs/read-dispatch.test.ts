@@ -3,7 +3,7 @@ import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
 import { createDispatchReader } from '../../../shared/aws/sqs/read-dispatch.ts'
 import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { startFlow } from '../../../shared/core/flow/open-piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Log } from '../../../shared/ports/machine.ts'

@@ -12,7 +12,7 @@ import {
   encodeLook,
   encodeMinute,
 } from '../../../shared/aws/sqs/wire.ts'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskCodec } from '../../../shared/ports/messages.ts'

@@ -1,4 +1,4 @@
-import type { End } from '../../../shared/core/canvas/standing.ts'
+import type { End } from '../../../shared/core/task/canvas-state.ts'
 import type { Canvas } from './a-canvas.ts'
 
 /** What the specification says of canvases, word by word and slowly: the model that the tree is held against. */

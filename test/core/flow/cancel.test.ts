@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { pieceOf } from '../../../shared/core/run/work.ts'
-import { cancel, remove } from '../../../shared/core/task/operate.ts'
-import { statusOf } from '../../../shared/core/task/status.ts'
+import { statusOf } from '../../../shared/core/status/status.ts'
+import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, afterOf, BORN, HOUR, NOW, SECOND } from '../../support/a-task.ts'
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { pieceOf } from '../../../shared/core/run/work.ts'
-import { patch } from '../../../shared/core/task/patch.ts'
-import { update } from '../../../shared/core/task/publish.ts'
-import { restart } from '../../../shared/core/task/restart.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
+import { restart } from '../../../shared/core/operate/restart.ts'
+import { update } from '../../../shared/core/publish/update.ts'
+import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {
   afterOf,

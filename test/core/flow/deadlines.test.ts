@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
-import { look, nextWake } from '../../../shared/core/plan/plan.ts'
+import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { pieceOf } from '../../../shared/core/run/work.ts'
+import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { aFlow, afterOf, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
 import {
@@ -14,6 +14,7 @@ import {
   failingFor,
   statesOf,
 } from '../../support/flow-life.ts'
+import { nextWake } from '../../support/next-wake.ts'
 
 const limited = {
   options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 1, delayMs: HOUR, maxDelayMs: HOUR } }),

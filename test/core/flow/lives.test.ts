@@ -1,17 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Change } from '../../../shared/core/change/change.ts'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
-import type { FlowState, StepRecord } from '../../../shared/core/flow/flow.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
-import { look, nextWake } from '../../../shared/core/plan/plan.ts'
+import { cancel } from '../../../shared/core/operate/operate.ts'
+import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import type { Change } from '../../../shared/core/task/change.ts'
-import { cancel } from '../../../shared/core/task/operate.ts'
-import { statusOf } from '../../../shared/core/task/status.ts'
+import { statusOf } from '../../../shared/core/status/status.ts'
+import type { FlowState, StepRecord } from '../../../shared/core/task/flow-state.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
 import { aFlowTask, DONE, failingFor, statesOf } from '../../support/flow-life.ts'
+import { nextWake } from '../../support/next-wake.ts'
 
 /** Whatever happens to a flow, one thing at a time. */
 type Happening =

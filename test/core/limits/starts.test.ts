@@ -7,8 +7,8 @@ import {
   nextStart,
   reserve,
   type StartLog,
-  type Turn,
 } from '../../../shared/core/limits/starts.ts'
+import type { Turn } from '../../../shared/core/task/wait.ts'
 import { NOW } from '../../support/a-task.ts'
 
 const FIFTY = { limit: 50, perMs: 1_000 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { look, nextWake, type Plan, plan } from '../../../shared/core/plan/plan.ts'
+import { look, type Plan, plan } from '../../../shared/core/plan/plan.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {
   afterOf,
@@ -14,6 +14,7 @@ import {
   NOW,
   SECOND,
 } from '../../support/a-task.ts'
+import { nextWake } from '../../support/next-wake.ts'
 
 const SLACK = 500
 const LEASE_END = NOW + 15 * SECOND

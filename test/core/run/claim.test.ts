@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Claimer, type ClaimRefusal, claim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { cancel } from '../../../shared/core/task/operate.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { afterOf, anEndedRun, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
 

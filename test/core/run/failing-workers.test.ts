@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
-import { failureCounted, failuresOf } from '../../../shared/core/run/settle.ts'
+import { failureCounted } from '../../../shared/core/run/settle.ts'
+import { failuresOf } from '../../../shared/core/task/attempts.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { hasBudget } from '../../../shared/core/worker/targeted.ts'
 import { invocationWorkerId } from '../../../shared/core/worker/worker.ts'

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { fitError } from '../../../shared/core/errors/fit-error.ts'
+import { cancel, remove } from '../../../shared/core/operate/operate.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
 import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { type Finish, finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
-import { cancel, remove } from '../../../shared/core/task/operate.ts'
-import { patch } from '../../../shared/core/task/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { fitError } from '../../../shared/core/task-error/fit-error.ts'
 import {
   afterOf,
   anEndedRun,

@@ -4,7 +4,7 @@ import { eventsOf } from '../../../shared/core/events/events.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import { completed, isComplete } from '../../../shared/core/run/several-successes.ts'
-import { statusOf } from '../../../shared/core/task/status.ts'
+import { statusOf } from '../../../shared/core/status/status.ts'
 import { successes, type Task } from '../../../shared/core/task/task.ts'
 import {
   aFlow,

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'

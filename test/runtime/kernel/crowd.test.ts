@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
 import { isComplete } from '../../../shared/core/run/several-successes.ts'
 import type { Task } from '../../../shared/core/task/task.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import type { Operation, Task } from '../../../shared/core/task/task.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { cancel } from '../../../shared/core/operate/operate.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { cancel } from '../../../shared/core/task/operate.ts'
 import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { patchTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { aRun, aTask, DAY, NOW } from '../../support/a-task.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
 import { plan } from '../../../shared/core/plan/plan.ts'

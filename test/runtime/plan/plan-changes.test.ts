@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
-import { patch } from '../../../shared/core/task/patch.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { cancelTask, removeTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'

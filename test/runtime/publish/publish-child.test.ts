@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
-import { cancel } from '../../../shared/core/task/operate.ts'
+import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'

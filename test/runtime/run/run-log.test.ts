@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { redactionOf } from '../../../shared/core/errors/redact.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
+import { redactionOf } from '../../../shared/core/task-error/redact.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'

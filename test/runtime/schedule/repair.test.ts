@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
 import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import type { SeenMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { BatonError } from '../../../shared/core/errors/errors.ts'
-import { minuteOf, minutePlaceName } from '../../../shared/core/index/place.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
+import { minuteOf } from '../../../shared/core/place/place.ts'
+import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
 import {
   pauseSchedule,
   removeSchedule,

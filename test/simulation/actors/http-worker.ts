@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../shared/core/run/finish.ts'
-import { idempotencyKey, pieceOf } from '../../../shared/core/run/work.ts'
+import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import type { HeldTask } from '../../../shared/runtime/run/held-task.ts'

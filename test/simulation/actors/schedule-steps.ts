@@ -1,5 +1,5 @@
 import type { ScheduledTask } from '../../../shared/client/schedule-types.ts'
-import type { Timing } from '../../../shared/core/schedule/schedule.ts'
+import type { Timing } from '../../../shared/core/task/schedule-state.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {
   pauseSchedule,

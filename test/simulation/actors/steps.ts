@@ -1,4 +1,4 @@
-import { statusOf } from '../../../shared/core/task/status.ts'
+import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'

@@ -1,5 +1,5 @@
 import type { PartialOptions, Retry } from '../../../shared/core/options/options.ts'
-import type { Status } from '../../../shared/core/task/status.ts'
+import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/operate-task.ts'
 import type { Act, FlowSetup, Step, TypeSetup, WorkerSetup } from '../scenario.ts'
 import { canvasSteps } from './canvases.ts'

@@ -34,36 +34,58 @@ export const OF_CALLBACKS: readonly Invariant[] = [
     },
   },
   {
-    name: 'every callback that was owed has been published, unless its task was removed before',
+    name: 'an ended task shows that it owes callbacks until each of them is published, or it is removed',
     watch: ({ steps }) => {
-      const places = placesIn(steps)
-      const owed = createCount()
-      const children = createCount()
+      const debts = createDebts(placesIn(steps))
       return {
         on: happening => {
           if (happening.what !== 'write') return undefined
-          const { before, after } = happening
-          const end = endIn(happening)
-          if (end) owed.plus(end)
-          if (before?.owes && after.state === 'removed') owed.plus(nameOfEnd(before), -1)
-          const call = callIn(happening, places)
-          if (call) children.plus(`${call.of} ${call.nonce}`)
-          return undefined
+          debts.see(happening)
+          const end = hiddenEnd(happening)
+          return end && debts.unpublished(of => of === end)
         },
-        atEnd: () => {
-          for (const [nonce, { parent, when }] of places) {
-            const lost = owed
-              .all()
-              .find(([of, times]) => isOf(of, parent, when) && children.of(`${of} ${nonce}`) < times)
-            if (lost)
-              return `${lost[0]} ${nonce} is owed ${lost[1]} times, and published ${children.of(`${lost[0]} ${nonce}`)} times`
-          }
-          return undefined
-        },
+        // A head that is gone shows nothing.
+        atEnd: () => debts.unpublished(() => true),
       }
     },
   },
 ]
+
+/** What the ends of tasks owe, and what of it has been published. */
+function createDebts(places: ReadonlyMap<number, Place>) {
+  const owed = createCount()
+  const children = createCount()
+  return {
+    see: (write: Write) => {
+      const { before, after } = write
+      const end = endIn(write)
+      if (end) owed.plus(end)
+      if (before?.owes && after.state === 'removed') owed.plus(nameOfEnd(before), -1)
+      const call = callIn(write, places)
+      if (call) children.plus(`${call.of} ${call.nonce}`)
+    },
+    /** The first callback of these ends that was published less often than it was owed. */
+    unpublished: (isAsked: (end: string) => boolean): string | undefined => {
+      const ends = owed.all().filter(([end]) => isAsked(end))
+      for (const [nonce, { parent, when }] of places) {
+        const lost = ends.find(
+          ([of, times]) => isOf(of, parent, when) && children.of(`${of} ${nonce}`) < times,
+        )
+        if (lost)
+          return `${lost[0]} ${nonce} is owed ${lost[1]} times, and published ${children.of(`${lost[0]} ${nonce}`)} times`
+      }
+      return undefined
+    },
+  }
+}
+
+/** The end whose debt this write does not show, or shows no more. */
+function hiddenEnd(write: Write): string | undefined {
+  const { before, after } = write
+  const isShown = after.owes === true || after.state === 'removed'
+  if (isShown) return undefined
+  return endIn(write) ?? (before?.owes ? nameOfEnd(before) : undefined)
+}
 
 function createCount() {
   const counts = new Map<string, number>()

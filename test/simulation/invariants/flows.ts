@@ -1,4 +1,4 @@
-import type { FlowState, StepRecord } from '../../../shared/core/flow/flow.ts'
+import type { FlowState, StepRecord } from '../../../shared/core/task/flow-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { type Invariant, ofWrites, type Write } from './invariant.ts'
 import { isOpening } from './pieces.ts'

@@ -1,4 +1,4 @@
-import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
+import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'

@@ -1,4 +1,5 @@
-import { type Status, statusOf } from '../../../shared/core/task/status.ts'
+import { statusOf } from '../../../shared/core/status/status.ts'
+import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { START } from '../world/world.ts'

@@ -1,4 +1,4 @@
-import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
+import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import type { Step } from '../scenario.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'

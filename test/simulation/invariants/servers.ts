@@ -1,6 +1,5 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
 import type { Invariant } from './invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from './pieces.ts'
 
@@ -23,6 +22,11 @@ export const OF_SERVERS: readonly Invariant[] = [
       }
     },
   },
+  /**
+   * A dispatch stands for any task of its type where the type has an order or tenants. The process reads the type when it
+   * serves the dispatch, which may be long after it took it: the type may have got its first tenant meanwhile. So the type is
+   * judged here as it is at the claim.
+   */
   {
     name: 'a dispatch of one piece of work claims no other, unless it stands for any of its type',
     watch: scenario => {
@@ -30,26 +34,26 @@ export const OF_SERVERS: readonly Invariant[] = [
         scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
       )
       const ordered = new Set(orderedTypes(scenario))
-      const noteFairType = (happening: Happening) => {
-        if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
-      }
       const taken = new Set<string>()
       /** Tasks that listed workers at some time: these find them by markers of their own. */
       const targeted = new Set<string>()
+      const noteTaken = (by: string, task: Task) => {
+        taken.add(`${by} ${nameOf(task)}`)
+        taken.add(`${by} of ${servingTypeOf(task)}`)
+        if (task.fairnessKey !== undefined) taken.add(`${by} any ${servingTypeOf(task)}`)
+      }
       const isAllowed = (by: string, task: Task) => {
-        const isFound = byHttp.has(servingTypeOf(task)) || targeted.has(task.id)
-        return isFound || taken.has(`${by} ${nameOf(task)}`) || taken.has(`${by} any ${servingTypeOf(task)}`)
+        const type = servingTypeOf(task)
+        const isFound = byHttp.has(type) || targeted.has(task.id)
+        const hasTicket =
+          taken.has(`${by} any ${type}`) || (ordered.has(type) && taken.has(`${by} of ${type}`))
+        return isFound || hasTicket || taken.has(`${by} ${nameOf(task)}`)
       }
       return {
         on: happening => {
           const { by } = happening
-          // Tenants take turns by tokens.
-          noteFairType(happening)
-          if (happening.what === 'delivered') {
-            const { task } = happening
-            taken.add(`${by} ${nameOf(task)}`)
-            if (isToken(task, ordered)) taken.add(`${by} any ${servingTypeOf(task)}`)
-          }
+          if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
+          if (happening.what === 'delivered') noteTaken(by, happening.task)
           if (happening.what !== 'write') return undefined
           const { after } = happening
           if (after.options.workerIds.length > 0) targeted.add(after.id)
@@ -69,8 +73,4 @@ function nameOf(task: Task): string {
 function orderedTypes({ types, steps }: Scenario): ReadonlySet<string> {
   const puts = steps.flatMap(step => (step.do === 'deploy' || step.do === 'put-type' ? [step] : []))
   return new Set([...types, ...puts].flatMap(({ type, ordering }) => (ordering ? [type] : [])))
-}
-
-function isToken(task: Task, ordered: ReadonlySet<string>): boolean {
-  return task.fairnessKey !== undefined || ordered.has(servingTypeOf(task))
 }

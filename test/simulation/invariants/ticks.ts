@@ -1,4 +1,4 @@
-import type { Timing } from '../../../shared/core/schedule/schedule.ts'
+import type { Timing } from '../../../shared/core/task/schedule-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Happening } from '../world/history.ts'
 import { START } from '../world/world.ts'

@@ -18,6 +18,7 @@ export const OF_WORDS: readonly Invariant[] = [
       return {
         on: happening => {
           if (happening.what === 'write') record.see(happening)
+          if (happening.what === 'expired') record.forget(happening.id)
           if (happening.what !== 'told') return undefined
           const fault =
             happening.refused === undefined
@@ -47,6 +48,8 @@ function createRecord() {
         if (!after.live[fence]) ends.set(nameOf({ ...after, fence }), { before, after, fence })
       }
     },
+    /** A head that the table has deleted is gone as a removed one is. */
+    forget: (id: string) => void heads.delete(id),
     endOf: (run: RunName) => ends.get(nameOf(run)),
     /** Whether the birth of the run is over. */
     isGone: ({ id, born }: RunName) => heads.get(id)?.born !== born || heads.get(id)?.state === 'removed',

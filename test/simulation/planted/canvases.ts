@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Planted } from './planted.ts'
 

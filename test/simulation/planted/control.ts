@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/limits/limits-of.ts'

@@ -1,8 +1,8 @@
+import { type Change, revise } from '../../../shared/core/change/change.ts'
 import { openStep } from '../../../shared/core/flow/open-piece.ts'
+import { settle } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { isSamePiece } from '../../../shared/core/run/work.ts'
-import { type Change, revise } from '../../../shared/core/task/change.ts'
-import { settle } from '../../../shared/core/task/operate.ts'
+import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { settleDebts } from '../../../shared/runtime/plan/publish-callbacks.ts'
@@ -53,6 +53,19 @@ export const IN_FLOWS: readonly Planted[] = [
         if (!isIndebted) return applied
         const settled = settle(applied.task, system.clock.now())
         return settled.ok ? apply(settled.change) : applied
+      }),
+  },
+  {
+    name: 'a task hides that it owes callbacks while they are published',
+    spoil: system =>
+      withApply(system, apply => async change => {
+        const applied = await apply(change)
+        if (!applied.applied || !applied.task.owes || !applied.task.callbacks) return applied
+        const { task } = applied
+        const settled = settle(task, system.clock.now())
+        const hidden = settled.ok ? await apply(settled.change) : applied
+        if (hidden.applied) await settleDebts(asThough(system, task), [task])
+        return hidden
       }),
   },
 ]

@@ -1,5 +1,5 @@
-import type { ScheduleState } from '../../../shared/core/schedule/schedule.ts'
-import type { Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
+import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/table.ts'

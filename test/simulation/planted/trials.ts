@@ -1,5 +1,5 @@
-import { BatonError } from '../../../shared/core/errors/errors.ts'
-import type { Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Table } from '../world/table.ts'
@@ -10,6 +10,7 @@ const CROWD = 15
 const AFTER_FAILURE_MS = 10_000
 const COPY_EVERY_MS = 10_000
 const COPIES = 2
+const REFUSED_TOGETHER_MS = 1_000
 
 /** Faults that a trial shows. */
 export const IN_TRIALS: readonly Planted[] = [
@@ -79,6 +80,7 @@ export const IN_TRIALS: readonly Planted[] = [
         }),
     ),
   },
+  { name: 'a claim that the table refuses fails those beside it', needs: 'faults', spoil: refusingTogether },
   {
     name: 'a delay is written as the handler gave it',
     needs: 'signals',
@@ -133,6 +135,22 @@ function givingUpInCrowds(system: PlanningSystem, table: Table): PlanningSystem 
   return inWrites(apply => async change => {
     if (change.after.operation === 'succeed') refuseInCrowd(change)
     return apply(change)
+  })(system, table)
+}
+
+/** When the table last refused a claim for what it is. */
+const refusals = perTable(() => ({ last: Number.NEGATIVE_INFINITY }))
+
+function refusingTogether(system: PlanningSystem, table: Table): PlanningSystem {
+  const refused = refusals(table)
+  return inWrites(apply => async change => {
+    if (change.after.operation !== 'claim') return apply(change)
+    const isBeside = system.clock.now() - refused.last < REFUSED_TOGETHER_MS
+    if (isBeside) throw new BatonError('unstorable', `the table refuses ${change.after.id}`)
+    return apply(change).catch(error => {
+      if (error instanceof BatonError && error.code === 'unstorable') refused.last = system.clock.now()
+      throw error
+    })
   })(system, table)
 }
 

@@ -1,5 +1,5 @@
-import { BatonError } from '../../../shared/core/errors/errors.ts'
-import type { Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { splitTaskId } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import type { Scenario } from '../scenario.ts'

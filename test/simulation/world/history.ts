@@ -58,6 +58,8 @@ export type Happening = {
   | { readonly what: 'permit'; readonly limit: string; readonly holder: string; readonly isHeld: boolean }
   /** An invocation failed by an error that is no outage. */
   | { readonly what: 'surprise'; readonly error: unknown }
+  /** The table deleted a head that had expired. */
+  | { readonly what: 'expired'; readonly id: string }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
   /** A message went through a queue, a process came or went, a call failed: for the reader of a trace alone. */

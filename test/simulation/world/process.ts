@@ -1,4 +1,4 @@
-import { BatonError } from '../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import type { Chance, Clock } from '../../../shared/ports/machine.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import type { Service, Weather } from '../scenario.ts'

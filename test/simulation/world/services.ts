@@ -1,6 +1,7 @@
 import { WORKER_VISIBILITY_S } from '../../../shared/core/bounds.ts'
 import type { LimitChange, LimitLook } from '../../../shared/core/limits/held-permits.ts'
-import { workOf } from '../../../shared/core/run/work.ts'
+import { workOf } from '../../../shared/core/task/piece.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { JobLook } from '../../../shared/core/types/type-job.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import type {
@@ -141,6 +142,7 @@ function watchedTypes({ history, timeline }: World): {
   const store = createMemoryTypeStore()
   const purged = new Set<string>()
   const paused = new Set<string>()
+  const tell = (type: TaskType) => history.tell({ at: timeline.now(), by: 'the types', what: 'type', type })
   return {
     isPurging: () => purged.size > 0,
     paused: () => [...paused],
@@ -152,8 +154,13 @@ function watchedTypes({ history, timeline }: World): {
         else if (isPut) purged.delete(next.type)
         if (isPut && next.paused) paused.add(next.type)
         else if (isPut) paused.delete(next.type)
-        if (isPut) history.tell({ at: timeline.now(), by: 'the types', what: 'type', type: next })
+        if (isPut) tell(next)
         return isPut
+      },
+      markFair: async (next, version) => {
+        const isMarked = await store.markFair(next, version)
+        if (isMarked) tell(next)
+        return isMarked
       },
     },
   }

@@ -6,7 +6,8 @@ import { acquirePermit, noteWaiting, putStarts } from '../../../shared/aws/dynam
 import { putRecord } from '../../../shared/aws/dynamo/records/record-requests.ts'
 import { putType } from '../../../shared/aws/dynamo/types/type-requests.ts'
 import { putMarker } from '../../../shared/aws/dynamo/worker/target-requests.ts'
-import type { BodyWrite, Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
+import type { BodyWrite } from '../../../shared/core/task/body.ts'
 import type {
   CanvasStore,
   LimitStore,

@@ -1,4 +1,5 @@
-import type { BodyWrite, Change } from '../../../shared/core/task/change.ts'
+import type { Change } from '../../../shared/core/change/change.ts'
+import type { BodyWrite } from '../../../shared/core/task/body.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Applied, TaskStore } from '../../../shared/ports/stores.ts'
 import { createMemoryBodies, inOrderOfWriting } from '../../../shared/testing/bodies.ts'

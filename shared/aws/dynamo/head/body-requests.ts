@@ -5,8 +5,7 @@ import type {
   QueryCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { runRefPrefix } from '../../../core/task/body.ts'
-import type { BodyWrite } from '../../../core/task/change.ts'
+import { type BodyWrite, runRefPrefix } from '../../../core/task/body.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
 import { METERED } from '../sending.ts'
 import { bodyItem } from '../side-items.ts'

@@ -1,6 +1,6 @@
-import { BatonError } from '../../../core/errors/errors.ts'
-import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../../core/flow/flow.ts'
+import { BatonError } from '../../../core/errors.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../../core/options/options.ts'
+import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../../core/task/flow-state.ts'
 import { defined } from '../attribute-values.ts'
 import { type BodyValue, bodyFrom, bodyValue, errorFrom, errorValue } from './run-values.ts'
 

@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
-import type { Guard } from '../../../core/task/change.ts'
+import type { Guard } from '../../../core/change/change.ts'
 import { type Expression, JOINED_BY_AND } from '../expressions.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'

@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { BatonError, isFaultOfOne } from '../../../core/errors/errors.ts'
-import type { FlowDefinition } from '../../../core/flow/flow.ts'
+import { BatonError, isFaultOfOne } from '../../../core/errors.ts'
+import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { Task } from '../../../core/task/task.ts'
 import { type AttributeValue, plainItem } from '../attribute-values.ts'
 import { answerOf, conditional } from '../sending.ts'

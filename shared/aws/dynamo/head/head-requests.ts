@@ -4,8 +4,8 @@ import type {
   PutCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import type { Change, Guard } from '../../../core/change/change.ts'
 import type { LookRecord } from '../../../core/plan/look-chain.ts'
-import type { Change, Guard } from '../../../core/task/change.ts'
 import type { Task } from '../../../core/task/task.ts'
 import { JOINED_BY_AND, updateExpression } from '../expressions.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'

@@ -1,9 +1,9 @@
-import { BatonError } from '../../../core/errors/errors.ts'
+import { BatonError } from '../../../core/errors.ts'
 import { failureOf } from '../../../core/flow/end-piece.ts'
-import type { FlowDefinition, FlowState } from '../../../core/flow/flow.ts'
-import { indexKeys } from '../../../core/index/place.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
+import { indexKeys } from '../../../core/place/place.ts'
 import { deletableAt } from '../../../core/task/fence.ts'
+import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
 import {
   type Operation,
   type Ordering,

@@ -1,4 +1,4 @@
-import { BatonError } from '../../../core/errors/errors.ts'
+import { BatonError } from '../../../core/errors.ts'
 import { splitTaskId } from '../../../core/task/task.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
 import type { Item } from '../stored-form.ts'

@@ -1,15 +1,14 @@
 import type { Json } from '../../../core/json.ts'
-import type { Wait } from '../../../core/limits/wait.ts'
 import type {
   Body,
   EndCause,
   EndedRun,
   EndedRunState,
   LiveRun,
-  Permit,
   Task,
   TaskError,
 } from '../../../core/task/task.ts'
+import type { Permit, Wait } from '../../../core/task/wait.ts'
 import { defined } from '../attribute-values.ts'
 
 /**

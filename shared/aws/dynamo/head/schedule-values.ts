@@ -1,5 +1,5 @@
 import { SCHEDULE_GRACE_MS } from '../../../core/bounds.ts'
-import type { Pause, ScheduleState, Timing } from '../../../core/schedule/schedule.ts'
+import type { Pause, ScheduleState, Timing } from '../../../core/task/schedule-state.ts'
 import { defined } from '../attribute-values.ts'
 
 /**

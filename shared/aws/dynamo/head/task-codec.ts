@@ -1,4 +1,4 @@
-import { BatonError } from '../../../core/errors/errors.ts'
+import { BatonError } from '../../../core/errors.ts'
 import type { Json } from '../../../core/json.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
 import type { Item } from '../stored-form.ts'

@@ -6,8 +6,9 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { BatonError, isOutage } from '../../../core/errors/errors.ts'
-import type { BodyWrite, Change } from '../../../core/task/change.ts'
+import type { Change } from '../../../core/change/change.ts'
+import { BatonError, isOutage } from '../../../core/errors.ts'
+import type { BodyWrite } from '../../../core/task/body.ts'
 import type { EndedRun, Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'

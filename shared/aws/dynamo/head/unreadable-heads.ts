@@ -1,7 +1,7 @@
 import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
+import { remove } from '../../../core/operate/operate.ts'
 import { DEFAULT_OPTIONS } from '../../../core/options/options.ts'
 import { firstFence } from '../../../core/task/fence.ts'
-import { remove } from '../../../core/task/operate.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import { JOINED_BY_AND } from '../expressions.ts'

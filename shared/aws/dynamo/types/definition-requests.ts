@@ -1,5 +1,5 @@
 import type { GetCommandInput, PutCommandInput } from '@aws-sdk/lib-dynamodb'
-import type { FlowDefinition } from '../../../core/flow/flow.ts'
+import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { SCHEMA } from '../stored-form.ts'

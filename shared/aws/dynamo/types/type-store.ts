@@ -5,7 +5,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { BatonError } from '../../../core/errors/errors.ts'
+import { BatonError } from '../../../core/errors.ts'
 import type { TaskType } from '../../../core/types/task-type.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { plainItem } from '../../../../shared/aws/dynamo/attribute-values.ts'
 import { headItem, isHeadImage, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
 import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
-import { BatonError } from '../../../../shared/core/errors/errors.ts'
+import { BatonError } from '../../../../shared/core/errors.ts'
+import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { finish } from '../../../../shared/core/run/finish.ts'
-import { create } from '../../../../shared/core/task/publish.ts'
 import {
   aFlow,
   afterOf,

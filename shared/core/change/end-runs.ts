@@ -1,0 +1,46 @@
+import { type BodyWrite, bodyExpiry, bodyRef, shortened } from '../task/body.ts'
+import { pieceOf } from '../task/piece.ts'
+import type { EndedRun, LiveRun, Task } from '../task/task.ts'
+import { without } from './change.ts'
+
+type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'word'>>
+
+/** The runs of a task after some of its live ones ended in the same way. Unknown fences are passed over. */
+export function endRuns(
+  task: Task,
+  fences: readonly string[],
+  ending: Ending,
+  now: number,
+): Pick<Task, 'live' | 'ended'> {
+  const ended = { ...task.ended }
+  for (const fence of fences) {
+    const run = task.live[fence]
+    if (!run) continue
+    ended[fence] = shortened(endedRun(task, run, ending, now))
+  }
+  return { live: without(task.live, fences), ended }
+}
+
+function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedRun {
+  const {
+    leaseUntil: _leaseUntil,
+    timeoutAt: _timeoutAt,
+    leaseMs: _leaseMs,
+    permits: _permits,
+    ...rest
+  } = run
+  const piece = pieceOf(task)
+  // What is cancelled before the start that was granted to it has not run at all.
+  return { ...rest, ...ending, endedAt: Math.max(now, run.startedAt), ...(piece !== undefined && { piece }) }
+}
+
+/**
+ * The full record of a run that ends without success, kept as an item of its own: the head forgets all but the last
+ * few, and keeps neither stacks nor causes nor logs.
+ */
+export function runRecord(task: Task, fence: number, ending: Ending, now: number): BodyWrite[] {
+  const run = task.live[fence]
+  if (!run) return []
+  const expiresAt = bodyExpiry(task.dueAt, now, task.options.retentionMs)
+  return [{ ref: bodyRef.run(task.born, fence), run: endedRun(task, run, ending, now), expiresAt }]
+}

@@ -1,0 +1,147 @@
+import { type Decision, refuse, revise } from '../change/change.ts'
+import { endRuns, runRecord } from '../change/end-runs.ts'
+import { openStage, withDeadline } from '../flow/open-piece.ts'
+import type { Json } from '../json.ts'
+import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
+import { withInput } from '../run/input.ts'
+import { settled } from '../run/settle.ts'
+import type { BodyWrite } from '../task/body.ts'
+import type { FlowState } from '../task/flow-state.ts'
+import { liveRuns, type Task } from '../task/task.ts'
+
+/** Changes to an open task; what is not named stays. */
+export type Patch = {
+  readonly dueAt?: number
+  readonly priority?: number
+  readonly input?: Json
+  /** Null takes them away. */
+  readonly tags?: Readonly<Record<string, string>> | null
+  readonly stage?: string
+  /** Any part of the options, or all of them, in place of those that the task has. */
+  readonly options?: PartialOptions
+  readonly allOptions?: Options
+  /** Of a flow: it has no deadline as a whole any more. */
+  readonly isEndless?: true
+}
+
+export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
+
+/**
+ * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, with no retry counted; a new
+ * heartbeat interval reaches a run with its next heartbeat, all else the runs claimed afterwards. Success by a lowered
+ * `concurrency` finishes the task.
+ */
+export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
+  if (task.state !== 'open') return refuse('finished')
+  if (task.flow && changes.stage !== undefined) return refuse('a-flow')
+  const options = optionsAfter(task, changes)
+  if (options.workerIds.length > 0 && options.workerIds.length < options.concurrency)
+    return refuse('too-few-workers')
+  const bodies: BodyWrite[] = []
+  const fields = {
+    ...cleared(task, changes, options),
+    ...plainEdits(task, changes, options),
+    operation: 'patch' as const,
+  }
+  const edited = inputChanged(changes.isEndless ? withDeadline(fields) : fields, changes, bodies, now)
+  const draft = withoutExcluded(inStage(edited, changes, bodies, now), bodies, now)
+  return revise(task, settled(draft, now), now, { bodies })
+}
+
+/** Another stage begins afresh, and waits for no retry of the former one; whoever works on that is stopped. */
+function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
+  if (stage === undefined || stage === draft.stage) return draft
+  for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
+  const dueAt = draft.retrying ? Math.min(draft.dueAt, now) : draft.dueAt
+  return openStage(draft, { stage, dueAt }, now)
+}
+
+/** Options of a flow's head are those of its present step; only how long it is kept is its own. */
+function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options {
+  if (!task.flow) return allOptions ?? resolveOptions(task.options, options)
+  return { ...task.options, retentionMs: options.retentionMs ?? task.options.retentionMs }
+}
+
+/** The task without what the patch takes away. */
+function cleared(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
+  const { tags: _tags, ...untagged } = task
+  const draft: Task = tags === null ? untagged : task
+  if (deadlineMs !== undefined || draft.flow) return draft
+  const { deadlineAt: _deadlineAt, ...endless } = draft
+  return endless
+}
+
+function plainEdits(task: Task, changes: Patch, options: Options): Partial<Task> {
+  const dueAt = changes.dueAt ?? task.dueAt
+  return {
+    options,
+    live: keepingLeases(task, options),
+    dueAt,
+    retrying: changes.dueAt === undefined && task.retrying,
+    ...(changes.priority !== undefined && { priority: changes.priority }),
+    ...(changes.tags && { tags: changes.tags }),
+    ...(task.flow ? flowDeadlineEdit(task, task.flow, changes) : deadlineEdit(task, changes, options)),
+  }
+}
+
+function endless({ deadlineMs: _deadlineMs, deadlineAt: _deadlineAt, ...flow }: FlowState): FlowState {
+  return flow
+}
+
+/** Live runs keep the lease they were claimed with. */
+function keepingLeases({ live, options: { leaseMs } }: Task, next: Options): Task['live'] {
+  if (next.leaseMs === leaseMs) return live
+  return Object.fromEntries(Object.entries(live).map(([fence, run]) => [fence, { leaseMs, ...run }]))
+}
+
+/** A deadline counts from the due time: a new due time moves it, a new length changes its end. */
+function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Task> {
+  if (options.deadlineMs === undefined) return {}
+  if (changes.dueAt !== undefined) return { deadlineAt: changes.dueAt + options.deadlineMs }
+  const start =
+    task.deadlineAt !== undefined && task.options.deadlineMs !== undefined
+      ? task.deadlineAt - task.options.deadlineMs
+      : (task.startedAt ?? task.dueAt)
+  return { deadlineAt: start + options.deadlineMs }
+}
+
+/** A flow's deadline is that of its steps together; the options hold that of the present one. */
+function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options, isEndless }: Patch): Partial<Task> {
+  if (isEndless) return { flow: endless(flow) }
+  const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
+  if (deadlineMs === undefined) return {}
+  const former =
+    flow.deadlineAt !== undefined && flow.deadlineMs !== undefined
+      ? flow.deadlineAt - flow.deadlineMs
+      : (task.startedAt ?? task.dueAt)
+  const start = dueAt ?? former
+  const edited = withDeadline({ ...task, flow: { ...flow, deadlineMs, deadlineAt: start + deadlineMs } })
+  return {
+    flow: edited.flow ?? flow,
+    ...(edited.deadlineAt !== undefined && { deadlineAt: edited.deadlineAt }),
+  }
+}
+
+function inputChanged(draft: Task, { input }: Patch, bodies: BodyWrite[], now: number): Task {
+  if (input === undefined) return draft
+  const changed = withInput(draft, input, now)
+  bodies.push(...changed.bodies)
+  return changed.draft
+}
+
+function withoutExcluded(draft: Task, bodies: BodyWrite[], now: number): Task {
+  const { workerIds } = draft.options
+  if (workerIds.length === 0) return draft
+  const excluded = liveRuns(draft).filter(run => !workerIds.includes(run.workerId))
+  const ending = { state: 'cancelled' as const, cause: 'excluded' as const }
+  for (const run of excluded) bodies.push(...runRecord(draft, run.fence, ending, now))
+  return {
+    ...draft,
+    ...endRuns(
+      draft,
+      excluded.map(run => String(run.fence)),
+      ending,
+      now,
+    ),
+  }
+}

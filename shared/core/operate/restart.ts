@@ -1,0 +1,73 @@
+import { type Decision, refuse, revise } from '../change/change.ts'
+import { newborn, type Publication } from '../publish/publish.ts'
+import { afterFirstEnd } from '../task/canvas-state.ts'
+import { firstFence } from '../task/fence.ts'
+import { type EndedRun, endedRuns, liveRuns, type Task } from '../task/task.ts'
+
+/** Which runs a restart forgets. */
+export type Clean = ReadonlyArray<'failed' | 'succeeded'>
+
+/** `owes`: the callbacks of its end are still to be published, and would be lost. */
+export type RestartRefusal = 'running' | 'not-finished' | 'nothing-to-do' | 'owes'
+
+/** How a restarted task begins: a fresh publication under a new birth. */
+export type Restart = {
+  readonly publication: Publication
+  readonly clean: Clean
+  /** Whether it goes on with what it has: input, stage, callbacks, what was handed to it. */
+  readonly keepInput: boolean
+  /** Whether a task that still waits for its first or next run may be started over, too. */
+  readonly evenWaiting?: boolean
+}
+
+/**
+ * Starts a finished task over under a new birth, so that nothing sent about the old one can touch it. Successes that
+ * `clean` keeps go on counting; the retry budget is fresh and fences go on growing.
+ */
+export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
+  if (liveRuns(task).length > 0 || isAtWork(task)) return refuse('running')
+  if (task.state === 'removed' || (task.state === 'open' && !how.evenWaiting)) return refuse('not-finished')
+  if (task.owes) return refuse('owes')
+  const kept = task.flow
+    ? []
+    : endedRuns(task).filter(run => !how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed'))
+  const keptSuccesses = kept.filter(isSuccess).length
+  if (keptSuccesses >= how.publication.options.concurrency) return refuse('nothing-to-do')
+  const start = {
+    revision: task.revision + 1,
+    fence: Math.max(task.fence, firstFence(now)),
+    operation: 'restart' as const,
+  }
+  const { task: fresh, bodies } = newborn(how.publication, start, now)
+  const draft: Task = {
+    ...fresh,
+    ended: Object.fromEntries(kept.map(run => [run.fence, run])),
+    ...(task.operations && { operations: task.operations }),
+    ...(how.keepInput && keptContent(task)),
+    ...(task.member && { member: afterFirstEnd(task.member, task) }),
+  }
+  return revise(task, draft, now, { bodies })
+}
+
+/** A flow between two of its steps, with something to undo if it came to that. */
+function isAtWork({ state, flow }: Task): boolean {
+  return state === 'open' && Object.keys(flow?.steps ?? {}).length > 0
+}
+
+/** A success of a stage that is over counts no more. */
+function isSuccess({ state, past }: EndedRun): boolean {
+  return state === 'succeeded' && !past
+}
+
+function keptContent(task: Task): Partial<Task> {
+  const { input, limitValues, stage, callbacks, previous, immutable, parentId } = task
+  return {
+    ...(input && { input }),
+    ...(limitValues && { limitValues }),
+    ...(stage !== undefined && { stage }),
+    ...(callbacks && { callbacks }),
+    ...(previous && { previous }),
+    ...(immutable && { immutable }),
+    ...(parentId !== undefined && { parentId }),
+  }
+}

@@ -1,0 +1,46 @@
+import type { Place, View } from '../task/task.ts'
+
+/** Partitions of one minute's place: 100,000 tasks due at midnight must not go through one partition. */
+export const MINUTE_SHARDS = 8
+
+export function minutePlaceName(minute: number, shard: number): string {
+  return `minute#${minute}#${shard}`
+}
+
+/** Partition of the index for people: the tasks of a type in one bucket. */
+export function viewPartition(type: string, bucket: View['bucket'], shard: number): string {
+  return `${type}#${bucket}#${shard}`
+}
+
+/** Partition of the index of owners. */
+export function ownerPartition(userId: string): string {
+  return `user#${userId}`
+}
+
+export function readyPlace(type: string, shard: number): string {
+  return `ready#${type}#${shard}`
+}
+
+const LIMIT_PREFIX = 'limit#'
+
+/** Where tasks wait that a used-up concurrency limit keeps from running. */
+export function limitPlace(limit: string): string {
+  return `${LIMIT_PREFIX}${limit}`
+}
+
+export function isLimitPlace(name: string): boolean {
+  return name.startsWith(LIMIT_PREFIX)
+}
+
+/** Whether running tasks stand there, or flows that undo. */
+export function isRunningPlace({ name }: Place): boolean {
+  return name.startsWith('running#') || name.startsWith('undoing#')
+}
+
+export function runningPlace(type: string, shard: number): string {
+  return `running#${type}#${shard}`
+}
+
+export function undoingPlace(type: string, shard: number): string {
+  return `undoing#${type}#${shard}`
+}

@@ -1,0 +1,134 @@
+/**
+ * To publish brings a task into being: it resolves what was asked for into a head, keeps large bodies apart, and writes over
+ * nothing but the remains of a task that is gone. `update.ts` is for a key whose task is there and has not begun.
+ */
+
+import { type Change, revise } from '../change/change.ts'
+import { startFlow } from '../flow/open-piece.ts'
+import type { Json } from '../json.ts'
+import { limitValuesOf } from '../limits/limits.ts'
+import type { Options } from '../options/options.ts'
+import { indexed } from '../place/place.ts'
+import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import type { Member } from '../task/canvas-state.ts'
+import { firstFence } from '../task/fence.ts'
+import type { FlowDefinition } from '../task/flow-state.ts'
+import type { HandOn, Previous } from '../task/previous.ts'
+import { type Body, type Callbacks, type Ordering, type Task, type TaskKind, taskId } from '../task/task.ts'
+
+/** What a publish asks for, all defaults resolved. */
+export type Publication = {
+  readonly type: string
+  readonly key: string
+  readonly kind: TaskKind
+  readonly ordering: Ordering
+  readonly born: string
+  readonly shard: number
+  readonly dueAt: number
+  readonly priority: number
+  readonly options: Options
+  readonly input?: Json
+  /** Fields of the input by which limits of its type count it. */
+  readonly limitFields?: readonly string[]
+  readonly fairnessKey?: string
+  readonly isFair?: true
+  readonly userId?: string
+  readonly tags?: Readonly<Record<string, string>>
+  readonly traceparent?: string
+  readonly stage?: string
+  /** Of a type of kind `flow`: its steps, everything resolved. */
+  readonly flow?: FlowDefinition
+  readonly callbacks?: CallbackBodies
+  readonly previous?: HandedOn
+  readonly immutable?: true
+  readonly parentId?: string
+  readonly member?: Member
+}
+
+/** What is to be published at the task's end, as publish bodies in JSON. */
+export type CallbackBodies = { readonly onSuccess: readonly Json[]; readonly onError: readonly Json[] }
+
+/** A value handed on, or where it is kept. */
+export type HandedOn =
+  | Exclude<Previous, { kind: 'body' }>
+  | { readonly kind: 'value'; readonly handOn: HandOn; readonly value: Json }
+
+/**
+ * A task whose retention has ended counts as gone, though DynamoDB takes days to delete it. What its end owes is not:
+ * a new birth of its key would forget it.
+ */
+export function isGone(task: Task | undefined, now: number): boolean {
+  if (task === undefined || task.state === 'removed') return true
+  return task.expiresAt !== undefined && task.expiresAt <= now && !task.owes
+}
+
+/** Brings a task into being where none is, or over the remains of one that is gone. Guard: absent, or those remains. */
+export function create(publication: Publication, remains: Task | undefined, now: number): Change {
+  const revision = (remains?.revision ?? 0) + 1
+  const { task, bodies } = newborn(
+    publication,
+    { revision, fence: Math.max(remains?.fence ?? 0, firstFence(now)), operation: 'publish' },
+    now,
+  )
+  if (remains) return revise(remains, task, now, { bodies }).change
+  return { before: undefined, after: indexed(task, now), guard: { kind: 'absent' }, bodies }
+}
+
+/** The draft a birth begins with. A key's later births go on counting revisions and fences (see `task/fence.ts`). */
+export function newborn(
+  publication: Publication,
+  start: Pick<Task, 'revision' | 'fence' | 'operation'>,
+  now: number,
+): { task: Task; bodies: BodyWrite[] } {
+  const { input, limitFields = [], callbacks, previous, flow, ...rest } = publication
+  const { born } = publication
+  const { deadlineMs, retentionMs } = publication.options
+  const expiry = bodyExpiry(publication.dueAt, now, retentionMs)
+  const bodies: BodyWrite[] = []
+  const kept = (value: Json, ref: string): Body => {
+    const { body, writes } = bodyOf(value, ref, expiry)
+    bodies.push(...writes)
+    return body
+  }
+  const task: Task = {
+    ...rest,
+    ...start,
+    id: taskId(publication.type, publication.key),
+    state: 'open',
+    retrying: false,
+    live: {},
+    ended: {},
+    failures: 0,
+    failuresBy: {},
+    createdAt: now,
+    updatedAt: now,
+    ...(input !== undefined && { input: kept(input, bodyRef.input(born, start.revision, input)) }),
+    ...(callbacks && { callbacks: keptCallbacks(callbacks, born, start.revision, kept) }),
+    ...(previous && { previous: keptPrevious(previous, born, kept) }),
+    ...(deadlineMs !== undefined && { deadlineAt: publication.dueAt + deadlineMs }),
+  }
+  const counted = { ...task, ...limitValuesOf(task, input, limitFields) }
+  return { task: flow ? startFlow(counted, flow) : counted, bodies }
+}
+
+type Keep = (value: Json, ref: string) => Body
+
+function keptCallbacks(
+  { onSuccess, onError }: CallbackBodies,
+  born: string,
+  revision: number,
+  kept: Keep,
+): Callbacks {
+  const value: Json = { onSuccess, onError }
+  return {
+    body: kept(value, bodyRef.callbacks(born, revision, value)),
+    onSuccess: onSuccess.length,
+    onError: onError.length,
+  }
+}
+
+function keptPrevious(previous: HandedOn, born: string, kept: Keep): Previous {
+  if (previous.kind !== 'value') return previous
+  const { handOn, value } = previous
+  return { kind: 'body', handOn, body: kept(value, bodyRef.previous(born, value)) }
+}

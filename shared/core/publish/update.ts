@@ -1,0 +1,70 @@
+import { type Decision, refuse, revise } from '../change/change.ts'
+import { openStage, withPastSuccesses } from '../flow/open-piece.ts'
+import { settled } from '../run/settle.ts'
+import { liveRuns, type Task } from '../task/task.ts'
+import { newborn, type Publication } from './publish.ts'
+
+/**
+ * `ifExists: update`: input, due time and options of a task that is neither running nor finished become those of
+ * `publication`. Its user, trace and creation stay, and so does its tenant unless the publication names one. What its runs
+ * have done stays as well: a lowered `concurrency` or budget may end it. Refused otherwise.
+ */
+export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
+  if (task.state !== 'open') return refuse('finished')
+  if (!isUpdatable(task)) return refuse('running')
+  const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
+  const { task: fresh, bodies } = newborn({ ...publication, born: task.born, shard: task.shard }, start, now)
+  const draft: Task = {
+    ...fresh,
+    createdAt: task.createdAt,
+    ...workDone(task, publication),
+    ...(task.userId !== undefined && { userId: task.userId }),
+    ...(fresh.fairnessKey === undefined && keptTenant(task)),
+    ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
+    ...(task.startedAt !== undefined && { startedAt: task.startedAt }),
+    ...(task.error !== undefined && { error: task.error }),
+    // The same tenant keeps its turn.
+    ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),
+    ...placeInItsFlow(task),
+  }
+  const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
+  return revise(task, settled(staged, now), now, { bodies })
+}
+
+/** Whether it has not ended and nobody is at work on it. */
+export function isUpdatable(task: Task): boolean {
+  return task.state === 'open' && liveRuns(task).length === 0 && !hasBegun(task)
+}
+
+/** What its runs did before its type became a flow is none of the flow's steps. */
+function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
+  if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
+  const { ended, failures, failuresBy } = task
+  return { ended, failures, failuresBy }
+}
+
+/** A flow between two of its steps is at work. */
+function hasBegun({ flow }: Task): boolean {
+  return flow !== undefined && Object.keys(flow.steps).length > 0
+}
+
+function keptTenant({ fairnessKey }: Task): Partial<Task> {
+  return fairnessKey === undefined ? {} : { fairnessKey }
+}
+
+/** Whose task it is, and what was handed to it, is none of its options. */
+function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partial<Task> {
+  return {
+    ...(parentId !== undefined && { parentId }),
+    ...(member && { member }),
+    ...(previous && { previous }),
+    ...(immutable && { immutable }),
+  }
+}
+
+/** A body that names no stage leaves the task in the one it is in; another one begins afresh. */
+function reopenedAt(draft: Task, former: string | undefined, now: number): Task {
+  const { stage, dueAt } = draft
+  if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }
+  return openStage({ ...draft, ...(former !== undefined && { stage: former }) }, { stage, dueAt }, now)
+}

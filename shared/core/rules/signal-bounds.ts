@@ -1,0 +1,34 @@
+import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from '../bounds.ts'
+import { isName } from '../name.ts'
+import { shown } from './rules.ts'
+
+/**
+ * What a handler may say of the end of its run, as the API bounds it, too. A number outside these bounds cannot be stored,
+ * or makes a time that no calendar has. Each answers what is wrong, in words that follow the name of the argument.
+ */
+
+export function delayProblem(value: unknown): string | undefined {
+  const isLegal = typeof value === 'number' && value >= 0 && value <= MAX_DELAY_MS
+  return isLegal
+    ? undefined
+    : `must be a number of milliseconds from 0 to ${MAX_DELAY_MS} (ten years), not ${shown(value)}`
+}
+
+export function priorityProblem(value: unknown): string | undefined {
+  const isLegal = Number.isInteger(value) && Math.abs(value as number) <= MAX_PRIORITY
+  return isLegal
+    ? undefined
+    : `must be a whole number from ${-MAX_PRIORITY} to ${MAX_PRIORITY}, not ${shown(value)}`
+}
+
+export function stageProblem(value: unknown): string | undefined {
+  const isLegal = typeof value === 'string' && isName(value, MAX_TYPE_LENGTH)
+  return isLegal
+    ? undefined
+    : `must be a text of 1–${MAX_TYPE_LENGTH} characters without control characters, not ${shown(value)}`
+}
+
+/** Times are whole milliseconds; a fraction is rounded up, so that nothing comes early. */
+export function wholeDelay(delayMs: number): number {
+  return Math.ceil(delayMs)
+}

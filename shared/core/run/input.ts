@@ -1,0 +1,20 @@
+import type { Json } from '../json.ts'
+import { limitValuesOf } from '../limits/limits.ts'
+import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import type { Task } from '../task/task.ts'
+
+/**
+ * The draft with another input, and the item that has to be written first when that is large. The values by which limits
+ * count the task are those of the new input. The type may have named more fields since: their values are read from it.
+ */
+export function withInput(
+  draft: Task,
+  input: Json,
+  now: number,
+): { readonly draft: Task; readonly bodies: readonly BodyWrite[] } {
+  const { limitValues = {}, ...rest } = draft
+  const expiry = bodyExpiry(draft.dueAt, now, draft.options.retentionMs)
+  const { body, writes } = bodyOf(input, bodyRef.input(draft.born, draft.revision + 1, input), expiry)
+  const given = { ...rest, input: body }
+  return { draft: { ...given, ...limitValuesOf(given, input, Object.keys(limitValues)) }, bodies: writes }
+}

@@ -1,0 +1,141 @@
+import type { TaskError } from '../task/task.ts'
+import { errorOfThrown } from './task-error.ts'
+
+/** Stands where something was hidden. */
+const REDACTED = '[redacted]'
+/** Shorter values would be hidden wherever a text happens to hold them. As fields they are hidden all the same. */
+const LEAST_SECRET_CHARACTERS = 4
+const DEPTH_MAX = 8
+/** Objects that are copied of one line. Those that refer to each other would have no end of paths. */
+const OBJECTS_MAX = 5_000
+
+/** Hides what a task's definition marks, from what its handler logs and from the errors it throws. */
+export type Redaction = {
+  text(text: string): string
+  /** Fields of a log line; they are copied as JSON shows them, as deep as a line is worth. */
+  fields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
+  error(error: TaskError): TaskError
+}
+
+/** Nothing is hidden, and nothing is copied. */
+export const nothingRedacted: Redaction = {
+  text: text => text,
+  fields: fields => fields,
+  error: error => error,
+}
+
+/**
+ * Hides fields by their paths, as `card.number`, wherever an object holds them; list positions are no part of a path. The values
+ * that the task's input has there, texts and numbers of at least four characters, are hidden in every text, too.
+ */
+export function redactionOf(paths: readonly string[], input: unknown): Redaction {
+  if (paths.length === 0) return nothingRedacted
+  const marks = paths.map(path => path.split('.'))
+  const secrets = secretsIn(input, marks)
+  const text = (given: string) =>
+    secrets.reduce((hidden, secret) => hidden.replaceAll(secret, REDACTED), given)
+  return {
+    text,
+    fields: fields => {
+      const hiding = { marks, secrets, text, objects: 0 }
+      return copied(fields, hiding, [], 0) as Readonly<Record<string, unknown>>
+    },
+    error: ({ name, message, stack, causes }) => ({
+      name: text(name),
+      message: text(message),
+      ...(stack !== undefined && { stack: text(stack) }),
+      ...(causes && {
+        causes: causes.map(cause => ({ name: text(cause.name), message: text(cause.message) })),
+      }),
+    }),
+  }
+}
+
+type Path = readonly string[]
+type Hiding = {
+  readonly marks: readonly Path[]
+  readonly secrets: readonly string[]
+  readonly text: (text: string) => string
+  /** How many have been copied. */
+  objects: number
+}
+
+/** What cannot be read is hidden. */
+function copied(given: unknown, hiding: Hiding, path: Path, depth: number): unknown {
+  try {
+    return copiedPlain(plainOf(given), hiding, path, depth)
+  } catch {
+    return REDACTED
+  }
+}
+
+function copiedPlain(value: unknown, hiding: Hiding, path: Path, depth: number): unknown {
+  if (typeof value === 'string') return hiding.text(value)
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return hiding.secrets.includes(String(value)) ? REDACTED : value
+  if (typeof value === 'boolean' || value === undefined || value === null) return value
+  if (typeof value !== 'object' || isOpaque(value)) return REDACTED
+  hiding.objects += 1
+  if (depth > DEPTH_MAX || hiding.objects > OBJECTS_MAX) return REDACTED
+  if (Array.isArray(value)) return value.map(member => copied(member, hiding, path, depth + 1))
+  const members = Object.entries(value).map(([name, member]) => {
+    const at = [...path, name]
+    const shown = isMarked(at, hiding.marks) ? REDACTED : copied(member, hiding, at, depth + 1)
+    return [hiding.text(name), shown] as const
+  })
+  return Object.fromEntries(members)
+}
+
+/** Errors have no members that are seen; maps and sets neither. All else is what it says itself to be in JSON. */
+function plainOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || isOpaque(value)) return value
+  if (value instanceof Error) return errorOfThrown(value)
+  if (value instanceof Map) return Object.fromEntries(value)
+  if (value instanceof Set) return [...value]
+  if (!('toJSON' in value) || typeof value.toJSON !== 'function') return value
+  const said: unknown = value.toJSON('')
+  return said instanceof Error ? errorOfThrown(said) : said
+}
+
+/** Bytes and boxed values hold a text piece by piece, where it is not found. */
+function isOpaque(value: object): boolean {
+  return ArrayBuffer.isView(value) || value instanceof String || value instanceof Number
+}
+
+/** Longer ones first: one may be the beginning of another. */
+function secretsIn(input: unknown, marks: readonly Path[]): string[] {
+  const found = leaves(input, marks, [], false, 0)
+  return [...new Set(found)]
+    .filter(secret => secret.length >= LEAST_SECRET_CHARACTERS)
+    .sort((a, b) => b.length - a.length)
+}
+
+/** The texts and numbers at or below marked paths. */
+function leaves(
+  value: unknown,
+  marks: readonly Path[],
+  path: Path,
+  isBelow: boolean,
+  depth: number,
+): string[] {
+  if (!isWalked(value))
+    return isBelow && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : []
+  if (depth > DEPTH_MAX) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    const at = Array.isArray(value) ? path : [...path, name]
+    return leaves(member, marks, at, isBelow || isMarked(at, marks), depth + 1)
+  })
+}
+
+function isMarked(path: Path, marks: readonly Path[]): boolean {
+  return marks.some(mark => {
+    const from = path.length - mark.length
+    return from >= 0 && mark.every((name, at) => path[from + at] === name)
+  })
+}
+
+/** Lists and plain objects: there is nothing else in an input. */
+function isWalked(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
+}

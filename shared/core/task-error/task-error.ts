@@ -1,0 +1,94 @@
+/**
+ * Why something failed, as a value that can be stored. This file makes one from anything that code may throw.
+ * `fit-error.ts` cuts it to the size that a record has room for. `redact.ts` hides what a task's definition marks as secret.
+ */
+
+import { ERROR_CAUSES_MAX } from '../bounds.ts'
+import type { ErrorCause, TaskError } from '../task/task.ts'
+
+/**
+ * Anything thrown, as name, message, stack and causes. Each is made a text: code may have put anything else there. The causes
+ * are those that `cause` leads to, and the errors of an AggregateError, level by level; a circle ends where it closes.
+ */
+export function errorOfThrown(thrown: unknown): TaskError {
+  if (thrown instanceof ToldError) return thrown.told
+  const causes = causesOf(thrown)
+  const stack = memberOf(thrown, 'stack')
+  return {
+    ...nameAndMessage(thrown),
+    ...(isError(thrown) && stack !== undefined && { stack: textOf(stack) }),
+    ...(causes.length > 0 && { causes }),
+  }
+}
+
+/** An error that was described elsewhere, in another process, and is thrown again here. */
+export class ToldError extends Error {
+  readonly told: TaskError
+
+  constructor(told: TaskError, options?: ErrorOptions) {
+    super(told.message, options)
+    this.name = told.name
+    this.told = told
+  }
+}
+
+function causesOf(thrown: unknown): ErrorCause[] {
+  const seen = new Set<unknown>([thrown])
+  const found: ErrorCause[] = []
+  let level = directCauses(thrown)
+  while (level.length > 0) {
+    const fresh = [...new Set(level)].filter(cause => !seen.has(cause))
+    for (const cause of fresh) {
+      if (found.length === ERROR_CAUSES_MAX) return found
+      seen.add(cause)
+      found.push(nameAndMessage(cause))
+    }
+    level = fresh.flatMap(directCauses)
+  }
+  return found
+}
+
+function directCauses(thrown: unknown): unknown[] {
+  if (!isError(thrown)) return []
+  const [cause, errors] = [memberOf(thrown, 'cause'), memberOf(thrown, 'errors')]
+  return [...(cause === undefined || cause === null ? [] : [cause]), ...(Array.isArray(errors) ? errors : [])]
+}
+
+/** Node gives some errors a code and no message, as when each address of a host refuses the connection. */
+function nameAndMessage(thrown: unknown): ErrorCause {
+  if (!isError(thrown)) return { name: 'Error', message: textOf(thrown) }
+  const message = memberOf(thrown, 'message')
+  const told = message === '' ? (memberOf(thrown, 'code') ?? '') : message
+  return { name: textOf(memberOf(thrown, 'name')), message: textOf(told) }
+}
+
+function isError(thrown: unknown): thrown is Error {
+  return thrown instanceof Error
+}
+
+/** A member of an error; undefined where reading it throws. */
+function memberOf(thrown: unknown, name: string): unknown {
+  try {
+    return isError(thrown) ? Reflect.get(thrown, name) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return Object.prototype.toString.call(value)
+  }
+}
+
+/**
+ * For JSON.stringify, of what is logged. Errors have no members that JSON sees, and their causes may go in circles; big numbers
+ * are none of JSON's own.
+ */
+export function readable(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  return value instanceof Error ? errorOfThrown(value) : value
+}

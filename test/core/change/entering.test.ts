@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { atTurn, entering } from '../../../shared/core/change/entering.ts'
+import { turnOrder } from '../../../shared/core/fair/fair.ts'
+import { block, unblock } from '../../../shared/core/limits/wait.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
+import { create } from '../../../shared/core/publish/publish.ts'
+import { update } from '../../../shared/core/publish/update.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+
+const FAIR = { kind: 'http', ordering: 'arrival', fairnessKey: 'a' } as const
+const LINE = { type: 'resize' }
+const standing = (name: string, parts: Partial<Task> = {}): Task =>
+  aTask({ ...FAIR, ...parts, place: { name, order: turnOrder(LINE, 7) } } as never)
+const WAITING = standing('ready#resize#0')
+const BLOCKED = standing('limit#resize=x', { wait: { kind: 'permit', limit: 'resize=x' } })
+const running = aTask({ ...FAIR, live: [aRun()] } as never)
+const released = finish(running, { born: BORN, fence: 1, outcome: 'release' }, NOW + 1, 0)
+
+describe('a task of a tenant', () => {
+  test.each([
+    ['is new and due', create(aPublication(FAIR), undefined, NOW), {}],
+    ['is given back', changeOf(released), {}],
+    ['returns from the place of a limit', changeOf(unblock(BLOCKED, NOW)), { held: 7 }],
+  ])('enters its line when it %s', (_when, change, more) => {
+    expect(entering(change)).toEqual({ line: LINE, tenant: 'a', ...more })
+    expect(atTurn(change, LINE, 9).after.place).toEqual({
+      name: 'ready#resize#0',
+      order: turnOrder(LINE, 9),
+    })
+  })
+
+  test.each([
+    ['is not due', create(aPublication({ ...FAIR, dueAt: NOW + SECOND }), undefined, NOW)],
+    ['waits for the limit for all', changeOf(block(WAITING, 'resize', NOW))],
+    ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
+    ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
+  ])('does not enter its line when it %s', (_when, change) => {
+    expect(entering(change)).toBeUndefined()
+  })
+
+  test('enters another line when its priority changes, and one of another tenant by its name', () => {
+    const byPriority = aTask({ kind: 'http', ordering: 'priority', fairnessKey: 'a' })
+    const patched = changeOf(patch(byPriority, { priority: 3 }, NOW))
+    const renamed = changeOf(update(WAITING, aPublication({ ...FAIR, fairnessKey: 'b' }), NOW))
+
+    expect(entering(patched)).toEqual({ line: { type: 'resize', priority: 3 }, tenant: 'a' })
+    expect(entering(renamed)).toEqual({ line: LINE, tenant: 'b' })
+  })
+
+  test('keeps its turn in the place of a limit', () => {
+    expect(changeOf(block(WAITING, 'resize=x', NOW)).after.place).toEqual({
+      name: 'limit#resize=x',
+      order: turnOrder(LINE, 7),
+    })
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { create, isGone } from '../../../shared/core/publish/publish.ts'
+import { aPublication, aTask, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+
+describe('a published task', () => {
+  test('has exactly what was asked for, and nothing undefined', () => {
+    const { before, after, guard, bodies } = create(aPublication({ input: { a: 1 } }), undefined, NOW)
+
+    expect(after).toStrictEqual({
+      id: 'resize:k1',
+      ...aPublication(),
+      input: { inline: { a: 1 } },
+      revision: 1,
+      operation: 'publish',
+      state: 'open',
+      retrying: false,
+      fence: 0,
+      live: {},
+      ended: {},
+      failures: 0,
+      failuresBy: {},
+      createdAt: NOW,
+      updatedAt: NOW,
+      view: { bucket: 'open', sort: NOW },
+    })
+    expect([before, guard, bodies]).toEqual([undefined, { kind: 'absent' }, []])
+  })
+
+  test('has its deadline from its due time', () => {
+    const { after } = create(
+      aPublication({ dueAt: NOW + HOUR, options: { deadlineMs: 60_000 } }),
+      undefined,
+      NOW,
+    )
+
+    expect(after.deadlineAt).toBe(NOW + HOUR + MINUTE)
+  })
+
+  test('keeps a large input apart, until long after its end', () => {
+    const { after, bodies } = create(aPublication({ input: 'x'.repeat(500) }), undefined, NOW)
+
+    expect(bodies).toHaveLength(1)
+    expect(after.input).toEqual({ ref: bodies[0]?.ref, bytes: 502, expiresAt: bodies[0]?.expiresAt })
+    expect(bodies[0]?.expiresAt).toBeGreaterThan(NOW + after.options.retentionMs)
+  })
+
+  test('can have the input null', () => {
+    expect(create(aPublication({ input: null }), undefined, NOW).after.input).toEqual({ inline: null })
+  })
+})
+
+test.each([
+  ['nothing', undefined, true],
+  ['a tombstone', aTask({ state: 'removed' }), true],
+  ['an ended task past its retention', aTask({ state: 'failed', finishedAt: NOW, expiresAt: NOW }), true],
+  [
+    'an ended task within its retention',
+    aTask({ state: 'failed', finishedAt: NOW, expiresAt: NOW + 1 }),
+    false,
+  ],
+  [
+    'an ended task past its retention that owes callbacks',
+    aTask({ state: 'failed', finishedAt: NOW, expiresAt: NOW, owes: true }),
+    false,
+  ],
+  ['an open task', aTask(), false],
+])('%s counts as gone: %s', (_name, task, gone) => {
+  expect(isGone(task, NOW)).toBe(gone)
+})

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import type { Claimer } from '../../../shared/core/run/claim.ts'
+import {
+  type Served,
+  type StatusReason,
+  statusOf,
+  statusReasonOf,
+} from '../../../shared/core/status/status.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { anEndedRun, aRun, aTask, NOW } from '../../support/a-task.ts'
+
+describe('the status of a task', () => {
+  test.each<[string, string, Task]>([
+    ['delayed', 'not due', aTask({ dueAt: NOW + 1 })],
+    ['delayed', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true })],
+    ['ready', 'due this very moment', aTask({ dueAt: NOW })],
+    [
+      'ready',
+      'with a success, waiting for the next worker',
+      aTask({ options: { concurrency: 2 }, ended: [anEndedRun()] }),
+    ],
+    ['running', 'with a live run', aTask({ live: [aRun()] })],
+    [
+      'running',
+      'with a lease that ended and nobody recorded',
+      aTask({ live: [aRun({ leaseUntil: NOW - 1 })] }),
+    ],
+    ['running', 'with a live run, its next attempt not due', aTask({ dueAt: NOW + 1, live: [aRun()] })],
+    ['running', 'past a deadline that nobody recorded', aTask({ live: [aRun()], deadlineAt: NOW - 1 })],
+    ['succeeded', 'ended', aTask({ state: 'succeeded', finishedAt: NOW })],
+    ['failed', 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 })],
+    ['cancelled', 'ended', aTask({ state: 'cancelled', finishedAt: NOW })],
+  ])('is %s: %s', (status, _name, task) => {
+    expect(statusOf(task, NOW)).toBe(status)
+  })
+
+  test('does not exist for a removed one', () => {
+    expect(() => statusOf(aTask({ state: 'removed' }), NOW)).toThrow(/resize:k1 is removed/)
+  })
+})
+
+describe('the reason why a task waits', () => {
+  test.each<[StatusReason | undefined, string, Task, boolean]>([
+    ['due', 'not due', aTask({ dueAt: NOW + 1 }), true],
+    ['retry', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true }), true],
+    ['due', 'not due, without handler', aTask({ dueAt: NOW + 1 }), false],
+    ['no-handler', 'due, without handler', aTask(), false],
+    ['no-handler', 'due, without the webhook handler', aTask({ kind: 'webhook' }), false],
+    ['no-handler', 'due, without handler, for a worker', aTask({ options: { workerIds: ['w'] } }), false],
+    [undefined, 'due, for HTTP workers', aTask({ kind: 'http' }), false],
+    ['target-worker', 'due, for a listed worker', aTask({ options: { workerIds: ['w'] } }), true],
+    [
+      'target-worker',
+      'due, for a listed HTTP worker',
+      aTask({ kind: 'http', options: { workerIds: ['w'] } }),
+      false,
+    ],
+    ['no-worker', 'due, for workers that are not there', aTask({ options: { workerIds: ['a', 'b'] } }), true],
+    [
+      'target-worker',
+      'due, for workers of which one is there',
+      aTask({ options: { workerIds: ['a', 'w'] } }),
+      true,
+    ],
+    [
+      'no-worker',
+      'due, for one that is not there beside one that has done its part',
+      aTask({
+        options: { workerIds: ['w', 'x'], concurrency: 2 },
+        ended: [anEndedRun({ workerId: 'w' })],
+      }),
+      true,
+    ],
+    [undefined, 'due, with a handler', aTask(), true],
+    [undefined, 'a due retry', aTask({ retrying: true }), true],
+    [undefined, 'running', aTask({ live: [aRun()] }), false],
+    [undefined, 'ended', aTask({ state: 'failed', finishedAt: NOW, dueAt: NOW + 1 }), false],
+  ])('is %s: %s', (reason, _name, task, hasHandler) => {
+    const served = { ...FREE, hasHandler, liveWorkers: [{ workerId: 'w' }] }
+
+    expect(statusReasonOf(task, NOW, served)).toBe(reason)
+  })
+
+  const [old, recent] = [
+    { workerId: 'old', version: '1.2' },
+    { workerId: 'recent', version: '2.0' },
+  ]
+  const twice = { options: { concurrency: 2 }, ended: [anEndedRun({ workerId: 'old' })] }
+  test.each<[StatusReason | undefined, string, Task, Claimer[]]>([
+    ['no-worker', 'due, with no worker of its type', aTask(), []],
+    [undefined, 'due, with a worker of its type', aTask(), [old]],
+    ['no-worker', 'due, every worker being too old', aTask({ options: { minWorkerVersion: '2' } }), [old]],
+    [
+      undefined,
+      'due, one worker being new enough',
+      aTask({ options: { minWorkerVersion: '2' } }),
+      [old, recent],
+    ],
+    ['no-worker', 'due, the only worker having done its part', aTask(twice), [old]],
+    [undefined, 'due, one worker having done its part', aTask(twice), [old, recent]],
+    ['due', 'not due, with no worker of its type', aTask({ dueAt: NOW + 1 }), []],
+    ['no-worker', 'due, over HTTP, with no worker', aTask({ kind: 'http' }), []],
+    [
+      'no-worker',
+      'due, over HTTP, every worker being too old',
+      aTask({ kind: 'http', options: { minWorkerVersion: '2' } }),
+      [old],
+    ],
+    [
+      'no-worker',
+      'due, the listed worker being too old',
+      aTask({ options: { workerIds: ['old'], minWorkerVersion: '2' } }),
+      [old, recent],
+    ],
+    [undefined, 'past its deadline, which a claim would record', aTask({ deadlineAt: NOW }), [old]],
+  ])('of a type that workers serve is %s: %s', (reason, _name, task, liveWorkers) => {
+    const served = { ...FREE, hasHandler: true, liveWorkers }
+
+    expect(statusReasonOf(task, NOW, served)).toBe(reason)
+  })
+
+  const turn = (at: number) => ({ wait: { kind: 'turn' as const, limit: 'resize', at, terms: '1/1000' } })
+  const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
+  test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
+    ['paused', 'due, its type paused', aTask(), { isPaused: true }],
+    [
+      'paused',
+      'due, its type paused, with nobody who serves it',
+      aTask(),
+      { isPaused: true, hasHandler: false },
+    ],
+    ['due', 'not due, its type paused', aTask({ dueAt: NOW + 1 }), { isPaused: true }],
+    [undefined, 'running, its type paused', aTask({ live: [aRun()] }), { isPaused: true }],
+    ['rate-limit', 'due, its turn to come', aTask(turn(NOW + 1)), {}],
+    [undefined, 'due, its turn having come', aTask(turn(NOW)), {}],
+    ['rate-limit', 'due, and no start is left', aTask(), { isRateUsedUp: true }],
+    ['concurrency-limit', 'due, and waits for a permit', aTask(permit), {}],
+  ])('of a controlled type is %s: %s', (reason, _name, task, parts) => {
+    const served = { ...FREE, hasHandler: true, liveWorkers: [recent], ...parts }
+
+    expect(statusReasonOf(task, NOW, served)).toBe(reason)
+  })
+})
+
+const FREE = { isPaused: false, isRateUsedUp: false }

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { isQuiet, isStuck, type Patience } from '../../../shared/core/status/stuck.ts'
+import { aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/a-task.ts'
+
+const LONG_AGO = NOW - DAY
+const QUIET = { createdAt: LONG_AGO, updatedAt: LONG_AGO, dueAt: LONG_AGO }
+const FREE: Patience = { reason: undefined, isPaused: false, isInLine: false, since: LONG_AGO }
+
+describe('a task is quiet', () => {
+  it.each<[string, TaskParts, boolean]>([
+    ['that was due and touched long ago', QUIET, true],
+    ['but not one that somebody changed', { ...QUIET, updatedAt: NOW - 14 * MINUTE }, false],
+    ['nor one that fell due lately', { ...QUIET, dueAt: NOW - 14 * MINUTE }, false],
+    ['nor one whose run beats', { ...QUIET, live: [aRun({ leaseUntil: NOW - 14 * MINUTE })] }, false],
+    ['whose run does not', { ...QUIET, live: [aRun({ leaseUntil: NOW - 15 * MINUTE })] }, true],
+    ['nor one that has ended', { ...QUIET, state: 'failed' }, false],
+    ['that has ended and owes callbacks', { ...QUIET, state: 'failed', owes: true }, true],
+    ['even if it was due far later', { ...QUIET, dueAt: NOW + DAY, state: 'failed', owes: true }, true],
+  ])('%s', (_name, parts, expected) => {
+    expect(isQuiet(aTask(parts), NOW)).toBe(expected)
+  })
+})
+
+describe('a quiet task is stuck', () => {
+  it.each<[string, TaskParts, Partial<Patience>, boolean]>([
+    ['when nothing keeps it', QUIET, {}, true],
+    ['but may wait for a handler', QUIET, { reason: 'no-handler' }, false],
+    ['or for a worker', QUIET, { reason: 'no-worker' }, false],
+    ['or while its type is paused', QUIET, { isPaused: true }, false],
+    ['or in a line that moves', QUIET, { isInLine: true }, false],
+    ['or as long as all is there only just', QUIET, { since: NOW - 14 * MINUTE }, false],
+    [
+      'when its run is dead, whatever it could wait for',
+      { ...QUIET, live: [aRun()] },
+      { isPaused: true },
+      true,
+    ],
+    ['when it owes callbacks', { ...QUIET, state: 'failed', owes: true }, { reason: 'callbacks-owed' }, true],
+  ])('%s', (_name, parts, wait, expected) => {
+    expect(isStuck(aTask(parts), { ...FREE, ...wait }, NOW)).toBe(expected)
+  })
+})

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import { errorOfThrown, ToldError } from '../../../shared/core/task-error/task-error.ts'
+
+function withMembers(error: Error, members: object): Error {
+  return Object.assign(error, members)
+}
+
+function circular(): Error {
+  const [first, second] = [new Error('first'), new Error('second')]
+  first.cause = second
+  second.cause = first
+  return first
+}
+
+function longChain(): Error {
+  let error = new Error('cause 9')
+  for (let nth = 8; nth >= 1; nth--) error = new Error(`cause ${nth}`, { cause: error })
+  return new Error('outermost', { cause: error })
+}
+
+function diamond(): Error {
+  const shared = new Error('shared')
+  return new AggregateError([new Error('a', { cause: shared }), new Error('b', { cause: shared })], 'both')
+}
+
+const refused = (port: number) =>
+  withMembers(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
+
+/** What each is told as: `name: message`, and its causes in their order. */
+const CHAINS: ReadonlyArray<readonly [string, unknown, string, readonly string[]]> = [
+  ['an error without a cause', new TypeError('no'), 'TypeError: no', []],
+  [
+    "fetch's error with the one that says why",
+    new TypeError('fetch failed', { cause: refused(1) }),
+    'TypeError: fetch failed',
+    ['Error: connect ECONNREFUSED 127.0.0.1:1'],
+  ],
+  [
+    'each address that refused, where the error for all of them has a code alone',
+    new TypeError('fetch failed', {
+      cause: withMembers(new AggregateError([refused(1), refused(2)], ''), { code: 'ECONNREFUSED' }),
+    }),
+    'TypeError: fetch failed',
+    [
+      'AggregateError: ECONNREFUSED',
+      'Error: connect ECONNREFUSED 127.0.0.1:1',
+      'Error: connect ECONNREFUSED 127.0.0.1:2',
+    ],
+  ],
+  [
+    'the errors of an aggregate, what caused it before them',
+    new AggregateError([new Error('a'), 'b'], 'two', { cause: new Error('why') }),
+    'AggregateError: two',
+    ['Error: why', 'Error: a', 'Error: b'],
+  ],
+  ['a cause that is a text', new Error('x', { cause: 'disk full' }), 'Error: x', ['Error: disk full']],
+  ['a cause that is an object', new Error('x', { cause: { code: 7 } }), 'Error: x', ['Error: {"code":7}']],
+  ['a cause that JSON cannot hold', new Error('x', { cause: 7n }), 'Error: x', ['Error: [object BigInt]']],
+  ['causes of null and undefined', new Error('x', { cause: null }), 'Error: x', []],
+  ['a circle, once around', circular(), 'Error: first', ['Error: second']],
+  ['a shared cause once', diamond(), 'AggregateError: both', ['Error: a', 'Error: b', 'Error: shared']],
+  [
+    'the five nearest of many causes',
+    longChain(),
+    'Error: outermost',
+    [1, 2, 3, 4, 5].map(nth => `Error: cause ${nth}`),
+  ],
+  ['a thrown text', 'no luck', 'Error: no luck', []],
+  ['a thrown object', { code: 7 }, 'Error: {"code":7}', []],
+  ['nothing', undefined, 'Error: undefined', []],
+  [
+    'an error whose name and message are something else',
+    withMembers(new Error(), { name: 7, message: { deep: true } }),
+    '7: {"deep":true}',
+    [],
+  ],
+]
+
+describe('what was thrown is told with what caused it', () => {
+  test.each(CHAINS)('%s', (_name, thrown, headline, causes) => {
+    const error = errorOfThrown(thrown)
+
+    expect(`${error.name}: ${error.message}`).toBe(headline)
+    expect((error.causes ?? []).map(({ name, message }) => `${name}: ${message}`)).toEqual(causes)
+    expect('causes' in error).toBe(causes.length > 0)
+  })
+
+  test('an error whose members throw when they are read', () => {
+    const error = new Error('hidden')
+    for (const member of ['message', 'stack', 'cause', 'errors']) {
+      Object.defineProperty(error, member, {
+        get: () => {
+          throw new Error('do not look')
+        },
+      })
+    }
+
+    expect(errorOfThrown(error)).toEqual({ name: 'Error', message: 'undefined' })
+  })
+
+  test('an error of another process stays as it was told there, whatever it is thrown with here', () => {
+    const told = {
+      name: 'Boom',
+      message: 'there',
+      stack: 'at there',
+      causes: [{ name: 'E', message: 'why' }],
+    }
+
+    expect(errorOfThrown(new ToldError(told, { cause: new Error('here') }))).toBe(told)
+  })
+})

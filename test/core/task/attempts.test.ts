@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { attempts } from '../../../shared/core/task/attempts.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { anEndedRun, aRun, aTask, NOW } from '../../support/a-task.ts'
+import { aFlowTask, doneTimes } from '../../support/flow-life.ts'
+
+const failures = (count: number) =>
+  Array.from({ length: count }, (_, i) => anEndedRun({ fence: i + 1, state: 'failed' }))
+
+test.each<[string, Task, { used: number; left: number }]>([
+  ['at the beginning: maxRetries 3 are four runs', aTask(), { used: 0, left: 4 }],
+  ['while the first run goes on', aTask({ live: [aRun()] }), { used: 1, left: 3 }],
+  ['after a failure', aTask({ ended: failures(1) }), { used: 1, left: 3 }],
+  ['after a lost run', aTask({ ended: [anEndedRun({ state: 'lost' })] }), { used: 1, left: 3 }],
+  ['after a release', aTask({ ended: [anEndedRun({ state: 'released' })] }), { used: 0, left: 4 }],
+  ['once it failed', aTask({ state: 'failed', finishedAt: NOW, ended: failures(4) }), { used: 4, left: 0 }],
+  [
+    'once it succeeded',
+    aTask({ state: 'succeeded', finishedAt: NOW, ended: [anEndedRun()] }),
+    { used: 1, left: 3 },
+  ],
+  [
+    'once it failed for good, with budget to spare',
+    aTask({ state: 'failed', finishedAt: NOW, ended: failures(2) }),
+    { used: 2, left: 2 },
+  ],
+  ['of the last step of a flow that has ended', doneTimes(aFlowTask(), 3), { used: 1, left: 1 }],
+  ['for two workers', aTask({ options: { concurrency: 2, retry: { maxRetries: 1 } } }), { used: 0, left: 3 }],
+  [
+    'with a budget for each of three listed workers',
+    aTask({
+      options: { workerIds: ['a', 'b', 'c'], retry: { scope: 'worker', maxRetries: 1 } },
+      ended: failures(1),
+    }),
+    { used: 1, left: 5 },
+  ],
+])('attempts %s', (_name, task, expected) => {
+  expect(attempts(task)).toEqual(expected)
+})

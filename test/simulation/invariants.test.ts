@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import type { Task } from '../../shared/core/task/task.ts'
+import { type TaskType, withTenants } from '../../shared/core/types/task-type.ts'
+import { aRun, aTask, NOW } from '../support/a-task.ts'
+import { createDrivenWorld } from './driven-world.ts'
+import { aScenario, aType } from './generate/trials/trial.ts'
+import { createJudge } from './judge.ts'
+import type { Happening } from './world/history.ts'
+
+/** What invariants must let pass, beside what they must notice. */
+
+const TYPE = aType('lambda')
+const at = NOW
+const byTypes = { at, by: 'the types' }
+const byWorker = { at, by: 'lambda by-lambda-1' }
+
+const aTaskOf = (key: string) => aTask({ type: TYPE.type, key })
+
+const takes = (task: Task): Happening => ({ ...byWorker, what: 'delivered', task })
+
+function claims(before: Task): Happening {
+  const run = aRun({ workerId: 'lambda by-lambda-1.1' })
+  const after = aTask({ ...before, operation: 'claim', revision: 2, fence: 1, live: [run], ended: [] })
+  return { ...byWorker, what: 'write', before, after, clock: at }
+}
+
+const getsTenants: Happening = {
+  ...byTypes,
+  what: 'type',
+  type: { type: TYPE.type, isFair: true, configuration: { kind: 'handler' } } as TaskType,
+}
+
+function verdictOn(happenings: readonly Happening[]): string | undefined {
+  const judge = createJudge(aScenario(1, { trial: 'words', types: [TYPE] }))
+  for (const happening of happenings) judge.tell(happening)
+  return judge.broken()?.invariant
+}
+
+describe('a claim of a task that the process has no dispatch of', () => {
+  const [one, other] = [aTaskOf('k1'), aTaskOf('k2')]
+  const broken = 'a dispatch of one piece of work claims no other, unless it stands for any of its type'
+
+  it.each([
+    ['breaks the promise in a type without an order', [takes(one), claims(other)], broken],
+    ['is right where the type has had tenants', [getsTenants, takes(one), claims(other)], undefined],
+    [
+      'is right where the type got tenants after the dispatch was taken',
+      [takes(one), getsTenants, claims(other)],
+      undefined,
+    ],
+    ['breaks the promise without any dispatch of the type', [getsTenants, claims(other)], broken],
+  ])('%s', (_name, happenings, expected) => {
+    expect(verdictOn(happenings)).toBe(expected)
+  })
+})
+
+describe('a heartbeat that is refused as removed', () => {
+  const task = aTaskOf('k1')
+  const published: Happening = { at, by: 'api-1', what: 'write', before: undefined, after: task, clock: at }
+  const refused = {
+    ...{ at, by: 'h1', what: 'told', id: task.id, born: task.born, fence: 1 },
+    ...{ said: 'beat', isOnlyWord: false, refused: 'removed' },
+  } as Happening
+  const deleted: Happening = { at, by: 'the table', what: 'expired', id: task.id }
+
+  it.each([
+    [
+      'breaks the promise while the task is there',
+      [published, refused],
+      'what a run’s worker is told is what is stored',
+    ],
+    ['is right once the table has deleted the head', [published, deleted, refused], undefined],
+  ])('%s', (_name, happenings, expected) => {
+    expect(verdictOn(happenings)).toBe(expected)
+  })
+})
+
+it('a type that gets its first tenant is told as a write of the type', async () => {
+  const { services, process, until, told } = await createDrivenWorld()
+  const { types } = services.systemFor(process())
+  const type = { type: 'resize', configuration: { kind: 'handler' }, version: 1 } as TaskType
+  await until(types.put(type, 0))
+
+  await until(types.markFair(withTenants({ ...type, version: 2 }), 1))
+
+  expect(told).toMatchObject([
+    { what: 'type', type: { version: 1 } },
+    { what: 'type', type: { version: 2, isFair: true } },
+  ])
+})
