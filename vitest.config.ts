@@ -8,7 +8,7 @@ const SLOW = ['test/**/*.slow.test.ts']
 const BENCH = ['bench/**/*.test.ts']
 
 /** A wait ends by its condition. It fails after this time, which is no claim about speed. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 120_000
 
 /** Thousands of simulated runs on all cores; those threads let everything else go first. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
@@ -28,8 +28,8 @@ export default defineConfig({
       'test/support/one-dynamodb.ts',
     ],
     reporters: ['default', slowestFiles],
-    testTimeout: 3 * PATIENCE_MS,
-    hookTimeout: 3 * PATIENCE_MS,
+    testTimeout: 2 * PATIENCE_MS,
+    hookTimeout: 2 * PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS } },
     // Files that run in one process share their imports, which took a fifth of the time; all state is made by the tests.
     isolate: false,

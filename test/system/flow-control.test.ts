@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../local/gateway/meter.ts'
 import { anHttpWorker, type Given } from '../support/http-workers.ts'
+import { PATIENCE_MS } from '../support/local-system.ts'
 import { isFullScale, scale, scaled } from '../support/scale.ts'
 import { aWorkerFleet } from '../support/worker-fleet.ts'
 
@@ -44,7 +45,12 @@ function many(count: number, prefix: string, parts: (nth: number) => Body = () =
 }
 
 /** All tasks of the type whose keys begin so, read once `count` of them have succeeded. */
-async function succeeded(type: string, prefix: string, count: number, limitMs = 60_000): Promise<Given[]> {
+async function succeeded(
+  type: string,
+  prefix: string,
+  count: number,
+  limitMs = PATIENCE_MS,
+): Promise<Given[]> {
   for (const end = Date.now() + limitMs; ; await sleep(150)) {
     const { body } = await system().call('GET', `/v1/types/${type}/counts`)
     const found = body.ready + body.running === 0 ? await listed(type, 'succeeded', prefix) : []
