@@ -15,7 +15,11 @@ const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
 /** The whole system runs locally, from the template that is synthesised once for all of these tests. */
 const onTheSystem = {
-  globalSetup: ['test/support/direct-npx.ts', 'test/support/one-dynamodb.ts', 'test/system/synthesise.ts'],
+  globalSetup: [
+    'test/support/direct-npx.ts',
+    'test/support/dynamo/one-dynamodb.ts',
+    'test/system/synthesise.ts',
+  ],
 }
 
 const but = (...patterns: string[]) => [...configDefaults.exclude, ...patterns]
@@ -25,7 +29,7 @@ export default defineConfig({
     globalSetup: [
       'test/support/scratch-folder.ts',
       'test/support/direct-npx.ts',
-      'test/support/one-dynamodb.ts',
+      'test/support/dynamo/one-dynamodb.ts',
     ],
     reporters: ['default', slowestFiles],
     testTimeout: 2 * PATIENCE_MS,
@@ -35,7 +39,7 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 3,
     env: {
-      // A third of a synthesis; the shipped app is validated where test/infra/bundles.test.ts synthesises it.
+      // A third of a synthesis; the shipped app is validated where test/infra/functions/bundles.test.ts synthesises it.
       CDK_VALIDATION: 'false',
     },
     projects: [

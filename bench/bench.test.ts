@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { aWorkerFleet } from '../test/support/worker-fleet.ts'
+import { aWorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import { chordRow } from './chord.ts'
 import { flowControlRows } from './flow-control.ts'
 import { type Row, tableOf } from './row.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { LocalSystem } from '../test/support/local-system.ts'
-import type { WorkerFleet } from '../test/support/worker-fleet.ts'
+import type { LocalSystem } from '../test/support/local-system/local-system.ts'
+import type { WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import type { Row } from './row.ts'
 
 const MEMBERS = 400

@@ -1,4 +1,4 @@
-import { hasEnded, type WorkerFleet } from '../test/support/worker-fleet.ts'
+import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import type { Row } from './row.ts'
 
 const PER_SECOND = 20

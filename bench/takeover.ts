@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { WorkerFleet } from '../test/support/worker-fleet.ts'
+import type { WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import type { Row } from './row.ts'
 
 const TASKS = 20

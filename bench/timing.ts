@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasEnded, type WorkerFleet } from '../test/support/worker-fleet.ts'
+import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import { quantile, type Row } from './row.ts'
 
 const STARTS = 40

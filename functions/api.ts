@@ -1,4 +1,4 @@
-import { composeSystem } from './compose.ts'
+import { composeSystem } from './compose/compose.ts'
 import { allRoutes } from './http/all-routes.ts'
 import { createApi } from './http/create-api.ts'
 import { serveHttp } from './serve-http.ts'

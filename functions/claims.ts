@@ -1,5 +1,5 @@
 import { required } from '../shared/aws/environment.ts'
-import { composeSystem } from './compose.ts'
+import { composeSystem } from './compose/compose.ts'
 import { createApi } from './http/create-api.ts'
 import { claimRoutes } from './http/routes/claims.ts'
 import { serveHttp } from './serve-http.ts'

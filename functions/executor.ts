@@ -7,7 +7,7 @@ import type { Received } from '../shared/runtime/dispatch/received-dispatch.ts'
 import { serveDispatches } from '../shared/runtime/dispatch/serve-dispatches.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypes } from '../shared/runtime/types/type-cache.ts'
-import { composeWorld, flushMetrics } from './compose.ts'
+import { composeWorld, flushMetrics } from './compose/compose.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
 /** When so little time is left of the invocation, runs are told to stop and end as timed out. */

@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { serveWakes } from '../shared/runtime/wake/serve-wakes.ts'
-import { composeSystem, flushMetrics } from './compose.ts'
+import { composeSystem, flushMetrics } from './compose/compose.ts'
 import { readWakes } from './read-wakes.ts'
 
 /**

@@ -6,9 +6,9 @@ import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
 import { createTeller, type ToldChange } from '../shared/runtime/events/tell-changes.ts'
 import { planLimits } from '../shared/runtime/limits/tend-limit.ts'
 import { planChanges } from '../shared/runtime/plan/plan-changes.ts'
-import { composeHeadReader, flushMetrics } from './compose.ts'
-import { composeTelling } from './compose-events.ts'
-import { composePlanningSystem } from './compose-timers.ts'
+import { composeHeadReader, flushMetrics } from './compose/compose.ts'
+import { composeTelling } from './compose/compose-events.ts'
+import { composePlanningSystem } from './compose/compose-timers.ts'
 
 const system = composePlanningSystem()
 const heads = composeHeadReader()

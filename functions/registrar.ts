@@ -1,7 +1,7 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
 import { flowDeployed, handlerDeployed, handlerGone } from '../shared/runtime/types/register-type.ts'
-import { composeSystem } from './compose.ts'
+import { composeSystem } from './compose/compose.ts'
 
 type TypeProperties = {
   readonly type: string

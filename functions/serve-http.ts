@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import type { System } from '../shared/runtime/kernel/system.ts'
-import { flushMetrics } from './compose.ts'
+import { flushMetrics } from './compose/compose.ts'
 import type { createApi } from './http/create-api.ts'
 
 type HttpHandler = (

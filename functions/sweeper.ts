@@ -1,8 +1,8 @@
 import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep/sweep.ts'
 import type { SeenMinutes } from '../shared/runtime/sweep/sweep-minutes.ts'
 import { sweepWorkers } from '../shared/runtime/worker/sweep-workers.ts'
-import { flushMetrics } from './compose.ts'
-import { composePlanningSystem } from './compose-timers.ts'
+import { flushMetrics } from './compose/compose.ts'
+import { composePlanningSystem } from './compose/compose-timers.ts'
 
 const system = composePlanningSystem()
 const rounds: Rounds = new Map()

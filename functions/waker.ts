@@ -2,8 +2,8 @@ import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import type { LateEvents } from '../shared/ports/messages.ts'
 import { tellLate } from '../shared/runtime/events/tell-late.ts'
 import { serveWakes } from '../shared/runtime/wake/serve-wakes.ts'
-import { composeSystem, flushMetrics } from './compose.ts'
-import { composeTelling } from './compose-events.ts'
+import { composeSystem, flushMetrics } from './compose/compose.ts'
+import { composeTelling } from './compose/compose-events.ts'
 import { readWakes } from './read-wakes.ts'
 
 /** Time kept for the last send before the function's end. */

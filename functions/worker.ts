@@ -4,7 +4,7 @@ import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
-import { flushMetrics, log, metrics } from './compose.ts'
+import { flushMetrics, log, metrics } from './compose/compose.ts'
 
 /** Metrics are lines of the log, as in functions; a minute is their finest period there. */
 const METRICS_PERIOD_MS = 60_000

@@ -1,5 +1,5 @@
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { functionFile } from './function-file.ts'
+import { functionFile } from './functions/function-file.ts'
 import { TaskSystem } from './task-system.ts'
 
 const app = new App()

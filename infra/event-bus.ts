@@ -1,6 +1,6 @@
 import { EventBus } from 'aws-cdk-lib/aws-events'
 import { Construct } from 'constructs'
-import { allow, type Runner } from './grants.ts'
+import { allow, type Runner } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
 
 /** Where the system tells what happens. A bus costs nothing while nothing is told. */

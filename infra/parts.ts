@@ -1,9 +1,9 @@
 import type { SystemEvents } from './event-bus.ts'
-import type { FarTimers } from './far-timers.ts'
-import type { Messages } from './messages.ts'
+import type { TypeReach } from './permissions/type-reach.ts'
+import type { FarTimers } from './queues/far-timers.ts'
+import type { Messages } from './queues/queues.ts'
 import type { Settings } from './settings.ts'
 import type { TaskTable } from './task-table.ts'
-import type { TypeReach } from './type-reach.ts'
 
 /** What the functions of one system stand on. */
 export type Parts = {

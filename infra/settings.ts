@@ -3,8 +3,8 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
-import { LOG_RETENTION_DAYS, MAX_SYSTEM_NAME_LENGTH } from './limits.ts'
-import { TypeMetrics } from './metrics.ts'
+import { LOG_RETENTION_DAYS, MAX_SYSTEM_NAME_LENGTH } from './bounds.ts'
+import { TypeMetrics } from './monitoring/monitoring.ts'
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
 

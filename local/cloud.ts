@@ -1,32 +1,37 @@
+/**
+ * Starts the local cloud: it reads the template that `infra/` synthesises and starts what stands in it, one folder for each
+ * service of AWS. `closing.ts` ends the parts in order; `account.ts` has the account, the region and the ARNs.
+ */
+
 import { resolve } from 'node:path'
 import { ACCOUNT_ID, nameOfArn, REGION } from './account.ts'
 import { type Closing, createClosing } from './closing.ts'
-import { deployCustomResources, type KeptResources } from './custom-resources.ts'
-import { type DataFolder, newAccessKey, openDataFolder } from './data-folder.ts'
+import { type DataFolder, newAccessKey, openDataFolder } from './data-folder/data-folder.ts'
+import { openStateFile, type StateFile } from './data-folder/state-file.ts'
 import { serveEvents } from './events/events.ts'
 import { createFunctions, type Functions } from './functions/functions.ts'
 import { createLambdaApi } from './functions/lambda-api.ts'
 import { awsEnvironment } from './functions/spec.ts'
 import { createFaults, type Faults } from './gateway/faults.ts'
+import { type Gateway, startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
-import { type Gateway, startGateway } from './gateway/server.ts'
-import { startApiServer } from './http/api-server.ts'
+import { startApiServer } from './http/http.ts'
 import type { Mapping } from './mappings/mapping.ts'
 import { type KeptCheckpoints, startMappings } from './mappings/mappings.ts'
 import { createPermissions, type Denial, type Permissions } from './permissions/permissions.ts'
 import { noSchedules } from './scheduler/schedule-store.ts'
 import { type Scheduler, startScheduler } from './scheduler/scheduler.ts'
-import { createSecrets } from './secrets.ts'
+import { createSecrets } from './secrets/secrets.ts'
 import { type LocalService, startServices } from './services/services.ts'
-import { openStateFile, type StateFile } from './state-file.ts'
 import type { DynamoDbLocal } from './stores/dynamodb-local.ts'
 import { createQueues } from './stores/queues.ts'
 import type { QueueContent } from './stores/sqs-server.ts'
 import { startStores } from './stores/stores.ts'
 import { createTables } from './stores/tables.ts'
-import { readAssembly } from './template/assembly.ts'
+import { deployCustomResources, type KeptResources } from './template/custom-resources.ts'
 import { emulationOf } from './template/resource-types.ts'
 import { openStack, type Stack } from './template/stack.ts'
+import { readAssembly } from './template/template.ts'
 
 export type LocalCloudOptions = {
   /** The synthesised cloud assembly (`cdk.out`). */

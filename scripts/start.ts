@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { type LocalCloud, startLocalCloud } from '../local/cloud.ts'
-import { openDataFolder } from '../local/data-folder.ts'
-import { runDemonstration } from './demonstration/run.ts'
+import { openDataFolder } from '../local/data-folder/data-folder.ts'
+import { runDemonstration } from './demonstration/demonstration.ts'
 import { terminalLine } from './terminal-lines.ts'
 
 /**

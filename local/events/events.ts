@@ -1,4 +1,9 @@
-import type { Gateway } from '../gateway/server.ts'
+/**
+ * EventBridge: `event-bus.ts` takes the events of a stack, `event-log.ts` keeps the last ones, and `event-stream.ts` sends them
+ * to readers of `GET /v1/events`.
+ */
+
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { createEventBus } from './event-bus.ts'
 import { createEventLog } from './event-log.ts'

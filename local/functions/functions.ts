@@ -1,6 +1,11 @@
+/**
+ * Lambda: each function runs in processes of its own (`sandbox.ts`, started with `bootstrap.ts`), as many as it is called at once
+ * (`pool.ts`). `lineage.ts` counts the hops of a chain of messages; `lambda-api.ts` answers the Invoke call.
+ */
+
 import type { Meter } from '../gateway/meter.ts'
-import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import type { Assembly } from '../template/template.ts'
 import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { REGION } from '../account.ts'
-import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import type { Assembly } from '../template/template.ts'
 import type { FunctionSpec } from './sandbox.ts'
 
 /** Lambda's defaults where a template is silent. */

@@ -1,7 +1,12 @@
+/**
+ * Lambda's event source mappings, which read queues (`sqs-mapping.ts`) and streams (`stream-mapping.ts`), filter records
+ * (`event-pattern.ts`) and invoke functions with batches.
+ */
+
 import { nameOfArn } from '../account.ts'
+import type { StateFile } from '../data-folder/state-file.ts'
 import type { Functions } from '../functions/functions.ts'
-import type { Gateway } from '../gateway/server.ts'
-import type { StateFile } from '../state-file.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'

@@ -1,4 +1,4 @@
-import type { Gateway } from '../gateway/server.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { StreamRecord } from './stream-records.ts'
 
 /** Where a mapping stands in each shard; kept across restarts when the tables are. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nameOfArn } from '../account.ts'
 import type { LocalFunction } from '../functions/functions.ts'
-import type { Gateway } from '../gateway/server.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'

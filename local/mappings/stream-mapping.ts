@@ -1,5 +1,5 @@
 import type { LocalFunction } from '../functions/functions.ts'
-import type { Gateway } from '../gateway/server.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Pattern } from './event-pattern.ts'
 import { controlOf, type Mapping, newMappingState } from './mapping.ts'
 import { runShard } from './shard-loop.ts'

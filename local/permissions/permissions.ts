@@ -1,3 +1,8 @@
+/**
+ * IAM: what a call asks for (`asked.ts`, `dynamo-asked.ts`) is compared with the policies (`policy.ts`, `conditions.ts`) of the
+ * caller's role (`roles.ts`).
+ */
+
 import { type Answer, type Call, errorAnswer } from '../gateway/call.ts'
 import type { Stack } from '../template/stack.ts'
 import { askedIn } from './asked.ts'

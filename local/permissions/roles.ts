@@ -1,6 +1,6 @@
-import { lazily } from '../lazily.ts'
 import type { Stack } from '../template/stack.ts'
 import { unjudged } from './conditions.ts'
+import { lazily } from './lazily.ts'
 import { compilePolicy, type Policy, type Statement } from './policy.ts'
 
 export type Role = {

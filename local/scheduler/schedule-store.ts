@@ -1,5 +1,5 @@
 import { arnOf } from '../account.ts'
-import type { StateFile } from '../state-file.ts'
+import type { StateFile } from '../data-folder/state-file.ts'
 import type { Schedule, ScheduleRequest } from './schedule.ts'
 
 type Group = { readonly Name: string; readonly Arn: string; readonly CreationDate: number }

@@ -1,9 +1,14 @@
+/**
+ * EventBridge Scheduler: its API (`api.ts`), the schedules that it keeps (`schedule-store.ts`), when each is due
+ * (`expression.ts`), and the loop that fires them (`runner.ts`).
+ */
+
 import { nameOfArn } from '../account.ts'
+import type { StateFile } from '../data-folder/state-file.ts'
 import type { Functions } from '../functions/functions.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
-import type { Gateway } from '../gateway/server.ts'
 import type { Permissions } from '../permissions/permissions.ts'
-import type { StateFile } from '../state-file.ts'
 import type { Stack } from '../template/stack.ts'
 import { createSchedulerApi } from './api.ts'
 import { createScheduleRunner } from './runner.ts'

@@ -1,9 +1,14 @@
+/**
+ * ECS: each service of containers is one process, described by `spec.ts`. `leash.ts` is loaded into that process and ends it
+ * when the local system is gone.
+ */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import type { Assembly } from '../template/template.ts'
 import { type ServiceSpec, serviceSpecOf } from './spec.ts'
 
 /** A service of containers, here one process from the bundle that its image would hold. */

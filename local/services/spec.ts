@@ -1,5 +1,5 @@
-import type { Assembly } from '../template/assembly.ts'
 import type { Stack } from '../template/stack.ts'
+import type { Assembly } from '../template/template.ts'
 
 /** A container service as its resources describe it. */
 export type ServiceSpec = {

@@ -1,10 +1,10 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { REGION } from '../account.ts'
-import { newAccessKey } from '../data-folder.ts'
+import { newAccessKey } from '../data-folder/data-folder.ts'
 import type { Answer, Call } from '../gateway/call.ts'
+import { readBody } from '../gateway/gateway.ts'
 import { isMeteredDynamoCall } from '../gateway/metering.ts'
-import { readBody } from '../gateway/server.ts'
 import { type Java, spawnDynamoDb } from './dynamodb-process.ts'
 
 /** DynamoDB Local starts in about 1.5 s; a busy machine may take several times that. */

@@ -1,5 +1,5 @@
 import { nameOfArn } from '../account.ts'
-import type { Gateway } from '../gateway/server.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 
 const settable = [

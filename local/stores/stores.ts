@@ -1,6 +1,11 @@
+/**
+ * DynamoDB and SQS: DynamoDB Local in a process of its own (`dynamodb-local.ts`, `dynamodb-process.ts`) with the tables of the
+ * template (`tables.ts`), and an SQS server with its queues (`sqs-server.ts`, `queues.ts`).
+ */
+
 import type { Closing } from '../closing.ts'
-import type { DataFolder } from '../data-folder.ts'
-import type { Gateway } from '../gateway/server.ts'
+import type { DataFolder } from '../data-folder/data-folder.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { type DynamoDbLocal, joinDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
 import { startSqsServer } from './sqs-server.ts'

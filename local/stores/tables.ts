@@ -1,4 +1,4 @@
-import type { Gateway } from '../gateway/server.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 
 type Index = { IndexName: string; KeySchema: unknown; Projection: unknown }

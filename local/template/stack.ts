@@ -1,7 +1,7 @@
 import { ACCOUNT_ID, arnOf, REGION } from '../account.ts'
-import type { Assembly, Template, TemplateResource } from './assembly.ts'
 import { noValue, resolveIntrinsics, type Scope } from './intrinsics.ts'
 import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
+import type { Assembly, Template, TemplateResource } from './template.ts'
 
 /** One stack, resolved lazily: values that exist only after a part was started (a stream's ARN) are set on the way. */
 export type Stack = {

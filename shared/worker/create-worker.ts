@@ -1,3 +1,8 @@
+/**
+ * Workers that run anywhere: `run-worker.ts` is the life of one, `receive.ts` reads its queues, `serve.ts` runs what it received
+ * in one of its `slots.ts`; `isolation/` runs handlers in processes of their own. This file is the public entry.
+ */
+
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { logLevelOfEnvironment, systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'

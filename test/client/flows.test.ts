@@ -4,7 +4,7 @@ import { createClient } from '../../shared/client/client.ts'
 import { chain, chord, group } from '../../shared/define/canvases.ts'
 import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
-import { anApi } from '../support/an-api.ts'
+import { anApi } from '../support/http/an-api.ts'
 
 const resize = defineTask('resize', {
   input: z.object({ url: z.string() }),

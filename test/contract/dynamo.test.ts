@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll } from 'vitest'
-import { dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
+import { dynamoStores } from '../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamo/dynamodb-local.ts'
 import { storesContract } from './task-store.ts'
 
 let dynamo: DynamoDbLocal

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Task } from '../../shared/core/task/task.ts'
 import type { Clock } from '../../shared/ports/machine.ts'
 import type { Inbox } from '../../shared/ports/messages.ts'
-import { aTask } from '../support/a-task.ts'
+import { aTask } from '../support/tasks/a-task.ts'
 
 /** What an inbox is tried with: a queue for the type `resize`, and none for `nobody`. */
 export type TriedInbox = { readonly inbox: Inbox; readonly clock: Clock; put(task: Task): Promise<void> }

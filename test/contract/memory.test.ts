@@ -7,8 +7,8 @@ import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
 import { createMemoryTurnStore } from '../../shared/testing/turn-store.ts'
 import { createMemoryTypeStore } from '../../shared/testing/type-store.ts'
 import { createMemoryWorkerStore } from '../../shared/testing/worker-store.ts'
-import { NOW } from '../support/a-task.ts'
-import type { Stores } from '../support/dynamo-stores.ts'
+import type { Stores } from '../support/dynamo/dynamo-stores.ts'
+import { NOW } from '../support/tasks/a-task.ts'
 import { storesContract } from './task-store.ts'
 
 async function memoryStores(): Promise<Stores> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { HOUR, NOW } from '../support/a-task.ts'
+import { HOUR, NOW } from '../support/tasks/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 
 export function recordsContract(makeStores: MakeStores): void {

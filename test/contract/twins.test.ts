@@ -6,9 +6,9 @@ import { indexKeys } from '../../shared/core/place/place.ts'
 import { endedRuns, type Task } from '../../shared/core/task/task.ts'
 import type { IndexRange, TaskStore } from '../../shared/ports/stores.ts'
 import { createMemoryTaskStore } from '../../shared/testing/task-store.ts'
-import { dynamoStores } from '../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamodb-local.ts'
-import { advance, decide, EMPTY_WORLD, type Step, steps, type World } from '../support/random-steps.ts'
+import { dynamoStores } from '../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamo/dynamodb-local.ts'
+import { advance, decide, EMPTY_WORLD, type Step, steps, type World } from '../support/tasks/random-steps.ts'
 
 let dynamo: DynamoDbLocal
 let client: DynamoDBClient

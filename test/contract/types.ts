@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TaskType } from '../../shared/core/types/task-type.ts'
-import { NOW } from '../support/a-task.ts'
+import { NOW } from '../support/tasks/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 
 const aType = (parts: Partial<TaskType> = {}): TaskType => ({

@@ -6,8 +6,8 @@ import { defineFlow } from '../../shared/define/define-flow.ts'
 import { defineTask, type TaskDefinition } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal, Next } from '../../shared/signals.ts'
-import { anApi, type Shown } from '../support/an-api.ts'
-import { BAD_OPTIONS, type Bad } from '../support/bad-fields.ts'
+import { anApi, type Shown } from '../support/http/an-api.ts'
+import { BAD_OPTIONS, type Bad } from '../support/http/bad-fields.ts'
 
 const page = defineTask('page', {
   input: z.object({ url: z.string() }),

@@ -1,20 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import * as canvasRequests from '../../shared/aws/dynamo/canvas/canvas-requests.ts'
+import * as turnRequests from '../../shared/aws/dynamo/fair/turn-requests.ts'
 import * as bodyRequests from '../../shared/aws/dynamo/head/body-requests.ts'
 import * as headRequests from '../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem } from '../../shared/aws/dynamo/head/items.ts'
 import * as indexRequests from '../../shared/aws/dynamo/index-requests.ts'
 import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
+import * as limitRequests from '../../shared/aws/dynamo/limits/limit-requests.ts'
 import * as recordRequests from '../../shared/aws/dynamo/records/record-requests.ts'
 import * as definitionRequests from '../../shared/aws/dynamo/types/definition-requests.ts'
 import * as typeRequests from '../../shared/aws/dynamo/types/type-requests.ts'
 import * as targetRequests from '../../shared/aws/dynamo/worker/target-requests.ts'
 import * as workerRequests from '../../shared/aws/dynamo/worker/worker-requests.ts'
-import { aFlow, anEndedRun, aRun, aTask, DAY, NOW } from '../support/a-task.ts'
+import { aFlow, anEndedRun, aRun, aTask, DAY, NOW } from '../support/tasks/a-task.ts'
 
 const text = await readFile(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
-const REQUEST = /^(add|get|put|update|delete|renew|query|count|list|batchGet)[A-Z]/
+const REQUEST =
+  /^(acquire|add|advance|batchGet|clear|count|delete|get|join|keep|list|mark|note|put|query|record|release|renew|update)[A-Z]/
 
 it('docs/data-model.md explains every attribute of a head', () => {
   const full = aTask({
@@ -29,6 +32,7 @@ it('docs/data-model.md explains every attribute of a head', () => {
     traceparent: '00-1-1-01',
     options: { leaseMs: 1 },
     input: { inline: 1 },
+    wait: { kind: 'permit', limit: 'resize' },
     live: [aRun({ timeoutAt: NOW, progress: 1 })],
     ended: [anEndedRun({ fence: 2 })],
     failures: 1,
@@ -39,12 +43,15 @@ it('docs/data-model.md explains every attribute of a head', () => {
     expiresAt: NOW + DAY,
     shard: 1,
     stage: 'store',
-    stageChanges: 1,
     flow: { definition: aFlow(), cursor: 1, at: 0, direction: 'undo', steps: {} },
     previous: { kind: 'body', handOn: 'append', body: { inline: 1 } },
     immutable: true,
     callbacks: { body: { inline: 1 }, onSuccess: 1, onError: 0 },
     owes: true,
+    unpublished: { indices: [0], problems: [], judgedAt: NOW, revision: 1 },
+    limitValues: { shop: 'a' },
+    fairnessKey: 't1',
+    stageChanges: 1,
     parentId: 'resize:k0',
     member: { canvasId: 'c', born: NOW.toString(), leaf: 0 },
     canvas: { tree: { inline: 1 }, leaves: 1, started: true },
@@ -68,8 +75,10 @@ it('docs/data-model.md names every request and every index', () => {
     canvasRequests,
     headRequests,
     indexRequests,
+    limitRequests,
     recordRequests,
     targetRequests,
+    turnRequests,
     typeRequests,
     workerRequests,
   ]

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { prices } from '../../local/prices.ts'
+import { prices } from '../../local/gateway/prices.ts'
 import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish } from '../../shared/core/run/finish.ts'
 import { tellRunEnds } from '../../shared/runtime/events/tell-run-ends.ts'
-import { aPublication, BORN, changeOf } from '../support/a-task.ts'
+import { aPublication, BORN, changeOf } from '../support/tasks/a-task.ts'
 
 /** So late that fences have nine digits, as they will from 2029 to 2057. */
 const AT = Date.UTC(2034, 0, 1, 12)
@@ -35,7 +35,7 @@ afterEach(() => {
 })
 
 test('a successful run costs one line, of the length and at the price that docs/operations.md says', async () => {
-  const { log } = await import('../../functions/compose.ts')
+  const { log } = await import('../../functions/compose/compose.ts')
   const published = create(aPublication({ key: KEY, traceparent: TRACE, dueAt: AT }), undefined, AT).after
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after
 
@@ -54,7 +54,7 @@ test('a successful run costs one line, of the length and at the price that docs/
 })
 
 test('an error whose causes go in a circle is logged, and throws nothing', async () => {
-  const { log } = await import('../../functions/compose.ts')
+  const { log } = await import('../../functions/compose/compose.ts')
   const error = new Error('round')
   error.cause = error
 

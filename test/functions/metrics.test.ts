@@ -24,7 +24,7 @@ async function written(kept: string | undefined): Promise<string[]> {
   if (kept !== undefined) vi.stubEnv('BATON_TYPE_METRICS', kept)
   vi.stubEnv('POWERTOOLS_METRICS_NAMESPACE', 'Baton')
   vi.stubEnv('POWERTOOLS_SERVICE_NAME', 'Baton')
-  const { metrics, flushMetrics } = await import('../../functions/compose.ts')
+  const { metrics, flushMetrics } = await import('../../functions/compose/compose.ts')
   metrics.add('Lateness', 3, 'resize')
   metrics.add('RunTime', 7, 'resize')
   metrics.add('SweeperRepaired', 1, '*')

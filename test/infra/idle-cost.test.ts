@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
 import { claimRoutes } from '../../functions/http/routes/claims.ts'
-import { prices } from '../../local/prices.ts'
+import { prices } from '../../local/gateway/prices.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'
 import { sweepWorkers } from '../../shared/runtime/worker/sweep-workers.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../support/memory-system.ts'
-import { aMeteredDynamo } from '../support/metered-dynamo.ts'
+import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../support/worlds/memory-system.ts'
 import { aSystem, type Resource, readTemplate } from './synthesised.ts'
 
 /** What stands idle for a month, by the synthesised template, requests counted on DynamoDB Local, and list prices. */

@@ -4,8 +4,8 @@ import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, test } from 'vitest'
-import type { HandlerProps } from '../../infra/handler-function.ts'
 import { TaskSystem } from '../../infra/index.ts'
+import type { HandlerProps } from '../../infra/types/handler-function.ts'
 import { anApp, aSystem, type Resource, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
 type Environment = { readonly account?: string; readonly region?: string }

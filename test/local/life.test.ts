@@ -1,6 +1,6 @@
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { expect, test } from 'vitest'
-import { isAlive, javaOf, startLocalProcess } from '../support/local-process.ts'
+import { isAlive, javaOf, startLocalProcess } from '../support/local-system/local-process.ts'
 import { eventually, fixtureFunction, synthesize } from './tiny-cloud.ts'
 
 const start = () =>

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { App, Duration, Stack } from 'aws-cdk-lib'
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
-import { sharedDynamoDb } from '../support/one-dynamodb.ts'
+import { sharedDynamoDb } from '../support/dynamo/one-dynamodb.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 

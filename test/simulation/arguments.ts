@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { RARITIES, type Rarity } from './generate.ts'
+import { RARITIES, type Rarity } from './generate/generate.ts'
 
 /** What `npm run simulate` is asked for. */
 export type Request =

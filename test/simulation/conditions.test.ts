@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { remove } from '../../shared/core/operate/operate.ts'
 import { create } from '../../shared/core/publish/publish.ts'
-import { aPublication, NOW } from '../support/a-task.ts'
+import { aPublication, NOW } from '../support/tasks/a-task.ts'
 import { runWaker } from './actors/functions.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
-import { generate, RARITIES } from './generate.ts'
+import { generate, RARITIES } from './generate/generate.ts'
 import type { Outage, Service } from './scenario.ts'
 import { sentencesOf } from './sentences.ts'
+import { createSchedules } from './world/aws/schedules.ts'
 import { createProcess } from './world/process.ts'
 import { createSandboxes } from './world/sandboxes.ts'
-import { createSchedules } from './world/schedules.ts'
 import { START } from './world/world.ts'
 
 /** What the world of a trial is like is what its scenario says. */

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ManualClock } from '../../shared/testing/clock.ts'
 import { CALM, type Scenario, type Weather } from './scenario.ts'
+import { createServices, type Services } from './world/aws/services.ts'
+import { createTable, type Table } from './world/aws/table.ts'
 import type { Happening, History } from './world/history.ts'
 import { createProcess, type Process } from './world/process.ts'
-import { createServices, type Services } from './world/services.ts'
-import { createTable, type Table } from './world/table.ts'
 import { createWorld, START, type World } from './world/world.ts'
 
 /** A simulated world without actors, for a test that calls it itself: time runs only while the test waits for it. */

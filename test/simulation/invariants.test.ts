@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../shared/core/task/task.ts'
 import { type TaskType, withTenants } from '../../shared/core/types/task-type.ts'
-import { aRun, aTask, NOW } from '../support/a-task.ts'
+import { aRun, aTask, NOW } from '../support/tasks/a-task.ts'
 import { createDrivenWorld } from './driven-world.ts'
 import { aScenario, aType } from './generate/trials/trial.ts'
 import { createJudge } from './judge.ts'

@@ -1,6 +1,6 @@
 import type { Task } from '../../shared/core/task/task.ts'
 import { INVARIANTS } from './invariants/all.ts'
-import { firstAtWork } from './invariants/settling.ts'
+import { firstAtWork } from './invariants/runs/settling.ts'
 import type { Scenario } from './scenario.ts'
 import type { Happening } from './world/history.ts'
 

@@ -1,5 +1,5 @@
 import { parseArguments } from './arguments.ts'
-import { generate, type Rarity } from './generate.ts'
+import { generate, type Rarity } from './generate/generate.ts'
 import { type BrokenSeed, playSeeds, type Tally } from './play-seeds.ts'
 import { reportOf } from './report.ts'
 import { simulate } from './simulate.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { generate } from './generate.ts'
+import { generate } from './generate/generate.ts'
 import { PLANTED } from './planted/all.ts'
 import { simulate } from './simulate.ts'
 

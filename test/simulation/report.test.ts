@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { generate } from './generate.ts'
+import { generate } from './generate/generate.ts'
 import type { Planted } from './planted/planted.ts'
 import type { BrokenSeed } from './play-seeds.ts'
 import { COMES_TO_AN_END } from './player.ts'

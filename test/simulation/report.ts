@@ -1,4 +1,4 @@
-import { generate, type Rarity } from './generate.ts'
+import { generate, type Rarity } from './generate/generate.ts'
 import type { Verdict } from './judge.ts'
 import type { Planted } from './planted/planted.ts'
 import type { BrokenSeed } from './play-seeds.ts'

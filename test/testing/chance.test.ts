@@ -2,7 +2,7 @@ import { decodeTime } from 'ulid'
 import { expect, it } from 'vitest'
 import { systemChance } from '../../shared/aws/machine.ts'
 import { createSeededChance } from '../../shared/testing/chance.ts'
-import { NOW } from '../support/a-task.ts'
+import { NOW } from '../support/tasks/a-task.ts'
 
 it('chance repeats itself from a seed, and differs between seeds', () => {
   const draw = (seed: number) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createManualClock } from '../../shared/testing/clock.ts'
-import { NOW, SECOND } from '../support/a-task.ts'
+import { NOW, SECOND } from '../support/tasks/a-task.ts'
 
 describe('the manual clock', () => {
   it('stands still until it is advanced', async () => {

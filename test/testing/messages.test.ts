@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createMemoryFarTimers, createMemoryMessages } from '../../shared/testing/messages.ts'
-import { aTask, BORN } from '../support/a-task.ts'
+import { aTask, BORN } from '../support/tasks/a-task.ts'
 
 it('messages in memory record what was sent, in order', async () => {
   const messages = createMemoryMessages()

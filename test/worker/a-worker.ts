@@ -4,7 +4,7 @@ import { defineTask, type TaskDefinition } from '../../shared/define/define-task
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { createMemoryInbox, type MemoryInbox } from '../../shared/testing/inbox.ts'
 import { runWorker, type Worker, type WorkerSettings } from '../../shared/worker/run-worker.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../support/memory-system.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
 
 export type TestWorker = {
   readonly system: MemorySystem

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { SECOND } from '../support/a-task.ts'
-import { aMemorySystem } from '../support/memory-system.ts'
+import { SECOND } from '../support/tasks/a-task.ts'
+import { aMemorySystem } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
 describe('a worker', () => {

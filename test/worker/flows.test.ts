@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineFlow } from '../../shared/define/define-flow.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'
-import { SECOND } from '../support/a-task.ts'
+import { SECOND } from '../support/tasks/a-task.ts'
 import { aDefinition, aWorker, ended } from './a-worker.ts'
 
 describe('a worker that is given flows', () => {

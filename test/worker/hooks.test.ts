@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EndedHookedRun, Failure, HookedRun } from '../../shared/worker/hooks.ts'
-import { SECOND } from '../support/a-task.ts'
-import { aMemorySystem } from '../support/memory-system.ts'
+import { SECOND } from '../support/tasks/a-task.ts'
+import { aMemorySystem } from '../support/worlds/memory-system.ts'
 import { aDefinition, aWorker, ended } from './a-worker.ts'
 
 describe('hooks', () => {

@@ -4,9 +4,9 @@ import { cancel } from '../../shared/core/operate/operate.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { acquirePermits } from '../../shared/runtime/limits/permits.ts'
 import type { Failure } from '../../shared/worker/hooks.ts'
-import { changeOf, SECOND } from '../support/a-task.ts'
-import { aSystemWith, limited } from '../support/limited-system.ts'
-import { aMemorySystem, stored } from '../support/memory-system.ts'
+import { changeOf, SECOND } from '../support/tasks/a-task.ts'
+import { aSystemWith, limited } from '../support/worlds/limited-system.ts'
+import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
 describe('a dispatch', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SECOND } from '../support/a-task.ts'
+import { SECOND } from '../support/tasks/a-task.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
 /** A promise, and whether it has settled. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { markTargets } from '../../shared/runtime/worker/targets.ts'
-import { SECOND } from '../support/a-task.ts'
-import { aMemorySystem, stored } from '../support/memory-system.ts'
+import { SECOND } from '../support/tasks/a-task.ts'
+import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
 it('a worker finds what is meant for it alone within a second, without any message', async () => {

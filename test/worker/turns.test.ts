@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../shared/core/types/task-type.ts'
-import { SECOND } from '../support/a-task.ts'
-import { aMemorySystem, registered, timed } from '../support/memory-system.ts'
+import { SECOND } from '../support/tasks/a-task.ts'
+import { aMemorySystem, registered, timed } from '../support/worlds/memory-system.ts'
 import { aDefinition, aWorker, ended } from './a-worker.ts'
 
 /** Turns come every 2.08 s, a limit's period and what its turns may be late. */

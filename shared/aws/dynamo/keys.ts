@@ -52,6 +52,10 @@ export const WORKERS_PARTITION = 'workers'
 export function endsPartition(canvasId: string, born: string, chunk: number): string {
   return `ends#${canvasId}#${born}#${chunk}`
 }
+/** The chunk whose ends stand in this partition. */
+export function chunkOfEnds(partition: string): number {
+  return Number(partition.split('#').at(-1))
+}
 export const ENDS_SORT_KEY = 'ends'
 
 /** Starts under a rate limit: one item for each limit. */

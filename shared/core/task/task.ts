@@ -1,25 +1,40 @@
 /**
- * The words of Baton, and the value they are about.
+ * The words of Baton, and the value that they describe.
  *
- * - task      one piece of work of a type, named by `type` + `key`; its id is `type:key`
- * - birth     the ULID of one incarnation of a key (`born`); nothing of an earlier one can touch a later one
+ * What is stored
+ * - task      one piece of work of a type, named by `type` and `key`; its id is `type:key`
+ * - head      the item of a task: everything about it but large bodies and the records of failed runs
+ * - birth     one incarnation of a key, named by a ULID (`born`); nothing of an earlier birth can change a later one
+ * - revision  a number that grows with every change except heartbeats; a write names the revision that it was decided on
+ * - write id  a random id that a write stores, so that its repetition recognises that it was applied
+ * - place     the partition of the index `place` in which a task stands; a task has at most one
+ *
+ * How a task runs
+ * - dispatch  a queue message that names a task to claim
+ * - ticket    a dispatch of a type that is run in order: its receiver claims the best task of the type
  * - claim     the conditional write by which a worker takes a task
- * - run       one worker's hold on one task, from claim to its end
- * - lease     the time until which a run is safe from takeover; each heartbeat moves it
- * - fence     a number that grows with every claim of the task; every later write of that run carries it
- * - wake      the next time the task must be looked at; a look is the timer message that says so
- * - place     where a task waits that must be found without a message
- * - target    a worker that a task names in `workerIds`; a marker of its own tells it that it may take the task
- * - revision  grows with every change but heartbeats; a write names the revision it was decided on
+ * - run       one worker's hold on one task, from the claim to the run's end
+ * - lease     the time until which no other worker may take over a run; each heartbeat extends it
+ * - fence     a number that grows with every claim of a task; every later write of the run carries it
+ * - look      a delayed message that makes the waker read a task again; a wake is the next time a task needs one
  * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
- * - permit    leave to run under a concurrency limit, recorded with its holder until it is given back
- * - turn      the start under a rate limit that is reserved for a task
- * - fair turn the position of a tenant's task among those of other tenants; see `fair/fair.ts`
- * - token     a dispatch of a type whose tasks are run in order: it says that one may be claimed, whichever is first
- * - schedule  a name under which a task is published again and again; each time it is due is a tick
- * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
+ * - target    a worker that a task names in `workerIds`; a marker, an item of its own, tells the worker about the task
  *
- * Times are milliseconds since the epoch. Values are never changed in place: a transition returns a new task.
+ * What makes a task wait
+ * - limit     a rule of a type about its runs: a rate limit or a concurrency limit (bounds are constants of the system)
+ * - slot      a start that is reserved for a task under a rate limit
+ * - permit    the right to run under a concurrency limit; its holder is recorded until it gives the permit back
+ * - admit     end the wait of a task for a permit
+ * - tenant    all tasks of a type with one fairness key
+ * - turn      the position of a tenant's task among the tasks of all tenants; see `fair/fair.ts`
+ *
+ * What publishes tasks
+ * - schedule  a name under which a task is published again and again; each time is a tick
+ * - canvas    a chain, group or chord of tasks; its tasks are its leaves, numbered, and each is a member of it
+ * - flow      a task that runs steps one by one and undoes them in reverse order after a failure
+ * - callback  a task that is published at the end of another; the ended task owes it until then
+ *
+ * Times are milliseconds since the epoch. Values never change in place: a transition returns a new task.
  */
 
 import type { FieldProblem } from '../errors.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createCanvas } from '../../../shared/core/canvas/canvas.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
-import { aCanvasWorld, published, runAll, shown, tell } from '../../support/a-canvas-world.ts'
-import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../../support/a-task.ts'
-import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
-import { totalOf } from '../../support/unit-meter.ts'
+import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
+import { totalOf } from '../../support/dynamo/unit-meter.ts'
+import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../../support/tasks/a-task.ts'
+import { aCanvasWorld, published, runAll, shown, tell } from '../../support/worlds/a-canvas-world.ts'
 
 const dynamo = aMeteredDynamo()
 

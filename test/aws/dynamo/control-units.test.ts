@@ -9,10 +9,10 @@ import { type Claimed, claimTask } from '../../../shared/runtime/claim/claim-tas
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
-import { aPublication, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, registered } from '../../support/memory-system.ts'
-import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
-import { totalOf } from '../../support/unit-meter.ts'
+import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
+import { totalOf } from '../../support/dynamo/unit-meter.ts'
+import { aPublication, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 const dynamo = aMeteredDynamo()
 

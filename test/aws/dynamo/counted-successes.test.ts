@@ -6,9 +6,9 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { writeFinish } from '../../../shared/runtime/run/finish-run.ts'
-import { aPublication, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem } from '../../support/memory-system.ts'
-import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
+import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
+import { aPublication, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 /** What memory cannot show: a head that older code has written has no map of ended runs to write a success into. */
 

@@ -7,11 +7,11 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, BORN, changeOf, SECOND } from '../../support/a-task.ts'
-import type { DynamoStores } from '../../support/dynamo-stores.ts'
-import { DONE, failingFor, THREE_STEPS } from '../../support/flow-life.ts'
-import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
-import type { Units } from '../../support/unit-meter.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
+import type { Units } from '../../support/dynamo/unit-meter.ts'
+import { aPublication, BORN, changeOf, SECOND } from '../../support/tasks/a-task.ts'
+import { DONE, failingFor, THREE_STEPS } from '../../support/tasks/flow-life.ts'
 
 /** What flows and callbacks cost, and that their steps are stored once. The numbers of docs/data-model.md. */
 

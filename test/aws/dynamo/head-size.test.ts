@@ -25,7 +25,7 @@ import { expire } from '../../../shared/core/run/deadline.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
-import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/a-task.ts'
+import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Heads at every limit at once. DynamoDB refuses items above 400 KB and expressions above 4 KB or 300 operators. */
 const ITEM_BYTES_MAX = 400 * 1024

@@ -8,9 +8,9 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { aPublication, BORN, changeOf, LATER_BORN, NOW, SECOND } from '../../support/a-task.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aPublication, BORN, changeOf, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 let dynamo: DynamoDbLocal
 let client: DynamoDBClient

@@ -2,9 +2,9 @@ import { DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynam
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isFaultOfOne } from '../../../shared/core/errors.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
-import { aPublication, NOW } from '../../support/a-task.ts'
-import { dynamoStores } from '../../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aPublication, NOW } from '../../support/tasks/a-task.ts'
 
 let dynamo: DynamoDbLocal
 

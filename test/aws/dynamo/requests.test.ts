@@ -11,7 +11,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 type Update = Change & { readonly before: Task }
 

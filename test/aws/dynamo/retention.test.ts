@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
-import { NOW, SECOND } from '../../support/a-task.ts'
-import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/an-api.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Everything that a system leaves in its table goes by itself, but for what `docs/data-model.md` says never does. */
 

@@ -7,9 +7,9 @@ import {
   resumeSchedule,
 } from '../../../shared/core/schedule/schedule.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { BORN, changeOf, DAY, MINUTE, NOW } from '../../support/a-task.ts'
-import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
-import { totalOf } from '../../support/unit-meter.ts'
+import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
+import { totalOf } from '../../support/dynamo/unit-meter.ts'
+import { BORN, changeOf, DAY, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 const dynamo = aMeteredDynamo()
 

@@ -6,10 +6,10 @@ import { cancel } from '../../../shared/core/operate/operate.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/put-schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
-import { changeOf, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamodb-local.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/memory-system.ts'
+import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { changeOf, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 let dynamo: DynamoDbLocal
 let stores: DynamoStores

@@ -10,10 +10,10 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { completed, isComplete } from '../../../shared/core/run/several-successes.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Worker } from '../../../shared/core/worker/worker.ts'
-import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../../support/a-task.ts'
-import type { DynamoStores } from '../../support/dynamo-stores.ts'
-import { aMeteredDynamo } from '../../support/metered-dynamo.ts'
-import { totalOf, type Units } from '../../support/unit-meter.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
+import { totalOf, type Units } from '../../support/dynamo/unit-meter.ts'
+import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../../support/tasks/a-task.ts'
 
 /** The numbers of docs/data-model.md. */
 

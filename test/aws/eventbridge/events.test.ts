@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createEventBridge } from '../../../shared/aws/eventbridge/events.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import type { Events } from '../../../shared/ports/messages.ts'
-import { NOW } from '../../support/a-task.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
 
 type Entry = { readonly Detail: string; readonly [name: string]: unknown }
 type Answer = { readonly status: number; readonly body: object }

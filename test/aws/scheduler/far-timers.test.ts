@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createFarTimers } from '../../../shared/aws/scheduler/far-timers.ts'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
-import { HOUR, NOW, SECOND } from '../../support/a-task.ts'
+import { HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const target = { group: 'g', roleArn: 'r', queueArn: 'q', deadLetterArn: 'd', message: String }
 const MINUTE_AFTER = minuteOf(NOW + HOUR)

@@ -2,8 +2,8 @@ import { CreateQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/clie
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
+import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
 import { createMeter } from '../../../local/gateway/meter.ts'
-import { type Gateway, startGateway } from '../../../local/gateway/server.ts'
 import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
 import { taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
@@ -16,7 +16,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import { createMemoryInbox } from '../../../shared/testing/inbox.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
-import { aTask } from '../../support/a-task.ts'
+import { aTask } from '../../support/tasks/a-task.ts'
 
 let gateway: Gateway
 let server: SqsServer

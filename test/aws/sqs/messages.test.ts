@@ -1,17 +1,17 @@
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_MESSAGE_BYTES } from '../../../infra/limits.ts'
+import { MAX_MESSAGE_BYTES } from '../../../infra/bounds.ts'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
+import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
 import { createMeter } from '../../../local/gateway/meter.ts'
-import { type Gateway, startGateway } from '../../../local/gateway/server.ts'
 import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
 import type { HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
 import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
 import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
 import { MAX_CONCURRENCY, MAX_DEFINITION_BYTES, MAX_PROGRESS_BYTES } from '../../../shared/core/bounds.ts'
-import { aRun, aTask, BORN } from '../../support/a-task.ts'
+import { aRun, aTask, BORN } from '../../support/tasks/a-task.ts'
 
 let gateway: Gateway
 let server: SqsServer

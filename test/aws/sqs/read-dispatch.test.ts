@@ -7,7 +7,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import { startFlow } from '../../../shared/core/flow/open-piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
-import { aFlow, anEndedRun, aRun, aTask } from '../../support/a-task.ts'
+import { aFlow, anEndedRun, aRun, aTask } from '../../support/tasks/a-task.ts'
 
 const definition = aFlow()
 const codec = createTaskCodec({ task: async item => taskFromItem(item, definition) })

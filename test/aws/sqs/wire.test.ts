@@ -16,7 +16,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskCodec } from '../../../shared/ports/messages.ts'
-import { aTask, BORN } from '../../support/a-task.ts'
+import { aTask, BORN } from '../../support/tasks/a-task.ts'
 
 /** Of all code units, halves of pairs included; building fast-check's own `binary` strings takes seconds. */
 const anyText = fc

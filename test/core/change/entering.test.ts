@@ -7,7 +7,7 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const FAIR = { kind: 'http', ordering: 'arrival', fairnessKey: 'a' } as const
 const LINE = { type: 'resize' }

@@ -4,7 +4,7 @@ import { OPERATIONS_KEPT, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/
 import { withOperation } from '../../../shared/core/change/operations.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { OperationRecord } from '../../../shared/core/task/task.ts'
-import { aTask, changeOf, NOW, SECOND } from '../../support/a-task.ts'
+import { aTask, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const alice = { by: 'local:alice' }
 const records = (count: number, by = (nth: number) => `p${nth}`): OperationRecord[] =>

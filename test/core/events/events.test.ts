@@ -28,9 +28,17 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
-import { aFlowTask, claimedBy, DONE, done, ended, failedFor, failingFor } from '../../support/flow-life.ts'
-import { advance, decide, EMPTY_WORLD, steps } from '../../support/random-steps.ts'
+} from '../../support/tasks/a-task.ts'
+import {
+  aFlowTask,
+  claimedBy,
+  DONE,
+  done,
+  ended,
+  failedFor,
+  failingFor,
+} from '../../support/tasks/flow-life.ts'
+import { advance, decide, EMPTY_WORLD, steps } from '../../support/tasks/random-steps.ts'
 
 const LATE = NOW + MINUTE
 

@@ -5,7 +5,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aFlow, afterOf, BORN, HOUR, NOW, SECOND } from '../../support/a-task.ts'
+import { aFlow, afterOf, BORN, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -17,7 +17,7 @@ import {
   failingFor,
   statesOf,
   undoneInTurn,
-} from '../../support/flow-life.ts'
+} from '../../support/tasks/flow-life.ts'
 
 const cancelled = (task: Task) => afterOf(cancel(task, NOW))
 const LEFT = aFlow({ onCancel: 'leave', steps: ['a', 'b', 'c'].map(name => ({ name, undo: {} })) })

@@ -14,7 +14,7 @@ import {
   LATER_BORN,
   MINUTE,
   NOW,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -24,7 +24,7 @@ import {
   statesOf,
   THREE_STEPS,
   undoneInTurn,
-} from '../../support/flow-life.ts'
+} from '../../support/tasks/flow-life.ts'
 
 const again = aPublication({
   type: 'order',

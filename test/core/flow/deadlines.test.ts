@@ -4,7 +4,7 @@ import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aFlow, afterOf, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
+import { aFlow, afterOf, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -13,8 +13,8 @@ import {
   failedFor,
   failingFor,
   statesOf,
-} from '../../support/flow-life.ts'
-import { nextWake } from '../../support/next-wake.ts'
+} from '../../support/tasks/flow-life.ts'
+import { nextWake } from '../../support/tasks/next-wake.ts'
 
 const limited = {
   options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 1, delayMs: HOUR, maxDelayMs: HOUR } }),

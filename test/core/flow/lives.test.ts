@@ -10,9 +10,9 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { FlowState, StepRecord } from '../../../shared/core/task/flow-state.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
-import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aFlowTask, DONE, failingFor, statesOf } from '../../support/flow-life.ts'
-import { nextWake } from '../../support/next-wake.ts'
+import { aFlow, BORN, changeIn, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aFlowTask, DONE, failingFor, statesOf } from '../../support/tasks/flow-life.ts'
+import { nextWake } from '../../support/tasks/next-wake.ts'
 
 /** Whatever happens to a flow, one thing at a time. */
 type Happening =

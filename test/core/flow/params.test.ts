@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { MAX_PARAMS_BYTES } from '../../../shared/core/bounds.ts'
 import { roomForResult } from '../../../shared/core/flow/flow.ts'
-import { aTask } from '../../support/a-task.ts'
-import { aFlowTask, done } from '../../support/flow-life.ts'
+import { aTask } from '../../support/tasks/a-task.ts'
+import { aFlowTask, done } from '../../support/tasks/flow-life.ts'
 
 test('input and results leave less room for the next result, whether they stand in the head or apart', () => {
   const published = aFlowTask(undefined, { input: { sku: 'x'.repeat(1_000) } })

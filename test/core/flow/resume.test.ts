@@ -10,7 +10,7 @@ import { memberEnd } from '../../../shared/core/task/canvas-state.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import { resultOf } from '../../../shared/core/task/result.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aFlow, afterOf, aTask, BORN, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+import { aFlow, afterOf, aTask, BORN, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -20,7 +20,7 @@ import {
   failedFor,
   statesOf,
   undoneInTurn,
-} from '../../support/flow-life.ts'
+} from '../../support/tasks/flow-life.ts'
 
 const LATER = NOW + HOUR
 const resumed = (task: Task, action: ResumeAction) => afterOf(resume(task, action, LATER))

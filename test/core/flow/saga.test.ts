@@ -10,7 +10,7 @@ import { attempts } from '../../../shared/core/task/attempts.ts'
 import { idempotencyKey, pieceOf, workOf } from '../../../shared/core/task/piece.ts'
 import { resultOf } from '../../../shared/core/task/result.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/a-task.ts'
+import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,
   claimedBy,
@@ -22,7 +22,7 @@ import {
   failingFor,
   statesOf,
   undoneInTurn,
-} from '../../support/flow-life.ts'
+} from '../../support/tasks/flow-life.ts'
 
 const LATER = NOW + 20 * SECOND
 const named = (name: string, message: string) => ({ name, message })

@@ -21,8 +21,8 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
-import { claimedBy, DONE, ended, failingFor } from '../../support/flow-life.ts'
+} from '../../support/tasks/a-task.ts'
+import { claimedBy, DONE, ended, failingFor } from '../../support/tasks/flow-life.ts'
 
 type Parts = Parameters<typeof aPublication>[0]
 

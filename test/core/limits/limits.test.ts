@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { concurrencyName, fieldValue, limitValue } from '../../../shared/core/limits/limits.ts'
-import { aTask } from '../../support/a-task.ts'
+import { aTask } from '../../support/tasks/a-task.ts'
 
 const oddText = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 })
 

@@ -9,7 +9,7 @@ import {
   type StartLog,
 } from '../../../shared/core/limits/starts.ts'
 import type { Turn } from '../../../shared/core/task/wait.ts'
-import { NOW } from '../../support/a-task.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
 
 const FIFTY = { limit: 50, perMs: 1_000 }
 

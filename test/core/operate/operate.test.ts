@@ -16,7 +16,7 @@ import {
   HOUR,
   LATER_BORN,
   NOW,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 describe('a cancel', () => {
   test('ends the task and its runs, and keeps the record', () => {

@@ -15,7 +15,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 describe('a patch', () => {
   test('changes what it names and nothing else', () => {

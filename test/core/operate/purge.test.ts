@@ -3,8 +3,8 @@ import { purge, rangesOfPurge } from '../../../shared/core/operate/purge.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PurgeJob } from '../../../shared/core/types/type-job.ts'
-import { aFlow, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aFlowTask } from '../../support/flow-life.ts'
+import { aFlow, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aFlowTask } from '../../support/tasks/flow-life.ts'
 
 const OLD = { createdAt: NOW - MINUTE, updatedAt: NOW - MINUTE }
 

@@ -11,7 +11,7 @@ import {
   changeOf,
   LATER_BORN,
   NOW,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 const options = { concurrency: 3 }
 const publication = aPublication({ born: LATER_BORN, options })

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { claimOrder } from '../../../shared/core/place/claim-order.ts'
 import { indexed, minuteOf, minuteStart } from '../../../shared/core/place/place.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+import type { Ordering, Task } from '../../../shared/core/task/task.ts'
+import { anEndedRun, aRun, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const

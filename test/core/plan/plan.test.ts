@@ -13,8 +13,8 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
-import { nextWake } from '../../support/next-wake.ts'
+} from '../../support/tasks/a-task.ts'
+import { nextWake } from '../../support/tasks/next-wake.ts'
 
 const SLACK = 500
 const LEASE_END = NOW + 15 * SECOND

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { create, isGone } from '../../../shared/core/publish/publish.ts'
-import { aPublication, aTask, HOUR, MINUTE, NOW } from '../../support/a-task.ts'
+import { aPublication, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a published task', () => {
   test('has exactly what was asked for, and nothing undefined', () => {

@@ -13,7 +13,7 @@ import {
   LATER_BORN,
   MINUTE,
   NOW,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 describe('ifExists: update', () => {
   const publication = aPublication({

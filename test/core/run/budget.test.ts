@@ -6,9 +6,9 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { aPublication, changeIn, NOW, SECOND } from '../../support/a-task.ts'
-import { nextWake } from '../../support/next-wake.ts'
-import { options, WORKERS } from '../../support/random-steps.ts'
+import { aPublication, changeIn, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { nextWake } from '../../support/tasks/next-wake.ts'
+import { options, WORKERS } from '../../support/tasks/random-steps.ts'
 
 type Fate = 'fails' | 'dies' | 'hangs'
 

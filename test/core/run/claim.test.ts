@@ -3,7 +3,16 @@ import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Claimer, type ClaimRefusal, claim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { afterOf, anEndedRun, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
+import {
+  afterOf,
+  anEndedRun,
+  aRun,
+  aTask,
+  changeOf,
+  MINUTE,
+  NOW,
+  SECOND,
+} from '../../support/tasks/a-task.ts'
 
 const w1: Claimer = { workerId: 'w1' }
 const expired = { startedAt: NOW - MINUTE, leaseUntil: NOW }

@@ -5,7 +5,7 @@ import { failuresOf } from '../../../shared/core/task/attempts.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { hasBudget } from '../../../shared/core/worker/targeted.ts'
 import { invocationWorkerId } from '../../../shared/core/worker/worker.ts'
-import { aRun, aTask, NOW } from '../../support/a-task.ts'
+import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 
 const ERROR = { name: 'E', message: 'no' }
 const numbered = (count: number, name: (n: number) => string) =>

@@ -19,7 +19,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 const error = { name: 'Error', message: 'no luck' }
 const of = (outcome: Outcome, fence = 1): Finish => ({ born: BORN, fence, ...outcome })

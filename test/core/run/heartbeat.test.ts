@@ -21,7 +21,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 const beat = { born: BORN, fence: 1 }
 const running = (parts: Parameters<typeof aRun>[0] = {}, task: Parameters<typeof aTask>[0] = {}) =>

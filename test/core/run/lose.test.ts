@@ -3,7 +3,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { afterOf, aRun, aTask, BORN, changeOf, MINUTE, NOW } from '../../support/a-task.ts'
+import { afterOf, aRun, aTask, BORN, changeOf, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 const expired = { startedAt: NOW - MINUTE, leaseUntil: NOW }
 

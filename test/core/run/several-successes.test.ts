@@ -16,7 +16,7 @@ import {
   NOW,
   SECOND,
   type TaskParts,
-} from '../../support/a-task.ts'
+} from '../../support/tasks/a-task.ts'
 
 const LATER = NOW + 5 * SECOND
 const SUCCEED: Outcome = { outcome: 'succeed', result: 1 }

@@ -7,8 +7,17 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { type Finish, finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import type { EndedRun, Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
-import { aFlow, afterOf, aPublication, aRun, aTask, BORN, LATER_BORN, NOW } from '../../support/a-task.ts'
-import { aFlowTask, claimedBy, done, ended, failedFor, failingFor } from '../../support/flow-life.ts'
+import {
+  aFlow,
+  afterOf,
+  aPublication,
+  aRun,
+  aTask,
+  BORN,
+  LATER_BORN,
+  NOW,
+} from '../../support/tasks/a-task.ts'
+import { aFlowTask, claimedBy, done, ended, failedFor, failingFor } from '../../support/tasks/flow-life.ts'
 
 const saying = (outcome: Outcome, fence = 1): Finish => ({ born: BORN, fence, ...outcome })
 const failure = { name: 'Error', message: 'no' }

@@ -7,7 +7,7 @@ import {
   statusReasonOf,
 } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, NOW } from '../../support/a-task.ts'
+import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 
 describe('the status of a task', () => {
   test.each<[string, string, Task]>([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isQuiet, isStuck, type Patience } from '../../../shared/core/status/stuck.ts'
-import { aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/a-task.ts'
+import { aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/tasks/a-task.ts'
 
 const LONG_AGO = NOW - DAY
 const QUIET = { createdAt: LONG_AGO, updatedAt: LONG_AGO, dueAt: LONG_AGO }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { attempts } from '../../../shared/core/task/attempts.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, NOW } from '../../support/a-task.ts'
-import { aFlowTask, doneTimes } from '../../support/flow-life.ts'
+import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
+import { aFlowTask, doneTimes } from '../../support/tasks/flow-life.ts'
 
 const failures = (count: number) =>
   Array.from({ length: count }, (_, i) => anEndedRun({ fence: i + 1, state: 'failed' }))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MAX_INLINE_BYTES } from '../../../shared/core/bounds.ts'
 import { bodiesExpiringBefore, bodyOf, bodyRef, shortError } from '../../../shared/core/task/body.ts'
-import { anEndedRun, aTask, BORN, NOW } from '../../support/a-task.ts'
+import { anEndedRun, aTask, BORN, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a body', () => {
   test('of up to 200 bytes stays in the head', () => {

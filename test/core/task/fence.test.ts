@@ -6,7 +6,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { FENCE_EPOCH_MS, fencePassedAt, firstFence } from '../../../shared/core/task/fence.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { afterOf, aPublication, DAY, LATER_BORN, NOW, SECOND } from '../../support/a-task.ts'
+import { afterOf, aPublication, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const LATER = NOW + 300 * DAY
 const published = (now: number, remains?: Task) =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runId, splitRunId, splitTaskId, taskId } from '../../../shared/core/task/task.ts'
-import { BORN } from '../../support/a-task.ts'
+import { BORN } from '../../support/tasks/a-task.ts'
 
 describe('a task id', () => {
   test.each([

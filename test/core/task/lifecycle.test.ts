@@ -12,8 +12,8 @@ import { firstFence } from '../../../shared/core/task/fence.ts'
 import { LIFECYCLE, RUN_MOVES, type Status } from '../../../shared/core/task/lifecycle.ts'
 import { isSamePiece, workOf } from '../../../shared/core/task/piece.ts'
 import { type EndedRun, endedRuns, liveRuns, successes, type Task } from '../../../shared/core/task/task.ts'
-import { nextWake } from '../../support/next-wake.ts'
-import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/random-steps.ts'
+import { nextWake } from '../../support/tasks/next-wake.ts'
+import { advance, decide, EMPTY_WORLD, type Step, steps } from '../../support/tasks/random-steps.ts'
 
 type Transition = Change & { readonly now: number; readonly step: Step }
 

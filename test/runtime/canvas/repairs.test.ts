@@ -10,6 +10,7 @@ import { startLeaves } from '../../../shared/runtime/canvas/start-leaves.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { removeTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
+import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aCanvasWorld,
   add,
@@ -23,9 +24,8 @@ import {
   startedLeaves,
   tell,
   type Written,
-} from '../../support/a-canvas-world.ts'
-import { changeOf, MINUTE, SECOND } from '../../support/a-task.ts'
-import { type MemorySystem, stored } from '../../support/memory-system.ts'
+} from '../../support/worlds/a-canvas-world.ts'
+import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const chordOf = (count: number): Written => ({
   chord: { group: Array.from({ length: count }, (_, n) => add(n)), then: add() },

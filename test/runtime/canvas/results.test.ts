@@ -13,7 +13,7 @@ import {
   startedLeaves,
   tell,
   type Written,
-} from '../../support/a-canvas-world.ts'
+} from '../../support/worlds/a-canvas-world.ts'
 
 const threeSums: Written = { group: [add(1, 1), add(2, 2), add(5, 6)] }
 

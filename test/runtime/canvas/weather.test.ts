@@ -8,6 +8,7 @@ import type { Canvas } from '../../../shared/runtime/canvas/load-canvas.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { canvases, type Canvas as Form } from '../../core/canvas/a-canvas.ts'
 import { modelOf, stand } from '../../core/canvas/naive-model.ts'
+import { MINUTE } from '../../support/tasks/a-task.ts'
 import {
   aCanvasWorld,
   leaf,
@@ -18,9 +19,8 @@ import {
   shown,
   startedLeaves,
   type Written,
-} from '../../support/a-canvas-world.ts'
-import { MINUTE } from '../../support/a-task.ts'
-import type { MemorySystem } from '../../support/memory-system.ts'
+} from '../../support/worlds/a-canvas-world.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 /** What becomes of a record of the stream: it comes, comes twice, is lost, or its planner dies on the way. */
 const FATES = ['comes', 'twice', 'late', 'lost', 'dies'] as const

@@ -7,9 +7,9 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
 import { listWorkers } from '../../../shared/runtime/worker/list-workers.ts'
-import { aFlow, aPublication, BORN, changeOf, MINUTE, NOW } from '../../support/a-task.ts'
-import { DONE, failingFor } from '../../support/flow-life.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/memory-system.ts'
+import { aFlow, aPublication, BORN, changeOf, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 const HTTP = { kind: 'http', ordering: 'priority', shards: 1 } as const
 const FLOW = aFlow({

@@ -10,9 +10,9 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
 import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aSystemWith, limited } from '../../support/limited-system.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'lambda-1' }
 

@@ -5,8 +5,8 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { countOutcomes } from '../../../shared/runtime/events/count-outcomes.ts'
-import { afterOf, aPublication, aTask, NOW, SECOND } from '../../support/a-task.ts'
-import { aFlowTask, claimedBy, DONE, ended, failingFor } from '../../support/flow-life.ts'
+import { afterOf, aPublication, aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aFlowTask, claimedBy, DONE, ended, failingFor } from '../../support/tasks/flow-life.ts'
 
 type Counts = Record<string, number>
 

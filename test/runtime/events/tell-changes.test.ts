@@ -10,9 +10,9 @@ import { createTeller, type ToldChange } from '../../../shared/runtime/events/te
 import { type TellingSystem, tellLate } from '../../../shared/runtime/events/tell-late.ts'
 import { sweepWorkers } from '../../../shared/runtime/worker/sweep-workers.ts'
 import { createMemoryEvents, createMemoryLateBox } from '../../../shared/testing/events.ts'
-import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/a-task.ts'
-import { claimedBy, DONE, ended } from '../../support/flow-life.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/memory-system.ts'
+import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { claimedBy, DONE, ended } from '../../support/tasks/flow-life.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 type World = MemorySystem & {
   readonly told: ReturnType<typeof createMemoryEvents>['told']

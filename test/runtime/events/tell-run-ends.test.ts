@@ -10,8 +10,8 @@ import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { runTask } from '../../../shared/runtime/run/run-task.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
 import { Fatal, Release } from '../../../shared/signals.ts'
-import { NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/memory-system.ts'
+import { NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 type Line = { readonly level: keyof Log; readonly message: string; readonly fields: Record<string, unknown> }
 

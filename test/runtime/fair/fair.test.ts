@@ -17,8 +17,8 @@ import type { PublishRequest } from '../../../shared/runtime/publish/publication
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
-import { MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/memory-system.ts'
+import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/worlds/memory-system.ts'
 
 const LARGE = 'large'
 const SMALL = Array.from({ length: 40 }, (_, nth) => `small-${nth}`)

@@ -7,8 +7,14 @@ import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
 import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate-task.ts'
-import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, claimed, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  claimed,
+  type MemorySystem,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 const LONG = 'x'.repeat(1_000)
 

@@ -4,8 +4,8 @@ import { sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
 import { handlerDeployed } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startJob, workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
-import { MINUTE, NOW } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const LATER = NOW + MINUTE
 const RESUME = { kind: 'resume' as const }

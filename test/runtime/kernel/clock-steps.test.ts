@@ -11,8 +11,8 @@ import { stillHolds } from '../../../shared/runtime/limits/permits.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { pauseType } from '../../../shared/runtime/types/pause-type.ts'
 import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
-import { SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 /** A process with clocks of its own, both of which a test may set. */
 function aProcess(system: MemorySystem) {

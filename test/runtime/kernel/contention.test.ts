@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { conflictWaitMs, isLostRace } from '../../../shared/runtime/kernel/contention.ts'
-import { aRun, aTask, NOW, SECOND } from '../../support/a-task.ts'
+import { aRun, aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const LAST = 0.999
 const operation = 'claim' as const

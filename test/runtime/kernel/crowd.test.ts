@@ -12,8 +12,14 @@ import { finishRun } from '../../../shared/runtime/run/finish-run.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { HOUR, MINUTE } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 
 const CROWD = 100
 /** Kept in an item of its own. */

@@ -7,8 +7,8 @@ import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
 import { removeTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { DAY, MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { DAY, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const HTTP = { configuration: { kind: 'http' as const, defaults: {}, shards: 1 }, type: 'jobs' }
 const WORKER = { workerId: 'w1' }

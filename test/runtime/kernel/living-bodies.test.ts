@@ -3,8 +3,8 @@ import { cancel } from '../../../shared/core/operate/operate.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { patchTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
-import { aRun, aTask, DAY, NOW } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../../support/memory-system.ts'
+import { aRun, aTask, DAY, NOW } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 /** A system that notes which bodies were renewed until when. */
 function aWatchedSystem(): { system: MemorySystem; renewed: Array<[string, number]> } {

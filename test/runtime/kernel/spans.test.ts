@@ -15,7 +15,7 @@ import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { flushSpans } from '../../../shared/runtime/kernel/spans.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { runTask } from '../../../shared/runtime/run/run-task.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/memory-system.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const CALLER_SPAN_ID = 'b7ad6b7169203331'

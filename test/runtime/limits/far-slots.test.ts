@@ -9,8 +9,14 @@ import { planTasks } from '../../../shared/runtime/plan/plan-tasks.ts'
 import { sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { changeOf, HOUR, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+import { changeOf, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 
 const SLOT = NOW + 10 * HOUR
 

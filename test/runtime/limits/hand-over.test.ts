@@ -4,8 +4,8 @@ import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
-import { aSystemWith, lookOnce, storedAll } from '../../support/limited-system.ts'
-import { type MemorySystem, timed } from '../../support/memory-system.ts'
+import { aSystemWith, lookOnce, storedAll } from '../../support/worlds/limited-system.ts'
+import { type MemorySystem, timed } from '../../support/worlds/memory-system.ts'
 
 const REQUEST_MS = 100
 

@@ -9,9 +9,15 @@ import { readyTasks } from '../../../shared/runtime/claim/ready-tasks.ts'
 import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
-import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
-import { aSystemWith, blocked, lookOnce, storedAll, waitingKeys } from '../../support/limited-system.ts'
-import { type MemorySystem, stored } from '../../support/memory-system.ts'
+import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aSystemWith,
+  blocked,
+  lookOnce,
+  storedAll,
+  waitingKeys,
+} from '../../support/worlds/limited-system.ts'
+import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 describe('those who wait for a permit', () => {
   it('are let in though nobody can run the one in front', async () => {

@@ -6,8 +6,8 @@ import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtim
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { tendForgotten, tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {}): Promise<MemorySystem> {
   const system = aMemorySystem()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../shared/aws/machine.ts'
 import { oneAtATime } from '../../../shared/runtime/limits/one-at-a-time.ts'
-import { aMemorySystem } from '../../support/memory-system.ts'
+import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 it('what begins together lets timers fire in between, and who starts overtakes who waits', async () => {
   const system = { ...aMemorySystem(), clock: systemClock }

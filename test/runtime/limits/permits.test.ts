@@ -4,9 +4,9 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
 import { acquirePermits, stillHolds } from '../../../shared/runtime/limits/permits.ts'
 import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
-import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
-import { aSystemWith, limited, lookOnce, storedAll } from '../../support/limited-system.ts'
-import { type MemorySystem, stored } from '../../support/memory-system.ts'
+import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aSystemWith, limited, lookOnce, storedAll } from '../../support/worlds/limited-system.ts'
+import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {
   const { waitsSince: since } = await system.limits.permits('resize')

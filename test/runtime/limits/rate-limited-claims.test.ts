@@ -4,8 +4,14 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
-import { changeOf, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 
 const RATE = { limit: 1, perMs: 10 * SECOND }
 const TERMS = '1/10000'

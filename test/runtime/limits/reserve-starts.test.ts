@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { reserveStartNow } from '../../../shared/runtime/limits/reserve-starts.ts'
-import { aMemorySystem } from '../../support/memory-system.ts'
+import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const LIMITED = { name: 'resize', limit: { limit: 10, perMs: 1_000 } }
 

@@ -9,8 +9,14 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { transact } from '../../../shared/runtime/kernel/transact.ts'
 import { inOwnSlot } from '../../../shared/runtime/limits/starting.ts'
 import { claimTargets, markTargets } from '../../../shared/runtime/worker/targets.ts'
-import { SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+import { SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { acquirePermits, giveBack } from '../../../shared/runtime/limits/permits.ts'
 import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
-import { NOW, SECOND } from '../../support/a-task.ts'
-import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../support/limited-system.ts'
-import type { MemorySystem } from '../../support/memory-system.ts'
+import { NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../support/worlds/limited-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 describe('the looks of a limit', () => {
   it('are one series, however many find the limit used up at once', async () => {

@@ -3,7 +3,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { claimByTokens, createTokenDesk } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import type { ClaimedOrHeld } from '../../../shared/runtime/claim/claim-ready.ts'
-import { aMemorySystem, registered, stored, timed } from '../../support/memory-system.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
 

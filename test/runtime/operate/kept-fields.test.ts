@@ -11,8 +11,8 @@ import { termsOf } from '../../../shared/runtime/limits/limits-of.ts'
 import { patchTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { NOW } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/memory-system.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/worlds/memory-system.ts'
 
 const ERROR = { name: 'Error', message: 'no' }
 const FAILED: Outcome = { outcome: 'fail', fatal: true, error: ERROR }

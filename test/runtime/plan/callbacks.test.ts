@@ -6,10 +6,10 @@ import { resumeTask } from '../../../shared/runtime/operate/operate-task.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { contentOf } from '../../../shared/runtime/run/content-of.ts'
-import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/a-callback-world.ts'
-import { DAY, MINUTE } from '../../support/a-task.ts'
-import { DONE, failingFor } from '../../support/flow-life.ts'
-import { registered } from '../../support/memory-system.ts'
+import { DAY, MINUTE } from '../../support/tasks/a-task.ts'
+import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
+import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/worlds/a-callback-world.ts'
+import { registered } from '../../support/worlds/memory-system.ts'
 
 let world: CallbackWorld
 beforeEach(async () => {

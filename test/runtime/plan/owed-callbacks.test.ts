@@ -7,10 +7,10 @@ import { restartTask, retryCallbacks } from '../../../shared/runtime/operate/ope
 import { contentOf } from '../../../shared/runtime/run/content-of.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/a-callback-world.ts'
-import { DAY, MINUTE } from '../../support/a-task.ts'
-import { DONE } from '../../support/flow-life.ts'
-import { timed } from '../../support/memory-system.ts'
+import { DAY, MINUTE } from '../../support/tasks/a-task.ts'
+import { DONE } from '../../support/tasks/flow-life.ts'
+import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/worlds/a-callback-world.ts'
+import { timed } from '../../support/worlds/memory-system.ts'
 
 let world: CallbackWorld
 beforeEach(async () => {

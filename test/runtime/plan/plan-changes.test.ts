@@ -4,8 +4,8 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
-import { aTask, changeOf, HOUR, NOW } from '../../support/a-task.ts'
-import { aMemorySystem } from '../../support/memory-system.ts'
+import { aTask, changeOf, HOUR, NOW } from '../../support/tasks/a-task.ts'
+import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 /** The changes of a batch, at the positions p0, p1 and so on. */
 function changesOf(...tasks: Task[]) {

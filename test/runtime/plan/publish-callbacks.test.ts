@@ -5,10 +5,10 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { cancelTask, removeTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/a-callback-world.ts'
-import { DAY, SECOND } from '../../support/a-task.ts'
-import { DONE, failingFor } from '../../support/flow-life.ts'
-import type { MemorySystem } from '../../support/memory-system.ts'
+import { DAY, SECOND } from '../../support/tasks/a-task.ts'
+import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
+import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/worlds/a-callback-world.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 let world: CallbackWorld
 beforeEach(async () => {

@@ -6,8 +6,8 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { runTask } from '../../../shared/runtime/run/run-task.ts'
-import { changeOf, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const CHILD = { type: 'resize', key: 'child' }
 

@@ -3,7 +3,7 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import { cancelTask, restartTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/memory-system.ts'
+import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 /**
  * A store on which the first write takes effect, but its answer is lost, and before it is repeated somebody else

@@ -7,8 +7,8 @@ import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
 import { readTask } from '../../../shared/runtime/read/read-task.ts'
 import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/list-workers.ts'
-import { SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../../support/memory-system.ts'
+import { SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(() => {

@@ -3,8 +3,8 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
-import { changeOf, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, stored } from '../../support/memory-system.ts'
+import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 /** A held run whose first heartbeat fails, after `during` has happened; its progress after the second one. */
 async function progressAfterFailedBeat(reported: Json, during: (report: (value: Json) => void) => void) {

@@ -7,7 +7,7 @@ import type { TaskContext } from '../../../shared/define/task-context.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import { createRunLog } from '../../../shared/runtime/run/run-log.ts'
 import { runTask } from '../../../shared/runtime/run/run-task.ts'
-import { aMemorySystem, stored } from '../../support/memory-system.ts'
+import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const FAILED: Outcome = { outcome: 'fail', error: { name: 'E', message: 'no' } }
 

@@ -9,8 +9,8 @@ import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { runTask } from '../../../shared/runtime/run/run-task.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
-import { changeOf, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
 

@@ -13,7 +13,7 @@ import {
   publishedTicks,
   put,
   type ScheduleWorld,
-} from '../../support/a-schedule-world.ts'
+} from '../../support/worlds/a-schedule-world.ts'
 
 const START = '2026-01-01T12:00:00.000Z'
 const MINUTE = 60_000

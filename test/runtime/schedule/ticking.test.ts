@@ -13,7 +13,15 @@ import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/re
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeMinuteShard } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { aScheduleWorld, head, ID, pass, plan, publishedTicks, put } from '../../support/a-schedule-world.ts'
+import {
+  aScheduleWorld,
+  head,
+  ID,
+  pass,
+  plan,
+  publishedTicks,
+  put,
+} from '../../support/worlds/a-schedule-world.ts'
 
 const START = '2026-01-01T12:00:00.250Z'
 const EVERY_SECOND = { kind: 'cron', cron: '* * * * * *', timezone: 'UTC' } as const

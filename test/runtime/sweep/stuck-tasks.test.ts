@@ -3,8 +3,14 @@ import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
 import { patchTask, removeTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, claimed, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  claimed,
+  type MemorySystem,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 /** A system with a type, and what its sweeper says of stuck tasks. */
 async function aSystem(type: Partial<TaskType> = {}) {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { cancelTask, patchTask, removeTask } from '../../../shared/runtime/operate/operate-task.ts'
 import { type SeenMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { DAY, MINUTE, NOW, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../../support/memory-system.ts'
+import { DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const BEGINS = NOW + 30 * MINUTE
 const FAR = BEGINS / MINUTE

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { block } from '../../../shared/core/limits/wait.ts'
 import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { changeOf, MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, claimed, registered, stored } from '../../support/memory-system.ts'
+import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
 
 describe('the sweeper', () => {
   it('plans again what fell due and was not looked at, where the queue is empty', async () => {

@@ -4,8 +4,8 @@ import { workOnJob } from '../../../shared/runtime/jobs/work-on-job.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { flowDeployed } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const ARRIVAL = { kind: 'handler', defaults: {}, shards: 1 } as const
 const PRIORITY = { ...ARRIVAL, ordering: 'priority' } as const

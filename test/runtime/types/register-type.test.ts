@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { flowDeployed, handlerDeployed, handlerGone } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { aMemorySystem } from '../../support/memory-system.ts'
+import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const HANDLER = { kind: 'handler', defaults: {} } as const
 

@@ -5,8 +5,14 @@ import type { Look } from '../../../shared/ports/messages.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan-tasks.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
-import { changeOf, MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, claimed, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import {
+  aMemorySystem,
+  claimed,
+  type MemorySystem,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 /** Two looks that arm another one, and those around them. */
 const LOOKS_PER_MINUTE_MAX = 5

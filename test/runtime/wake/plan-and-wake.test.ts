@@ -5,8 +5,8 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan-tasks.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
-import { aPublication, LATER_BORN, MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/memory-system.ts'
+import { aPublication, LATER_BORN, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 function lookAt({ id, born, revision }: Task, hops = 0) {
   return { id, born, revision, hops, delaySeconds: 0 }

@@ -4,8 +4,8 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { MinuteLook, Wake } from '../../../shared/ports/messages.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
-import { aTask, MINUTE, NOW } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../../support/memory-system.ts'
+import { aTask, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const LATER = NOW + MINUTE
 const SOME_MINUTE = NOW / MINUTE + 60

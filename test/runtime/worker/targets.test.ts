@@ -8,8 +8,8 @@ import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
 import { claimTargets, unmarked } from '../../../shared/runtime/worker/targets.ts'
-import { changeOf, MINUTE, SECOND } from '../../support/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/memory-system.ts'
+import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(() => {

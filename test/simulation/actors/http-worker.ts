@@ -10,7 +10,7 @@ import {
   type finishOverHttp,
 } from '../../../shared/runtime/run/http-runs.ts'
 import type { Again, WorkerSetup } from '../scenario.ts'
-import type { Api } from '../world/api.ts'
+import type { Api } from '../world/aws/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import { beginAct, durationMs, type Script, stageAfter, tellOfEnd } from './handlers.ts'

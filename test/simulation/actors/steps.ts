@@ -18,7 +18,7 @@ import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.
 import { handlerGone } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import type { Step } from '../scenario.ts'
-import { type Api, NoAnswer } from '../world/api.ts'
+import { type Api, NoAnswer } from '../world/aws/api.ts'
 import { allowanceIn, liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Answer } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'

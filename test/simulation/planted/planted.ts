@@ -1,7 +1,7 @@
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { Rarity } from '../generate.ts'
-import type { Table } from '../world/table.ts'
+import type { Rarity } from '../generate/generate.ts'
+import type { Table } from '../world/aws/table.ts'
 
 /**
  * A fault that is put into a simulated system on purpose, to see that the invariants notice it: it stands between the

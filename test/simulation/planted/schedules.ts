@@ -2,7 +2,7 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
-import type { Table } from '../world/table.ts'
+import type { Table } from '../world/aws/table.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in how schedules tick. */

@@ -2,7 +2,7 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { Table } from '../world/table.ts'
+import type { Table } from '../world/aws/table.ts'
 import type { Planted } from './planted.ts'
 
 const CROWDED_MS = 50

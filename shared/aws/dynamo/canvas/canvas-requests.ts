@@ -1,7 +1,7 @@
 import type { BatchGetCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
 import type { CanvasEnds, CanvasName } from '../../../ports/stores.ts'
-import { ENDS_SORT_KEY, endsPartition } from '../keys.ts'
+import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
@@ -54,7 +54,7 @@ function chunkKey({ canvasId, born }: CanvasName, chunk: number) {
 }
 
 export function chunkFromItem(item: Item): number {
-  return Number(String(item.pk).split('#').at(-1))
+  return chunkOfEnds(String(item.pk))
 }
 
 export function endsFromItem(item: Item | undefined, chunk: number): CanvasEnds {

@@ -17,7 +17,7 @@ import {
   changeOf,
   DAY,
   NOW,
-} from '../../../support/a-task.ts'
+} from '../../../support/tasks/a-task.ts'
 
 /** Size by the rules of the DynamoDB developer guide ("item sizes and formats"), numbers at their largest. */
 function sizeOf(value: unknown): number {

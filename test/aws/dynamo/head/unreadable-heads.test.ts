@@ -5,23 +5,20 @@ import { patient } from '../../../../shared/aws/requests.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
-import { aPublication, changeOf, MINUTE, NOW } from '../../../support/a-task.ts'
-import { anApi, pathOf, published, type Shown, type TestApi } from '../../../support/an-api.ts'
-import { type DynamoStores, dynamoStores } from '../../../support/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../../support/dynamodb-local.ts'
+import { type DynamoStores, dynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
+import { pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
+import { aPublication, changeOf, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
-let dynamo: DynamoDbLocal
+let world: ApiOnDynamo
 let stores: DynamoStores
 let api: TestApi
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
-  api = await anApi({ ...stores, chance: createSeededChance(1) })
+  world = await anApiOnDynamo(1)
+  stores = world.stores
+  api = world.api
 })
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
-})
+afterAll(() => world.close())
 
 async function itemOf(id: string): Promise<Shown> {
   const { Item } = await stores.documents.send(
@@ -116,7 +113,7 @@ test('a head of newer code is not removed by older code', async () => {
 })
 
 test('a handler that adds to Object.prototype writes nothing of it into a head', async () => {
-  const client = patient(() => dynamo.client())
+  const client = patient(() => world.dynamo.client())
   const { tasks } = dynamoStores(client, stores.table)
   const prototype = Object.prototype as Record<string, unknown>
   prototype.polluted = 'yes'

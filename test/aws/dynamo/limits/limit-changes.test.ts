@@ -4,8 +4,8 @@ import { passesFilters, readFilters } from '../../../../local/mappings/event-pat
 import { PERMITS_SORT_KEY, permitsPartition } from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
-import { NOW } from '../../../support/a-task.ts'
-import { aMeteredDynamo } from '../../../support/metered-dynamo.ts'
+import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
+import { NOW } from '../../../support/tasks/a-task.ts'
 
 /**
  * The planner must be invoked for exactly two of the writes of a limit's permits: its filter is tried on the item as it

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { workerItem } from '../../../../shared/aws/dynamo/side-items.ts'
 import { workerChangeIn } from '../../../../shared/aws/dynamo/worker/worker-changes.ts'
-import { NOW, SECOND } from '../../../support/a-task.ts'
+import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 const item = workerItem({ workerId: 'w1', kind: 'http', types: [], startedAt: NOW - SECOND, lastSeen: NOW })
 const Keys = { pk: { S: String(item.pk) }, sk: { S: String(item.sk) } }

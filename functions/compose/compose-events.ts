@@ -1,0 +1,27 @@
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
+import { SQSClient } from '@aws-sdk/client-sqs'
+import { required } from '../../shared/aws/environment.ts'
+import { createEventBridge } from '../../shared/aws/eventbridge/events.ts'
+import { patient } from '../../shared/aws/requests.ts'
+import { createLateBox } from '../../shared/aws/sqs/late-box.ts'
+import type { TellingSystem } from '../../shared/runtime/events/tell-late.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
+
+/** What is not told within two seconds is told later: whoever tells has other things to do. */
+const BUS_LIMITS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
+
+/** The world of those who tell events; apart from `compose.ts`, so that others do not load EventBridge's client. */
+export function composeTelling({ types, clock, log }: System): TellingSystem {
+  const client = new EventBridgeClient({ requestHandler: BUS_LIMITS, maxAttempts: 2 })
+  return {
+    types,
+    clock,
+    log,
+    events: createEventBridge(client, { bus: required('BATON_EVENT_BUS'), system: required('BATON_SYSTEM') }),
+    lateBox: createLateBox(
+      patient(requestHandler => new SQSClient({ requestHandler })),
+      required('BATON_WAKE_QUEUE_URL'),
+    ),
+    scope: process.env.BATON_EVENTS === 'all' ? 'all' : 'types',
+  }
+}

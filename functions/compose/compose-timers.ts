@@ -1,0 +1,34 @@
+import { SchedulerClient } from '@aws-sdk/client-scheduler'
+import { required } from '../../shared/aws/environment.ts'
+import { systemClock } from '../../shared/aws/machine.ts'
+import { patient } from '../../shared/aws/requests.ts'
+import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
+import { encodeMinute } from '../../shared/aws/sqs/wire.ts'
+import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
+import { composeSystem } from './compose.ts'
+
+/**
+ * Scheduler throttles beyond 250 to 5,000 new schedules a second, by region. The SDK waits for a random share of 0.5, 1, 2
+ * and 4 s between its attempts, some 4 s in all, while the planner's shard waits; what fails even then comes again with
+ * its batch of the stream, and in the end the sweeper wakes the minute without a schedule.
+ */
+const PATIENTLY = {
+  maxAttempts: 5,
+  retryMode: 'standard',
+} as const
+
+/** The system of those who plan ahead; apart from `compose.ts`, so that others do not load the Scheduler's client. */
+export function composePlanningSystem(): PlanningSystem {
+  const timers = createFarTimers(
+    patient(requestHandler => new SchedulerClient({ ...PATIENTLY, requestHandler })),
+    systemClock,
+    {
+      group: required('BATON_SCHEDULE_GROUP'),
+      roleArn: required('BATON_SCHEDULE_ROLE_ARN'),
+      queueArn: required('BATON_WAKE_QUEUE_ARN'),
+      deadLetterArn: required('BATON_SCHEDULE_DLQ_ARN'),
+      message: minute => encodeMinute({ minute }),
+    },
+  )
+  return { ...composeSystem(), timers }
+}

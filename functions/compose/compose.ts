@@ -1,0 +1,88 @@
+/**
+ * The composition root: the only folder where functions meet the environment, the AWS clients and Powertools.
+ * `compose-timers.ts` adds Scheduler, `compose-events.ts` EventBridge, for the functions that need them.
+ */
+
+import { Logger } from '@aws-lambda-powertools/logger'
+import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
+import type { HeadReader } from '../../shared/aws/dynamo/head/head-reader.ts'
+import { systemOfEnvironment } from '../../shared/aws/environment.ts'
+import {
+  type AwsWorld,
+  createAwsHeadReader,
+  createAwsSystem,
+  createAwsWorld,
+} from '../../shared/aws/system.ts'
+import { EVERY_TYPE } from '../../shared/core/bounds.ts'
+import type { Log, MetricName, Metrics } from '../../shared/ports/machine.ts'
+import type { System } from '../../shared/runtime/kernel/system.ts'
+import { withPlainErrors } from '../../shared/runtime/run/run-log.ts'
+
+/** The system of a function, from its environment. */
+export function composeSystem(): System {
+  return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
+}
+
+/** The same, for a function that takes dispatches from a queue. */
+export function composeWorld(): AwsWorld {
+  return createAwsWorld({ ...systemOfEnvironment(), log, metrics })
+}
+
+/** Reads the heads in records of the table's stream. */
+export function composeHeadReader(): HeadReader {
+  return createAwsHeadReader(systemOfEnvironment())
+}
+
+const logger = new Logger()
+
+export const log: Log = {
+  debug: (message, fields = {}) => logger.debug(message, withPlainErrors(fields)),
+  info: (message, fields = {}) => logger.info(message, withPlainErrors(fields)),
+  warn: (message, fields = {}) => logger.warn(message, withPlainErrors(fields)),
+  error: (message, fields = {}) => logger.error(message, withPlainErrors(fields)),
+}
+
+const UNITS = {
+  Lateness: 'Milliseconds',
+  RunTime: 'Milliseconds',
+  ClaimConflict: 'Count',
+  LeaseLost: 'Count',
+  LookLoop: 'Count',
+  UnscheduledMinute: 'Count',
+  SweeperRepaired: 'Count',
+  Stuck: 'Count',
+  NeedsAttention: 'Count',
+  Published: 'Count',
+  Succeeded: 'Count',
+  Failed: 'Count',
+  Retried: 'Count',
+  TaskFault: 'Count',
+} as const satisfies Record<MetricName, string>
+
+/** Metrics that are kept for single types: `Lateness:resize`, or `Failed:*` for every type. */
+const keptByType = new Set((process.env.BATON_TYPE_METRICS ?? '').split(','))
+
+/** One store per task type, since a dimension holds for all that is written out together. */
+const stored = new Map<string, PowertoolsMetrics>()
+
+export const metrics: Metrics = {
+  add: (name, value, type) => {
+    store(name, value, EVERY_TYPE)
+    const isKept = [`${name}:${EVERY_TYPE}`, `${name}:${type}`].some(kept => keptByType.has(kept))
+    if (isKept && type !== EVERY_TYPE) store(name, value, type)
+  },
+}
+
+function store(name: MetricName, value: number, type: string): void {
+  let ofType = stored.get(type)
+  if (!ofType) {
+    ofType = new PowertoolsMetrics({ defaultDimensions: { type } })
+    stored.set(type, ofType)
+  }
+  ofType.addMetric(name, UNITS[name], value)
+}
+
+/** Writes the metrics of this invocation out. To be called before its answer, in `finally`. */
+export function flushMetrics(): void {
+  for (const ofType of stored.values()) if (ofType.hasStoredMetrics()) ofType.publishStoredMetrics()
+}

@@ -1,0 +1,172 @@
+/**
+ * The HTTP API: API Gateway, its access log and throttle, the function that answers most routes, and `claims.ts`, the function
+ * in which HTTP workers wait for tasks. Which principals may call which routes stands in `permissions/api-access.ts`.
+ */
+
+import { Duration } from 'aws-cdk-lib'
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
+import {
+  CorsHttpMethod,
+  HttpApi,
+  HttpMethod,
+  HttpNoneAuthorizer,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2'
+import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { Construct } from 'constructs'
+import { API_BURST, API_REQUESTS_PER_S, API_TIMEOUT_S, CORS_MAX_AGE_S } from '../bounds.ts'
+import { functionFile } from '../functions/function-file.ts'
+import { createFunction, reserving } from '../functions/functions.ts'
+import { watchServerErrors } from '../monitoring/alarms.ts'
+import type { Parts } from '../parts.ts'
+import type { AllowedRoute } from '../permissions/api-access.ts'
+import { allow, type Runner } from '../permissions/permissions.ts'
+import { Claims, type ClaimsProps } from './claims.ts'
+
+/** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: anyone may call it. */
+export type ApiAuth = 'iam' | 'none'
+
+/** What a signed request with a JSON body carries. */
+const CORS_HEADERS = [
+  'authorization',
+  'content-type',
+  'x-amz-content-sha256',
+  'x-amz-date',
+  'x-amz-security-token',
+]
+
+const STAGE = '$default'
+
+export type ApiProps = {
+  /** One line of JSON per request in a log group of its own. @default false */
+  readonly accessLog?: boolean | { readonly retention: RetentionDays }
+  /**
+   * Requests a second and at once, beyond which API Gateway answers 429. All APIs of an account share 10,000 a second.
+   * @default { requestsPerSecond: 2,000, burst: 2,000 }
+   */
+  readonly throttle?: { readonly requestsPerSecond: number; readonly burst: number }
+  /** Lets web pages of these origins call the API. @default none may */
+  readonly cors?: { readonly origins: readonly string[]; readonly headers?: readonly string[] }
+  /** How HTTP workers wait for tasks. */
+  readonly claims?: ClaimsProps
+}
+
+export type TaskApiProps = ApiProps & {
+  readonly auth: ApiAuth
+  readonly reservedConcurrency: { readonly api?: number; readonly claims?: number }
+}
+
+/** The HTTP API: a function for claims, which may wait, and one behind every other route. */
+export class TaskApi extends Construct {
+  readonly function: LambdaFunction
+  readonly claims: LambdaFunction
+  readonly url: string
+  private readonly http: HttpApi
+
+  constructor(scope: Construct, id: string, parts: Parts, props: TaskApiProps) {
+    super(scope, id)
+    const { settings, table, messages } = parts
+    const { reservedConcurrency } = props
+    this.function = createFunction(this, settings, {
+      entry: functionFile('api.ts'),
+      description: 'Baton: HTTP API',
+      timeout: Duration.seconds(API_TIMEOUT_S),
+      ...reserving(reservedConcurrency.api),
+    })
+    table.openTo(this.function, {
+      items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+      queries: ['items', 'view', 'place', 'owner'],
+    })
+    messages.openTo(this.function, { jobs: true })
+    this.claims = new Claims(this, 'Claims', parts, props.claims ?? {}, reservedConcurrency.claims).function
+    this.http = this.createHttp(parts, props)
+    this.http.addRoutes({
+      path: '/v1/claims',
+      methods: [HttpMethod.POST],
+      integration: new HttpLambdaIntegration('ClaimsIntegration', this.claims),
+    })
+    if (props.cors) this.answerPreflights()
+    this.addStage(parts, props)
+    this.url = this.http.apiEndpoint
+    watchServerErrors(this, settings, this.http)
+  }
+
+  /** Lets `runner` call these routes, and tells it the URL (`BATON_URL`). */
+  openTo(runner: Runner, routes: readonly AllowedRoute[]): void {
+    allow(runner, {
+      actions: ['execute-api:Invoke'],
+      // With its stage: a pattern for any stage would find the rest of a route at the end of another one's path.
+      resources: routes.map(({ method, path }) => this.http.arnForExecuteApi(method, path, STAGE)),
+      environment: { BATON_URL: this.url },
+    })
+  }
+
+  private createHttp({ settings }: Parts, { auth, cors }: TaskApiProps): HttpApi {
+    return new HttpApi(this, 'Http', {
+      apiName: settings.system,
+      description: 'Baton: HTTP API',
+      defaultIntegration: new HttpLambdaIntegration('Integration', this.function),
+      defaultAuthorizer: auth === 'iam' ? new HttpIamAuthorizer() : new HttpNoneAuthorizer(),
+      createDefaultStage: false,
+      ...(cors && {
+        corsPreflight: {
+          allowOrigins: [...cors.origins],
+          allowMethods: [CorsHttpMethod.ANY],
+          allowHeaders: [...(cors.headers ?? CORS_HEADERS)],
+          exposeHeaders: ['location', 'retry-after', 'x-request-id'],
+          maxAge: Duration.seconds(CORS_MAX_AGE_S),
+        },
+      }),
+    })
+  }
+
+  /** A browser asks for leave without signing: API Gateway answers from its CORS settings only where no authorizer refuses. */
+  private answerPreflights(): void {
+    this.http.addRoutes({
+      path: '/{proxy+}',
+      methods: [HttpMethod.OPTIONS],
+      integration: new HttpLambdaIntegration('PreflightIntegration', this.function),
+      authorizer: new HttpNoneAuthorizer(),
+    })
+  }
+
+  /** Under the id that CDK gives a default stage, which has neither a throttle nor an access log. */
+  private addStage({ settings }: Parts, { throttle, accessLog = false }: TaskApiProps): void {
+    const { requestsPerSecond = API_REQUESTS_PER_S, burst = API_BURST } = throttle ?? {}
+    this.http.addStage('DefaultStage', {
+      stageName: STAGE,
+      autoDeploy: true,
+      throttle: { rateLimit: requestsPerSecond, burstLimit: burst },
+      ...(accessLog && {
+        accessLogSettings: {
+          destination: new LogGroupLogDestination(
+            new LogGroup(this, 'AccessLog', {
+              retention: accessLog === true ? settings.logRetention : accessLog.retention,
+              removalPolicy: settings.removalPolicy,
+            }),
+          ),
+          format: ACCESS_LOG_FORMAT,
+        },
+      }),
+    })
+  }
+}
+
+/** Who asked for what, and what came of it. Source: API Gateway, access log variables of HTTP APIs. */
+const ACCESS_LOG_FORMAT = AccessLogFormat.custom(
+  JSON.stringify({
+    requestId: '$context.requestId',
+    at: '$context.requestTime',
+    ip: '$context.identity.sourceIp',
+    caller: '$context.identity.userArn',
+    method: '$context.httpMethod',
+    path: '$context.path',
+    status: '$context.status',
+    bytes: '$context.responseLength',
+    latencyMs: '$context.responseLatency',
+    error: '$context.integrationErrorMessage',
+  }),
+)

@@ -1,0 +1,72 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import { BatonError } from '../../shared/core/errors.ts'
+import {
+  API_TIMEOUT_S,
+  CLAIM_MAX_WAITING,
+  CLAIM_RETRY_MS,
+  CLAIM_RETRY_MS_MAX,
+  CLAIM_RETRY_MS_MIN,
+  CLAIMS_MEMORY_MB,
+  CLAIMS_WAITING_SHARE,
+} from '../bounds.ts'
+import { functionFile } from '../functions/function-file.ts'
+import { createFunction, reserving } from '../functions/functions.ts'
+import type { Parts } from '../parts.ts'
+import { PUBLISHING } from '../task-table.ts'
+
+export type ClaimsProps = {
+  /** When an idle worker is told to ask again, in milliseconds, 500–20,000. @default 2,000 */
+  readonly retryAfterMs?: number
+  /**
+   * Claims that may wait for more than a second at a time; each holds an execution. More of them are answered with 429.
+   * @default four fifths of `reservedConcurrency.claims`, else 50
+   */
+  readonly maxWaiting?: number
+}
+
+/** Serves `POST /v1/claims`, where HTTP workers wait for tasks, apart from the rest of the API. */
+export class Claims extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings, table, messages }: Parts,
+    props: ClaimsProps,
+    reservedConcurrency?: number,
+  ) {
+    super(scope, id)
+    this.function = createFunction(this, settings, {
+      entry: functionFile('claims.ts'),
+      description: 'Baton: hands tasks to HTTP workers, which may wait for them',
+      timeout: Duration.seconds(API_TIMEOUT_S),
+      memorySize: CLAIMS_MEMORY_MB,
+      environment: environmentFor(props, reservedConcurrency),
+      ...reserving(reservedConcurrency),
+    })
+    // As a worker of every type does; what it changes, the planner tells.
+    table.openTo(this.function, PUBLISHING)
+    messages.openTo(this.function, {})
+  }
+}
+
+function environmentFor(props: ClaimsProps, reserved: number | undefined): Record<string, string> {
+  const { retryAfterMs = CLAIM_RETRY_MS, maxWaiting = waitingOf(reserved) } = props
+  refuseOutside('retryAfterMs', retryAfterMs, CLAIM_RETRY_MS_MIN, CLAIM_RETRY_MS_MAX)
+  refuseOutside('maxWaiting', maxWaiting, 1, reserved ?? Number.POSITIVE_INFINITY)
+  return { BATON_CLAIM_RETRY_MS: String(retryAfterMs), BATON_CLAIM_MAX_WAITING: String(maxWaiting) }
+}
+
+/** The rest is for claims that find their task at once. */
+function waitingOf(reserved: number | undefined): number {
+  if (reserved === undefined) return CLAIM_MAX_WAITING
+  return Math.max(1, Math.floor(reserved * CLAIMS_WAITING_SHARE))
+}
+
+function refuseOutside(name: keyof ClaimsProps, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && least <= value && value <= most) return
+  const range = Number.isFinite(most) ? `from ${least} to ${most}` : `of ${least} or more`
+  throw new BatonError('invalid', `claims.${name} is ${value}; give a whole number ${range}`)
+}

@@ -1,0 +1,106 @@
+import { Duration } from 'aws-cdk-lib'
+import {
+  EventSourceMapping,
+  FilterCriteria,
+  FilterRule,
+  type Function as LambdaFunction,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import {
+  BEAT_OPERATION,
+  FREED_ATTRIBUTE,
+  FREED_TO_NOBODY,
+  HEAD_SORT_KEY,
+  NOTED_ATTRIBUTE,
+  OPERATION_ATTRIBUTE,
+  PERMITS_SORT_KEY,
+  PRIMARY_KEY,
+  WORKERS_PARTITION,
+} from '../../shared/aws/dynamo/keys.ts'
+import { PLANNER_TIMEOUT_S, STREAM_BATCH_SIZE, STREAM_RECORD_AGE_HOURS, STREAM_RETRIES } from '../bounds.ts'
+import { watchAttention, watchIteratorAge } from '../monitoring/alarms.ts'
+import type { Parts } from '../parts.ts'
+import { allow } from '../permissions/permissions.ts'
+import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
+import { PUBLISHING } from '../task-table.ts'
+import { functionFile } from './function-file.ts'
+import { createFunction, reserving } from './functions.ts'
+
+/** Reads the table's stream, sends what each changed task needs next, publishes what follows from its end, and tells what happened. */
+export class Planner extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
+    super(scope, id)
+    const { settings, table, messages, timers, events } = parts
+    this.function = createFunction(this, settings, {
+      entry: functionFile('planner.ts'),
+      description: 'Baton: sends what changed tasks need next',
+      timeout: Duration.seconds(PLANNER_TIMEOUT_S),
+      ...reserving(reservedConcurrency),
+    })
+    table.openTo(this.function, PUBLISHING)
+    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
+    timers.openTo(this.function)
+    events.openTo(this.function)
+    this.readStream(parts)
+    watchIteratorAge(this, settings, this.function)
+    watchAttention(this, settings)
+  }
+
+  /**
+   * From the start of the stream, because a new mapping takes minutes to begin and would miss what is written until
+   * then. What is given up is reported by its place in the stream only: the sweeper repairs from the table itself.
+   */
+  private readStream({ settings, table }: Parts): void {
+    const failures = new DeadLetterQueue(this, 'Failures', settings).queue
+    allow(this.function, { actions: ['sqs:SendMessage'], resources: [failures.queueArn] })
+    table.openStreamTo(this.function)
+    new EventSourceMapping(this, 'Mapping', {
+      target: this.function,
+      eventSourceArn: table.streamArn,
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: STREAM_BATCH_SIZE,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      retryAttempts: STREAM_RETRIES,
+      maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS),
+      onFailure: { bind: () => ({ destination: failures.queueArn }) },
+      filters: [changedHeads, comingAndGoingWorkers, freedPermits, notedWaits],
+    })
+  }
+}
+
+/** Heads that were written by anything but a heartbeat. */
+const changedHeads = FilterCriteria.filter({
+  eventName: FilterRule.or('INSERT', 'MODIFY'),
+  dynamodb: {
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(HEAD_SORT_KEY) } },
+    NewImage: { [OPERATION_ATTRIBUTE]: { S: FilterRule.notEquals(BEAT_OPERATION) } },
+  },
+})
+
+/** Workers that came into the registry or went; their signs of life are changes of what is there. */
+const comingAndGoingWorkers = FilterCriteria.filter({
+  eventName: FilterRule.or('INSERT', 'REMOVE'),
+  dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
+})
+
+/** Permits that were given back while tasks wait; permits that are taken, or given back to nobody, do not match. */
+const freedPermits = FilterCriteria.filter({
+  eventName: FilterRule.isEqual('MODIFY'),
+  dynamodb: {
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
+    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_TO_NOBODY)) } },
+  },
+})
+
+/** Limits that a task has just been noted to wait for. */
+const notedWaits = FilterCriteria.filter({
+  eventName: FilterRule.isEqual('MODIFY'),
+  dynamodb: {
+    Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
+    NewImage: { [NOTED_ATTRIBUTE]: { N: FilterRule.exists() } },
+  },
+})

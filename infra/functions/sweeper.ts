@@ -1,0 +1,64 @@
+import { Duration } from 'aws-cdk-lib'
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
+import { Construct } from 'constructs'
+import { SWEEP_EVENT_AGE_S, SWEEP_RETRIES, SWEEPER_TIMEOUT_S } from '../bounds.ts'
+import { watchInvocations, watchStuckTasks } from '../monitoring/alarms.ts'
+import type { Parts } from '../parts.ts'
+import type { FarTimers } from '../queues/far-timers.ts'
+import { PUBLISHING } from '../task-table.ts'
+import { functionFile } from './function-file.ts'
+import { createFunction, reserving } from './functions.ts'
+
+/** Every minute: repairs what lost messages left behind. */
+export class Sweeper extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
+    super(scope, id)
+    const { settings, table, messages, timers } = parts
+    this.function = createFunction(this, settings, {
+      entry: functionFile('sweeper.ts'),
+      description: 'Baton: repairs what lost messages left behind',
+      timeout: Duration.seconds(SWEEPER_TIMEOUT_S),
+      failsSilently: true,
+      ...reserving(reservedConcurrency),
+    })
+    // A failed round is not repeated: the next one comes within a minute and would meet its repetition.
+    this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S) })
+    table.openTo(this.function, {
+      items: PUBLISHING.items,
+      queries: ['items', 'view', 'place'],
+    })
+    messages.openTo(this.function, {
+      wakes: true,
+      jobs: true,
+      dispatchesTo: 'every-type',
+      measures: ['types', 'jobs'],
+    })
+    timers.openTo(this.function)
+    this.scheduleRounds(timers)
+    watchInvocations(this, settings, this.function)
+    watchStuckTasks(this, settings)
+  }
+
+  private scheduleRounds(timers: FarTimers): void {
+    const role = timers.createRole('ScheduleRole', this)
+    role.addToPolicy(
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [this.function.functionArn] }),
+    )
+    const schedule = new CfnSchedule(this, 'Schedule', {
+      groupName: timers.group.ref,
+      scheduleExpression: 'rate(1 minute)',
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: this.function.functionArn,
+        roleArn: role.roleArn,
+        retryPolicy: { maximumRetryAttempts: SWEEP_RETRIES, maximumEventAgeInSeconds: SWEEP_EVENT_AGE_S },
+        deadLetterConfig: { arn: timers.undelivered.queueArn },
+      },
+    })
+    schedule.node.addDependency(role)
+  }
+}

@@ -1,0 +1,44 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct } from 'constructs'
+import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from '../bounds.ts'
+import { watchLookLoops } from '../monitoring/alarms.ts'
+import type { Parts } from '../parts.ts'
+import { concurrencyWithin } from '../queues/fed-queue.ts'
+import { PUBLISHING } from '../task-table.ts'
+import { functionFile } from './function-file.ts'
+import { createFunction, reserving } from './functions.ts'
+
+/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. */
+export class Waker extends Construct {
+  readonly function: LambdaFunction
+
+  constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
+    super(scope, id)
+    const { settings, table, messages, events } = parts
+    this.function = createFunction(this, settings, {
+      entry: functionFile('waker.ts'),
+      description: 'Baton: looks at tasks whose time has come',
+      timeout: Duration.seconds(WAKER_TIMEOUT_S),
+      // A look that comes too early is sent again, once per lease of a long run; the message counts its hops.
+      allowRecursion: true,
+      ...reserving(reservedConcurrency),
+    })
+    table.openTo(this.function, {
+      items: PUBLISHING.items,
+      queries: ['items', 'view', 'place'],
+    })
+    messages.openTo(this.function, {
+      wakes: true,
+      jobs: true,
+      dispatchesTo: 'every-type',
+      measures: ['types'],
+    })
+    // Events that could not be told wait in the wake queue.
+    events.openTo(this.function)
+    watchLookLoops(this, settings)
+    messages.wake.feed(this.function, {
+      maxConcurrency: concurrencyWithin('waker', WAKER_MAX_CONCURRENCY, reservedConcurrency),
+    })
+  }
+}

@@ -1,0 +1,238 @@
+import { Duration } from 'aws-cdk-lib'
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import type { FargateService } from 'aws-cdk-lib/aws-ecs'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { ITopic } from 'aws-cdk-lib/aws-sns'
+import type { IQueue } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import { EVERY_TYPE } from '../../shared/core/bounds.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
+import { ALARM_PERIOD_MINUTES, MAX_ITERATOR_AGE_MS } from '../bounds.ts'
+import type { Settings } from '../settings.ts'
+import { taskMetric } from './monitoring.ts'
+
+const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
+
+/** Whatever lies in a dead-letter queue needs a person. */
+export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
+  raise(scope, 'DeadLetterAlarm', settings, {
+    metric: queue.metricApproximateNumberOfMessagesVisible({
+      period: Duration.minutes(1),
+      statistic: 'Maximum',
+    }),
+    isEssential: true,
+    description: 'Messages were given up; look at the dead-letter queue, then redrive or purge it',
+  })
+}
+
+/**
+ * Errors and throttles of a function. Of most functions they show elsewhere: as dead letters, as a planner that falls behind, as
+ * an answer of the API. Where they show nowhere else, the errors are essential.
+ */
+export function watchFunction(
+  scope: Construct,
+  settings: Settings,
+  fn: LambdaFunction,
+  isEssential = false,
+): void {
+  raise(scope, 'ErrorAlarm', settings, {
+    isEssential,
+    metric: fn.metricErrors({ period: PERIOD }),
+    description: 'A function crashed, timed out or ran out of memory; a failing task is not counted here',
+  })
+  raise(scope, 'ThrottleAlarm', settings, {
+    metric: fn.metricThrottles({ period: PERIOD }),
+    description: 'A function was throttled; the concurrency of the account or of the function is used up',
+  })
+}
+
+/** A flow has stopped half undone, or a task owes callbacks that its types make impossible: a person has to decide. */
+export function watchAttention(scope: Construct, settings: Settings): void {
+  raise(scope, 'NeedsAttentionAlarm', settings, {
+    isEssential: true,
+    metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
+    description:
+      'An undo has failed for good, or a callback cannot be published; the log of the planner names the task, and its needsAttention says what to do',
+  })
+}
+
+/** Tasks that somebody could work on, and nobody does. */
+export function watchStuckTasks(scope: Construct, settings: Settings): void {
+  raise(scope, 'StuckAlarm', settings, {
+    isEssential: true,
+    metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
+    description:
+      'Tasks show no sign of life for 15 minutes though nothing keeps them; the sweeper logs their ids',
+  })
+}
+
+/** A look that was armed anew 100,000 times is given up: something sends it in circles. */
+export function watchLookLoops(scope: Construct, settings: Settings): void {
+  raise(scope, 'LookLoopAlarm', settings, {
+    metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
+    description: 'A look at a task was armed anew too often; the log of the waker names the task',
+  })
+}
+
+/** The planner falls behind when a batch keeps failing or writes outrun it: tasks then start late. */
+export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
+  raise(scope, 'IteratorAgeAlarm', settings, {
+    metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
+    above: MAX_ITERATOR_AGE_MS,
+    isEssential: true,
+    description: 'Changes of tasks are read more than a minute late',
+  })
+}
+
+/** Missing data counts as an alarm: a safety net that is not called is not one. */
+export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
+  raise(scope, 'NotInvokedAlarm', settings, {
+    metric: fn.metricInvocations({ period: PERIOD }),
+    below: 1,
+    isEssential: true,
+    description: 'The sweeper was not invoked; lost messages are not repaired',
+  })
+}
+
+/** Missing data counts as an alarm: a service without containers reports nothing. */
+export function watchWorkers(
+  scope: Construct,
+  settings: Settings,
+  service: FargateService,
+  least: number,
+): void {
+  raise(scope, 'TooFewAlarm', settings, {
+    metric: new Metric({
+      namespace: 'ECS/ContainerInsights',
+      metricName: 'RunningTaskCount',
+      dimensionsMap: { ClusterName: service.cluster.clusterName, ServiceName: service.serviceName },
+      statistic: 'Maximum',
+      period: PERIOD,
+    }),
+    below: least,
+    isEssential: true,
+    description: 'Fewer worker containers run than the service must have; see its events and its log group',
+  })
+}
+
+export function watchServerErrors(scope: Construct, settings: Settings, api: HttpApi): void {
+  raise(scope, 'ServerErrorAlarm', settings, {
+    metric: api.metricServerError({ period: PERIOD, statistic: 'Sum' }),
+    isEssential: true,
+    description: 'The HTTP API answered with a status of 500 or more',
+  })
+}
+
+/** One alarm each for the table and its indexes: a hot index throttles the table's writes. */
+export function watchThrottling(
+  scope: Construct,
+  settings: Settings,
+  table: TableV2,
+  indexes: readonly string[],
+): void {
+  for (const index of [undefined, ...indexes]) {
+    raise(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
+      metric: throttledEvents(table, index),
+      description: `Requests to ${index ? `the index ${index}` : 'the table'} are throttled; look for a hot key`,
+    })
+  }
+}
+
+function throttledEvents(table: TableV2, index: string | undefined): IMetric {
+  const dimensionsMap = { TableName: table.tableName, ...(index && { GlobalSecondaryIndexName: index }) }
+  const events = (metricName: string) =>
+    new Metric({ namespace: 'AWS/DynamoDB', metricName, dimensionsMap, statistic: 'Sum', period: PERIOD })
+  return new MathExpression({
+    expression: 'FILL(reads, 0) + FILL(writes, 0)',
+    usingMetrics: { reads: events('ReadThrottleEvents'), writes: events('WriteThrottleEvents') },
+    period: PERIOD,
+  })
+}
+
+/** When an alarm is raised because tasks fail. */
+export type FailureAlarmProps = {
+  /** Tasks of this type only; its failures are then counted apart, at $0.30 a month. @default tasks of all types together */
+  readonly type?: string
+  /** So many failed tasks, or more, raise it. */
+  readonly failures: number
+  /** Within so many minutes, 1–1,440. */
+  readonly perMinutes: number
+  /** Is notified. */
+  readonly topic: ITopic
+}
+
+/** An alarm for tasks that have failed for good; retries do not count. It does not depend on the system's `alarms`. */
+export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
+  const { type = EVERY_TYPE, failures, perMinutes, topic } = props
+  refuseUnlessWhole('failures', failures, MAX_FAILURES)
+  refuseUnlessWhole('perMinutes', perMinutes, MINUTES_PER_DAY)
+  refuseOtherType(type)
+  settings.typeMetrics.ask('Failed', type)
+  const name = type === EVERY_TYPE ? 'All' : type
+  const alarm = new Alarm(scope, `FailureAlarm-${name}-${failures}-${perMinutes}`, {
+    metric: taskMetric(settings.system, 'Failed', type).with({ period: Duration.minutes(perMinutes) }),
+    alarmDescription: `At least ${failures} failed tasks${type === EVERY_TYPE ? '' : ` of type ${type}`} within ${perMinutes} minutes`,
+    threshold: failures,
+    evaluationPeriods: 1,
+    comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    treatMissingData: TreatMissingData.NOT_BREACHING,
+  })
+  alarm.addAlarmAction(new SnsAction(topic))
+  return alarm
+}
+
+/** Of one period of an alarm. Source: CloudWatch, PutMetricAlarm. */
+const MINUTES_PER_DAY = 1_440
+const MAX_FAILURES = 1_000_000_000
+
+function refuseUnlessWhole(name: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return
+  throw new BatonError(
+    'invalid',
+    `${name} is ${value}; give a whole number of 1–${most.toLocaleString('en')}`,
+  )
+}
+
+function refuseOtherType(type: string): void {
+  if (type === EVERY_TYPE) return
+  refuseFields('alarmOnFailures', typeNameRule.problems(type, 'type'))
+}
+
+type Condition = {
+  readonly metric: IMetric
+  readonly description: string
+  /** Alarm above this value. @default 0 */
+  readonly above?: number
+  /** Alarm below this value, and when there is no value at all. */
+  readonly below?: number
+  /** Whether the alarm is made unless the app wants none. */
+  readonly isEssential?: boolean
+}
+
+function raise(scope: Construct, id: string, { alarmTopic, alarms }: Settings, condition: Condition): void {
+  const { metric, description, above = 0, below, isEssential = false } = condition
+  if (alarms === 'none' || (alarms === 'essential' && !isEssential)) return
+  const alarm = new Alarm(scope, id, {
+    metric,
+    alarmDescription: description,
+    threshold: below ?? above,
+    evaluationPeriods: 1,
+    comparisonOperator:
+      below === undefined
+        ? ComparisonOperator.GREATER_THAN_THRESHOLD
+        : ComparisonOperator.LESS_THAN_THRESHOLD,
+    treatMissingData: below === undefined ? TreatMissingData.NOT_BREACHING : TreatMissingData.BREACHING,
+  })
+  if (alarmTopic) alarm.addAlarmAction(new SnsAction(alarmTopic))
+}

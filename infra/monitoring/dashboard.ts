@@ -1,0 +1,151 @@
+import { Duration } from 'aws-cdk-lib'
+import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
+import {
+  ConcreteWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  Metric,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Construct, IConstruct } from 'constructs'
+import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
+import { EVERY_TYPE } from '../../shared/core/bounds.ts'
+import type { MetricName } from '../../shared/ports/machine.ts'
+import type { Parts } from '../parts.ts'
+import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
+import { FedQueue } from '../queues/fed-queue.ts'
+import { taskMetric } from './monitoring.ts'
+
+const WIDTH = 12
+const HEIGHT = 6
+const PERIOD = Duration.minutes(1)
+
+/** A graph whose metrics are looked for at synthesis: handlers may be added after the dashboard. */
+class LateGraph extends ConcreteWidget {
+  private readonly title: string
+  private readonly found: () => IMetric[]
+
+  constructor(title: string, found: () => IMetric[]) {
+    super(WIDTH, HEIGHT)
+    this.title = title
+    this.found = found
+  }
+
+  override toJson(): ReturnType<GraphWidget['toJson']> {
+    const { title, width, height } = this
+    const graph = new GraphWidget({ title, width, height, left: this.found(), liveData: true })
+    if (this.x !== undefined && this.y !== undefined) graph.position(this.x, this.y)
+    return graph.toJson()
+  }
+}
+
+/** What there is to see of a system, on one page: what became of its tasks, how late they started, and how its parts are. */
+export function createDashboard(scope: Construct, id: string, parts: Parts, title: string): Dashboard {
+  const { system } = parts.settings
+  const outcome = (name: MetricName, statistic?: string) =>
+    taskMetric(system, name, EVERY_TYPE).with({
+      period: PERIOD,
+      ...(statistic && { statistic, label: `${name} ${statistic}` }),
+    })
+  const graph = (graphTitle: string, found: () => IMetric[]) => new LateGraph(graphTitle, found)
+  const queues = () => found(scope, isFedQueue)
+  const functions = () => found(scope, isFunction)
+  return new Dashboard(scope, id, {
+    widgets: [
+      [new TextWidget({ markdown: `# ${title}`, width: 2 * WIDTH, height: 1 })],
+      [
+        graph('Tasks', () => OUTCOMES.map(name => outcome(name))),
+        graph('How late runs start, and how long they take (ms)', () => [
+          outcome('Lateness', 'p50'),
+          outcome('Lateness', 'p99'),
+          outcome('RunTime', 'p50'),
+          outcome('RunTime', 'p99'),
+        ]),
+      ],
+      [
+        graph('Messages that wait', () => queues().map(queue => visible(scope, queue))),
+        graph('Age of the oldest message (s)', () => queues().map(queue => oldest(scope, queue))),
+      ],
+      [
+        graph('Messages that were given up', () =>
+          found(scope, isDeadLetterQueue).map(queue => visible(scope, queue)),
+        ),
+        graph('What needs attention, and what was repaired', () => TROUBLE.map(name => outcome(name))),
+      ],
+      [
+        graph('Errors of functions', () => functions().map(fn => fn.metricErrors(labelled(scope, fn)))),
+        graph('Duration of functions, p99 (ms)', () =>
+          functions().map(fn => fn.metricDuration({ ...labelled(scope, fn), statistic: 'p99' })),
+        ),
+      ],
+      [
+        graph('Throttled invocations, and requests to the table', () => [
+          ...functions().map(fn => fn.metricThrottles(labelled(scope, fn))),
+          ...throttledRequests(parts.table.table.tableName),
+        ]),
+        graph('Requests to the API that failed', () =>
+          found(scope, isApi).flatMap(api => [
+            api.metricServerError({ period: PERIOD }),
+            api.metricClientError({ period: PERIOD }),
+          ]),
+        ),
+      ],
+    ],
+  })
+}
+
+const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Retried']
+const TROUBLE: readonly MetricName[] = [
+  'NeedsAttention',
+  'TaskFault',
+  'Stuck',
+  'LeaseLost',
+  'SweeperRepaired',
+]
+
+function found<Kind extends IConstruct>(
+  scope: Construct,
+  isOfKind: (one: IConstruct) => one is Kind,
+): Kind[] {
+  return scope.node.findAll().filter(isOfKind)
+}
+
+const isFunction = (one: IConstruct) => one instanceof LambdaFunction
+const isFedQueue = (one: IConstruct) => one instanceof FedQueue
+const isDeadLetterQueue = (one: IConstruct) => one instanceof DeadLetterQueue
+const isApi = (one: IConstruct) => one instanceof HttpApi
+
+/** Of the table and of each index: a hot index throttles the table's writes. */
+function throttledRequests(table: string): IMetric[] {
+  return [undefined, ...Object.values(INDEXES)].flatMap(index =>
+    ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
+      metricName =>
+        new Metric({
+          namespace: 'AWS/DynamoDB',
+          metricName,
+          dimensionsMap: { TableName: table, ...(index && { GlobalSecondaryIndexName: index.name }) },
+          statistic: 'Sum',
+          period: PERIOD,
+          label: `${metricName} ${index?.name ?? 'table'}`,
+        }),
+    ),
+  )
+}
+
+type WithQueue = FedQueue | DeadLetterQueue
+
+function visible(scope: Construct, one: WithQueue): IMetric {
+  return one.queue.metricApproximateNumberOfMessagesVisible({ ...labelled(scope, one), statistic: 'Maximum' })
+}
+
+function oldest(scope: Construct, one: WithQueue): IMetric {
+  return one.queue.metricApproximateAgeOfOldestMessage({ ...labelled(scope, one), statistic: 'Maximum' })
+}
+
+/** Where it stands in the system, as `Handlers/Resize`: names that are generated tell nothing. */
+function labelled(scope: Construct, one: IConstruct) {
+  const path = one.node.path.slice(scope.node.path.length + 1)
+  return { period: PERIOD, label: path.replace(/\/(Function|Tasks|Queue)$/, '') }
+}

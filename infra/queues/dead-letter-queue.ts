@@ -1,0 +1,22 @@
+import { Duration } from 'aws-cdk-lib'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { DEAD_LETTER_RETENTION_DAYS, MAX_MESSAGE_BYTES } from '../bounds.ts'
+import { watchDeadLetters } from '../monitoring/alarms.ts'
+import type { Settings } from '../settings.ts'
+
+/** Where messages end that nobody could handle, kept as long as SQS can, with an alarm as soon as there is one. */
+export class DeadLetterQueue extends Construct {
+  readonly queue: Queue
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id)
+    this.queue = new Queue(this, 'Queue', {
+      retentionPeriod: Duration.days(DEAD_LETTER_RETENTION_DAYS),
+      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+    })
+    watchDeadLetters(this, settings, this.queue)
+  }
+}

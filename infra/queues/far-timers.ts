@@ -1,0 +1,72 @@
+import { Stack } from 'aws-cdk-lib'
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
+import type { IQueue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { allow } from '../permissions/permissions.ts'
+import type { Settings } from '../settings.ts'
+import { DeadLetterQueue } from './dead-letter-queue.ts'
+
+/**
+ * The schedule group of the system, which takes all its schedules along when it goes, and what the one-time schedules
+ * made at run time need: the role by which they send to the wake queue, and a queue for what could not be delivered.
+ */
+export class FarTimers extends Construct {
+  readonly group: CfnScheduleGroup
+  readonly undelivered: IQueue
+  private readonly wakeQueue: IQueue
+  private readonly role: Role
+
+  constructor(scope: Construct, id: string, settings: Settings, wakeQueue: IQueue) {
+    super(scope, id)
+    this.wakeQueue = wakeQueue
+    this.group = new CfnScheduleGroup(this, 'Group')
+    this.undelivered = new DeadLetterQueue(this, 'Undelivered', settings).queue
+    this.role = this.createRole('Role')
+    allowSending(this.role, wakeQueue)
+  }
+
+  /** A role that only schedules of this group can take, and that may report what they could not deliver. */
+  createRole(id: string, scope: Construct = this): Role {
+    const role = new Role(scope, id, {
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': Stack.of(this).account, 'aws:SourceArn': this.group.attrArn },
+        },
+      }),
+    })
+    allowSending(role, this.undelivered)
+    return role
+  }
+
+  /** Lets `fn` create one-time schedules in the group. */
+  openTo(fn: LambdaFunction): void {
+    const { roleArn } = this.role
+    allow(fn, {
+      actions: ['scheduler:CreateSchedule'],
+      resources: [
+        Stack.of(this).formatArn({
+          service: 'scheduler',
+          resource: 'schedule',
+          resourceName: `${this.group.ref}/*`,
+        }),
+      ],
+      environment: {
+        BATON_SCHEDULE_GROUP: this.group.ref,
+        BATON_WAKE_QUEUE_ARN: this.wakeQueue.queueArn,
+        BATON_SCHEDULE_DLQ_ARN: this.undelivered.queueArn,
+      },
+    })
+    allow(fn, {
+      actions: ['iam:PassRole'],
+      resources: [roleArn],
+      conditions: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+      environment: { BATON_SCHEDULE_ROLE_ARN: roleArn },
+    })
+  }
+}
+
+function allowSending(role: Role, { queueArn }: IQueue): void {
+  role.addToPolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queueArn] }))
+}

@@ -1,0 +1,82 @@
+/**
+ * The SQS queues of a system. Each is a `fed-queue.ts` with a `dead-letter-queue.ts`. `far-timers.ts` holds the EventBridge
+ * schedules that send to the wake queue later than a delayed message can. This file names the queues, and grants
+ * their use.
+ */
+
+import { Duration, Stack } from 'aws-cdk-lib'
+import type { IQueue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
+import { allow, type Runner } from '../permissions/permissions.ts'
+import type { Settings } from '../settings.ts'
+import { FedQueue, visibilityFor } from './fed-queue.ts'
+
+export type MessageUse = {
+  /** Sends looks to the wake queue. */
+  readonly wakes?: boolean
+  /** Sends long jobs to the jobs queue. */
+  readonly jobs?: boolean
+  /** Sends dispatches to the queue of every type, or of one. */
+  readonly dispatchesTo?: 'every-type' | IQueue
+  /** Asks how many messages wait in the types' queues, or in the jobs queue. */
+  readonly measures?: ReadonlyArray<'types' | 'jobs'>
+}
+
+/**
+ * The queues of the system: the wake queue for what must happen to the second, the jobs queue for what may take minutes,
+ * and those of the types, which are found by their names.
+ */
+export class Messages extends Construct {
+  readonly wake: FedQueue
+  readonly jobs: FedQueue
+  private readonly typeQueueArns: string
+  private readonly system: string
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id)
+    this.system = settings.system
+    this.wake = new FedQueue(this, 'Wake', settings, {
+      visibilityTimeout: visibilityFor(Duration.seconds(WAKER_TIMEOUT_S)),
+    })
+    this.jobs = new FedQueue(this, 'Jobs', settings, {
+      visibilityTimeout: visibilityFor(Duration.seconds(JOBS_TIMEOUT_S)),
+    })
+    // A prefix, because policies end at 10,240 characters, and because a send to the queue of a type without a
+    // handler must be answered with "does not exist", not with "denied".
+    this.typeQueueArns = Stack.of(this).formatArn({ service: 'sqs', resource: `${settings.system}-q-*` })
+  }
+
+  /** Tells `runner` where the queues are and lets it do exactly `use` with them. */
+  openTo(runner: Runner, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
+    const { queueUrl, queueArn } = this.wake.queue
+    const { queueUrl: jobsUrl, queueArn: jobsArn } = this.jobs.queue
+    const targets = [...(wakes ? [queueArn] : []), ...(jobs ? [jobsArn] : []), ...this.arnsOf(dispatchesTo)]
+    // The URL goes to all of them: those of the types' queues are made from it, by all who send or may come to.
+    allow(runner, {
+      actions: ['sqs:SendMessage'],
+      resources: targets,
+      environment: { BATON_WAKE_QUEUE_URL: queueUrl, ...(jobs && { BATON_JOBS_QUEUE_URL: jobsUrl }) },
+    })
+    allow(runner, {
+      actions: ['sqs:GetQueueAttributes'],
+      resources: measures.map(measured => (measured === 'types' ? this.typeQueueArns : jobsArn)),
+    })
+  }
+
+  /** Lets `runner` fetch from the queues of these types, and send back what it cannot run now. */
+  openQueuesTo(runner: Runner, types: readonly string[]): void {
+    allow(runner, {
+      actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
+      resources: types.map(type =>
+        Stack.of(this).formatArn({ service: 'sqs', resource: queueNameOf(this.system, type) }),
+      ),
+    })
+  }
+
+  private arnsOf(dispatchesTo: MessageUse['dispatchesTo']): string[] {
+    if (dispatchesTo === undefined) return []
+    return [dispatchesTo === 'every-type' ? this.typeQueueArns : dispatchesTo.queueArn]
+  }
+}

@@ -1,0 +1,67 @@
+import { CfnResource, Stack, Token } from 'aws-cdk-lib'
+import { CfnEventBus } from 'aws-cdk-lib/aws-events'
+import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
+import type { Construct, IConstruct } from 'constructs'
+import { MAX_STACK_RESOURCES } from './bounds.ts'
+
+/**
+ * Whether two constructs may be deployed to one account and region, where names must be unique. A stack without a fixed
+ * environment goes wherever it is deployed to, so it may meet any other.
+ */
+export function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
+  const [a, b] = [Stack.of(one), Stack.of(other)]
+  return mayBeSame(a.account, b.account) && mayBeSame(a.region, b.region)
+}
+
+function mayBeSame(one: string, other: string): boolean {
+  return one === other || Token.isUnresolved(one) || Token.isUnresolved(other)
+}
+
+/** Queues and event buses below `system` whose names another construct of the app has, too, as sentences. */
+export function collidingNames(system: Construct): string[] {
+  const all = system.node.root.node.findAll().flatMap(named)
+  const own = all.filter(({ construct }) => construct.node.path.startsWith(`${system.node.path}/`))
+  return own.flatMap(({ construct, name }) => {
+    const twin = all.find(
+      other =>
+        other.construct !== construct &&
+        other.name === name &&
+        mayShareEnvironment(other.construct, construct),
+    )
+    return twin
+      ? `${construct.node.path} and ${twin.construct.node.path} are both named '${name}' in one account and region; give one of them another name`
+      : []
+  })
+}
+
+function named(construct: IConstruct): Array<{ readonly construct: IConstruct; readonly name: string }> {
+  const name =
+    construct instanceof CfnQueue
+      ? construct.queueName
+      : construct instanceof CfnEventBus
+        ? construct.name
+        : undefined
+  return name === undefined || Token.isUnresolved(name) ? [] : [{ construct, name }]
+}
+
+/**
+ * What is wrong with a stack of more resources than CloudFormation takes: CDK's own error does not say what they are
+ * for. From 400 resources on, CDK tells how many there are.
+ */
+export function tooManyResources(system: Construct, handlers: Construct): string[] {
+  const stack = Stack.of(system)
+  const inAll = resourcesOf(stack, stack)
+  if (inAll <= MAX_STACK_RESOURCES) return []
+  const served = handlers.node.children.length
+  const each = Math.ceil(resourcesOf(handlers, stack) / Math.max(1, served))
+  return [
+    `the stack ${stack.stackName} has ${inAll} resources, and CloudFormation takes ${MAX_STACK_RESOURCES}. ` +
+      `The ${served} handlers, worker services and flows of ${system.node.path} take about ${each} each: ` +
+      "serve several types with one worker service, claim some over HTTP, or move some to another system's stack",
+  ]
+}
+
+function resourcesOf(construct: Construct, stack: Stack): number {
+  return construct.node.findAll().filter(one => CfnResource.isCfnResource(one) && Stack.of(one) === stack)
+    .length
+}

@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { BatonError } from '../../shared/core/errors.ts'
+import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
+import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
+
+/** What the deployment needs of a task's definition. */
+export type TaskSpec = {
+  readonly type: string
+  readonly config: TypeConfiguration
+  /** Of a flow: what its steps do and undo, as far as these are definitions and no names of types. */
+  readonly tasks?: readonly TaskSpec[]
+}
+
+export type FoundDefinition = TaskSpec & {
+  /** Absolute path of the file that exports it. */
+  readonly file: string
+  readonly exportName: string
+}
+
+/** What an entry may export, by its `kind`. */
+const WORDS = {
+  'baton-task': { word: 'task', made: 'defineTask', choice: 'task' },
+  'baton-flow': { word: 'flow', made: 'defineFlow', choice: 'flow' },
+} as const
+
+type Kind = keyof typeof WORDS
+
+type Exported = TaskSpec & { readonly kind: Kind }
+
+/**
+ * Loads `entry` (a path, relative to the working directory) and finds the task definition that it exports: its only
+ * one, or the one exported as `exportName`. The file's imports are run, so they must not need AWS or an environment.
+ *
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or does not export one definition.
+ */
+export function readDefinition(entry: string, exportName?: string): FoundDefinition {
+  return readOne('baton-task', entry, exportName)
+}
+
+/**
+ * The flow that `entry` exports: its only one, or the one exported as `exportName`.
+ *
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or does not export one flow.
+ */
+export function readFlow(entry: string, exportName?: string): FoundDefinition {
+  return readOne('baton-flow', entry, exportName)
+}
+
+/**
+ * All task definitions that `entry` exports, at least one.
+ *
+ * @throws BatonError `invalid` when there is no such file, it cannot be loaded, or exports none.
+ */
+export function readDefinitions(entry: string): FoundDefinition[] {
+  const exported = exportsOf(entry)
+  const definitions = allOf('baton-task', exported)
+  if (definitions.size === 0) throw nothingIn(entry, 'baton-task', exported)
+  return [...definitions].map(([name, definition]) => found(entry, name, definition))
+}
+
+/** All flows that `entry` exports; there may be none. @throws BatonError `invalid` when it cannot be loaded. */
+export function readFlows(entry: string): FoundDefinition[] {
+  return [...allOf('baton-flow', exportsOf(entry))].map(([name, flow]) => found(entry, name, flow))
+}
+
+/** The type as defined, but for whether its events are told, where its construct says that. */
+export function toldAs<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
+  return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
+}
+
+function readOne(kind: Kind, entry: string, exportName: string | undefined): FoundDefinition {
+  const exported = exportsOf(entry)
+  const name = exportName ?? onlyNameOf(kind, exported, entry)
+  const definition = exported.get(name)
+  if (definition?.kind === kind) return found(entry, name, definition)
+  if (definition) throw otherKind(entry, `'${name}'`, definition.kind)
+  const { word } = WORDS[kind]
+  throw new BatonError(
+    'invalid',
+    `${entry} exports no ${word} definition '${name}'; it exports ${namesOf(allOf(kind, exported))}`,
+  )
+}
+
+function exportsOf(entry: string): Map<string, Exported> {
+  return new Map(Object.entries(load(resolve(entry), entry)).filter(isDefinitionExport))
+}
+
+function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string, Exported> {
+  return new Map([...exported].filter(([, one]) => one.kind === kind))
+}
+
+function found(entry: string, exportName: string, { type, config, tasks }: TaskSpec): FoundDefinition {
+  refuseUnserialisable(config, `${entry}, ${exportName}`)
+  // What `defineTask` and `defineFlow` return is right; what is put together by hand need not be.
+  refuseConfiguration(`${entry}, '${type}'`, config)
+  return { type, config, file: resolve(entry), exportName, ...(tasks && { tasks }) }
+}
+
+function nothingIn(entry: string, kind: Kind, exported: ReadonlyMap<string, Exported>): BatonError {
+  const { word, made } = WORDS[kind]
+  const [other] = exported.values()
+  if (other) return otherKind(entry, namesOf(exported), other.kind)
+  return new BatonError('invalid', `${entry} exports no ${word}; export what ${made} returns`)
+}
+
+function otherKind(entry: string, names: string, kind: Kind): BatonError {
+  const help =
+    kind === 'baton-flow'
+      ? 'is a flow: it is registered with addFlow, and served by the handlers of its steps'
+      : 'is a task: it is served with addHandler or addWorkerService'
+  return new BatonError(
+    'invalid',
+    `${entry} exports no ${kind === 'baton-flow' ? 'task' : 'flow'} there: ${names} ${help}`,
+  )
+}
+
+/** @throws BatonError `invalid` for a type that is claimed over HTTP: nothing of it is deployed. */
+export function refuseHttp({ type, config }: TaskSpec): void {
+  if (config.kind !== 'http') return
+  throw new BatonError('invalid', `'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
+}
+
+/** `require`, because constructs are built synchronously; Node loads TypeScript and ES modules with it. */
+function load(file: string, entry: string): Record<string, unknown> {
+  if (!existsSync(file)) throw new BatonError('invalid', `there is no file ${entry} in ${process.cwd()}`)
+  try {
+    return createRequire(import.meta.url)(file) as Record<string, unknown>
+  } catch (cause) {
+    if (isRefusal(cause)) {
+      throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })
+    }
+    const awaits = (cause as { code?: unknown }).code === 'ERR_REQUIRE_ASYNC_MODULE'
+    const reason = awaits ? 'it, or a file it imports, awaits at its top level' : String(cause)
+    throw new BatonError('invalid', `${entry} cannot be loaded to read its task: ${reason}`, { cause })
+  }
+}
+
+/** Known by its name: the file may have loaded a copy of the library of its own. */
+function isRefusal(cause: unknown): cause is BatonError {
+  return cause instanceof Error && cause.name === 'BatonError' && 'problems' in cause
+}
+
+function isDefinitionExport(entry: [string, unknown]): entry is [string, Exported] {
+  const value = entry[1]
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  return typeof value.kind === 'string' && Object.hasOwn(WORDS, value.kind)
+}
+
+function onlyNameOf(kind: Kind, exported: ReadonlyMap<string, Exported>, entry: string): string {
+  const ofKind = allOf(kind, exported)
+  const [name, another] = [...ofKind.keys()]
+  if (name === undefined) throw nothingIn(entry, kind, exported)
+  if (another !== undefined) {
+    throw new BatonError(
+      'invalid',
+      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].choice}'`,
+    )
+  }
+  return name
+}
+
+function namesOf(definitions: ReadonlyMap<string, TaskSpec>): string {
+  const names = [...definitions.keys()].map(name => `'${name}'`)
+  return names.length === 0 ? 'none' : names.join(', ')
+}
+
+/** The configuration travels through the template as JSON, which would drop a function without a word. */
+function refuseUnserialisable(config: TypeConfiguration, place: string): void {
+  JSON.stringify(config, (field, value: unknown) => {
+    if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
+      throw new BatonError(
+        'invalid',
+        `${place}: the option '${field}' is a ${typeof value}; options must be JSON`,
+      )
+    }
+    return value
+  })
+}

@@ -1,0 +1,155 @@
+import { Duration } from 'aws-cdk-lib'
+import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { BatonError } from '../../shared/core/errors.ts'
+import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import {
+  DEFAULT_HANDLER_TIMEOUT_S,
+  HANDLER_MARGIN_S,
+  HANDLER_MAX_CONCURRENCY,
+  MAX_FUNCTION_TIMEOUT_S,
+} from '../bounds.ts'
+import { BUNDLING } from '../functions/bundling.ts'
+import { functionFile } from '../functions/function-file.ts'
+import { createFunction, reserving } from '../functions/functions.ts'
+import { generatedFile, specifier, writeGenerated } from '../functions/generated-file.ts'
+import type { Parts } from '../parts.ts'
+import { openTableToWorker } from '../permissions/table-access.ts'
+import { typesWithin } from '../permissions/type-reach.ts'
+import { FedQueue, type Feeding, visibilityFor } from '../queues/fed-queue.ts'
+import { type LogLevel, levelOf } from '../settings.ts'
+import { type FoundDefinition, readDefinition, refuseHttp, toldAs } from './definition.ts'
+import { refuseHandlerProps, refuseReserved, WORKER_VERSION } from './refuse-props.ts'
+import type { TypeRegistrar } from './types.ts'
+
+export type HandlerProps = Partial<Feeding> & {
+  /** The file that exports the task's definition, relative to the working directory. */
+  readonly entry: string
+  /** The name under which `entry` exports it, when it exports several. */
+  readonly task?: string
+  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  readonly events?: boolean
+  /** Megabytes, 128–10,240. @default 512 */
+  readonly memorySize?: number
+  /**
+   * Of one invocation, at most 15 minutes.
+   * @default 15 s more than the definition's `timeoutMs`, else 5 minutes
+   */
+  readonly timeout?: Duration
+  readonly reservedConcurrency?: number
+  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  readonly logLevel?: LogLevel
+  /** Dotted numbers. Tasks with a `minWorkerVersion` wait until a version as high is deployed. @default none */
+  readonly version?: string
+  readonly environment?: Readonly<Record<string, string>>
+  /**
+   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
+   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own type only.
+   * @default any
+   */
+  readonly otherTypes?: readonly string[]
+}
+
+/**
+ * Serves a task type: its function, the queue that feeds it, and the registration of the type. A type moves to another
+ * construct id in two deployments, because its queue's name is fixed.
+ */
+export class HandlerFunction extends Construct {
+  readonly type: string
+  /** Grant it what the handler needs. */
+  readonly function: LambdaFunction
+  readonly queue: Queue
+  readonly deadLetterQueue: Queue
+
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlerProps) {
+    super(scope, id)
+    const { settings, table, messages } = parts
+    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
+    refuseHttp(definition)
+    refuseReserved(props.environment)
+    this.type = definition.type
+    const queueName = queueNameOf(settings.system, this.type)
+    refuseHandlerProps(props.entry, definition, props)
+    const timeout = props.timeout ?? timeoutOf(definition.config)
+    this.function = createFunction(this, settings, {
+      entry: writeExecutorEntry(queueName, definition),
+      // Handlers may look for credentials wherever they like.
+      bundling: BUNDLING,
+      description: `Baton: runs ${this.type}`,
+      timeout,
+      logLevel: levelOf(props.logLevel) ?? settings.handlerLogLevel,
+      ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
+      environment: { ...props.environment, ...versionIn(props) },
+      ...reserving(props.reservedConcurrency),
+    })
+    const fed = new FedQueue(this, 'Tasks', settings, {
+      queueName,
+      visibilityTimeout: visibilityFor(timeout),
+    })
+    this.queue = fed.queue
+    this.deadLetterQueue = fed.deadLetterQueue
+    const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
+    openTableToWorker(this.function, parts, {
+      // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
+      types: isServingMany(definition.config) ? 'any' : [this.type],
+      others,
+      isRegistered: false,
+    })
+    table.nameTo(this.function)
+    messages.openTo(this.function, { dispatchesTo: this.queue })
+    const mapping = fed.feed(this.function, {
+      maxConcurrency: maxConcurrencyOf(props),
+      ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
+    })
+    // Announced when there is somebody to serve it, withdrawn before that is taken away.
+    registrar
+      .register(this, 'Registration', definition, { version: props.version })
+      .node.addDependency(mapping)
+  }
+
+  /** Tasks that wait in the queue to be run at once. */
+  metricBacklog(): Metric {
+    return this.queue.metricApproximateNumberOfMessagesVisible()
+  }
+}
+
+function versionIn({ version }: HandlerProps): Record<string, string> {
+  return version === undefined ? {} : { [WORKER_VERSION]: version }
+}
+
+/** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
+function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: HandlerProps): number {
+  const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
+  if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+  const message = `must be at least maxConcurrency, which is ${maxConcurrency}, not ${reservedConcurrency}`
+  throw new BatonError('invalid', `${entry}: reservedConcurrency ${message}`)
+}
+
+function isServingMany({ kind }: TypeConfiguration): boolean {
+  return kind === 'webhook'
+}
+
+/** Tasks of a batch run side by side, so one task's timeout is also the batch's. */
+function timeoutOf({ defaults }: TypeConfiguration): Duration {
+  const { timeoutMs } = defaults
+  if (timeoutMs === undefined) return Duration.seconds(DEFAULT_HANDLER_TIMEOUT_S)
+  return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, MAX_FUNCTION_TIMEOUT_S))
+}
+
+/** Writes the Lambda entry that serves a definition, and returns its absolute path. */
+function writeExecutorEntry(name: string, { file, exportName }: FoundDefinition): string {
+  const entry = generatedFile('entries', `${name}.ts`)
+  const lines = [
+    '// Generated at synthesis; do not edit.',
+    `import { executorOf } from ${specifier(entry, functionFile('executor.ts'))}`,
+    `import { ${exportName} as definition } from ${specifier(entry, file)}`,
+    '',
+    'export const handler = executorOf(definition)',
+    '',
+  ]
+  writeGenerated(entry, lines.join('\n'))
+  return entry
+}

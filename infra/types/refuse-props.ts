@@ -1,0 +1,107 @@
+import { type Duration, Token } from 'aws-cdk-lib'
+import { BatonError, type FieldProblem } from '../../shared/core/errors.ts'
+import { versionRule } from '../../shared/core/rules/options.ts'
+import { type Rule, shown, unless } from '../../shared/core/rules/rules.ts'
+import { whole } from '../../shared/core/rules/scalars.ts'
+import { refuseFields } from '../../shared/core/rules/type-configuration.ts'
+import {
+  FARGATE_MEMORY_MB,
+  FUNCTION_MEMORY_MB_MAX,
+  FUNCTION_MEMORY_MB_MIN,
+  HANDLER_MARGIN_S,
+  MAPPING_CONCURRENCY_MAX,
+  MAX_FUNCTION_TIMEOUT_S,
+  MIN_HANDLER_TIMEOUT_S,
+  MIN_MAPPING_CONCURRENCY,
+  QUEUE_BATCH_SIZE,
+  WORKER_CONCURRENCY_MAX,
+  WORKER_TASKS_MAX,
+} from '../bounds.ts'
+import type { FoundDefinition } from './definition.ts'
+
+type Rules = Readonly<Record<string, Rule>>
+
+const HANDLER_RULES: Rules = {
+  memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
+  batchSize: whole(1, QUEUE_BATCH_SIZE),
+  maxConcurrency: whole(MIN_MAPPING_CONCURRENCY, MAPPING_CONCURRENCY_MAX),
+  reservedConcurrency: whole(MIN_MAPPING_CONCURRENCY, Number.MAX_SAFE_INTEGER),
+  version: versionRule,
+}
+
+const SERVICE_RULES: Rules = {
+  concurrency: whole(1, WORKER_CONCURRENCY_MAX),
+  minTasks: whole(1, WORKER_TASKS_MAX),
+  maxTasks: whole(1, WORKER_TASKS_MAX),
+  backlogPerTask: whole(1, Number.MAX_SAFE_INTEGER),
+  version: versionRule,
+}
+
+/** @throws BatonError `invalid`, naming file, task type and field, when a handler's function cannot be as `props` say. */
+export function refuseHandlerProps(
+  entry: string,
+  { type, config: { defaults } }: FoundDefinition,
+  props: { readonly timeout?: Duration },
+): void {
+  const { timeout } = props
+  const timeoutS = timeout && !timeout.isUnresolved() ? timeout.toSeconds({ integral: false }) : undefined
+  refuseFields(`${entry}, task '${type}'`, [
+    ...problemsOf(props, HANDLER_RULES),
+    ...(timeoutS === undefined ? [] : functionTimeoutProblems(timeoutS)),
+    ...runTimeoutProblems(defaults.timeoutMs, timeoutS),
+  ])
+}
+
+function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
+  const expected = `a Duration of ${MIN_HANDLER_TIMEOUT_S} s at least and ${MAX_FUNCTION_TIMEOUT_S} s at most, which is all that Lambda gives`
+  const isLegal = timeoutS >= MIN_HANDLER_TIMEOUT_S && timeoutS <= MAX_FUNCTION_TIMEOUT_S
+  return isLegal ? [] : [{ path: 'timeout', message: `must be ${expected}, not ${timeoutS} s` }]
+}
+
+/** A run that outlasts its function would fail at the function's end, and not at its own. */
+function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | undefined): FieldProblem[] {
+  if (timeoutMs === undefined) return []
+  const mostMs =
+    timeoutS === undefined ? (MAX_FUNCTION_TIMEOUT_S - HANDLER_MARGIN_S) * 1_000 : timeoutS * 1_000
+  if (timeoutMs <= mostMs) return []
+  const where = timeoutS === undefined ? 'on Lambda' : 'within the timeout of its function'
+  const message = `must be at most ${mostMs} ${where}, not ${timeoutMs}; serve longer runs with addWorkerService`
+  return [{ path: 'timeoutMs', message }]
+}
+
+/** @throws BatonError `invalid`, naming file and field, when containers cannot be as `props` say. */
+export function refuseServiceProps(
+  entry: string,
+  props: { readonly cpu: number; readonly memory: number },
+): void {
+  refuseFields(entry, [...problemsOf(props, SERVICE_RULES), ...sizeProblems(props)])
+}
+
+/** Fargate has certain sizes only, and refuses others when the deployment is half done. */
+function sizeProblems({ cpu, memory }: { readonly cpu: number; readonly memory: number }): FieldProblem[] {
+  if (Token.isUnresolved(cpu) || Token.isUnresolved(memory)) return []
+  const sizes = FARGATE_MEMORY_MB[cpu]
+  if (!sizes) return unless(false, `one of ${Object.keys(FARGATE_MEMORY_MB).join(', ')}`, cpu, 'cpu')
+  const { min, max, step } = sizes
+  const isSize = memory >= min && memory <= max && (memory - min) % step === 0
+  if (isSize || (cpu === 256 && memory === 512)) return []
+  const message = `must be ${min}–${max} in steps of ${step} with cpu ${cpu}${cpu === 256 ? ', or 512' : ''}, not ${shown(memory)}`
+  return [{ path: 'memory', message }]
+}
+
+function problemsOf(props: object, rules: Rules): FieldProblem[] {
+  return Object.entries(rules).flatMap(([name, rule]) => {
+    const value: unknown = (props as Record<string, unknown>)[name]
+    return value === undefined || Token.isUnresolved(value) ? [] : rule.problems(value, name)
+  })
+}
+
+/** Tells functions and containers the version under which they claim. */
+export const WORKER_VERSION = 'BATON_WORKER_VERSION'
+
+/** @throws BatonError `invalid` when a user's environment variable takes a name of Baton. */
+export function refuseReserved(environment: Readonly<Record<string, string>> = {}): void {
+  const reserved = Object.keys(environment).find(name => name.startsWith('BATON_'))
+  if (reserved)
+    throw new BatonError('invalid', `environment variable ${reserved}: names with BATON_ belong to Baton`)
+}

@@ -1,0 +1,102 @@
+/**
+ * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handler-function.ts`
+ * serves a type with a Lambda function, `worker-queue.ts` with a queue for workers that run anywhere; `flow-registration.ts`
+ * adds a flow, which needs neither. `refuse-props.ts` says which options are legal. All of them are registered here.
+ */
+
+import { relative } from 'node:path'
+import { Annotations, CustomResource, Duration } from 'aws-cdk-lib'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Construct, DependencyGroup } from 'constructs'
+import { scaleWarnings } from '../../shared/core/limits/scale-warnings.ts'
+import type { TypeKind } from '../../shared/core/task/task.ts'
+import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import { REGISTRAR_TIMEOUT_S, REGISTRATION_WAIT_S } from '../bounds.ts'
+import { functionFile } from '../functions/function-file.ts'
+import { createFunction } from '../functions/functions.ts'
+import type { Parts } from '../parts.ts'
+import type { FoundDefinition, TaskSpec } from './definition.ts'
+
+/** Makes deployed types known to the system, and marks them when their handler goes. */
+export class TypeRegistrar extends Construct {
+  readonly function: LambdaFunction
+  private readonly served = new DependencyGroup()
+  private readonly kinds = new Map<string, TypeKind>()
+
+  constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
+    super(scope, id)
+    this.function = createFunction(this, settings, {
+      entry: functionFile('registrar.ts'),
+      description: 'Baton: makes deployed task types known',
+      timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
+    })
+    table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
+    // A deployment that changes limits or order has the jobs function apply it to what waits.
+    messages.openTo(this.function, { jobs: true })
+  }
+
+  /** The registration of a type that is served: by a Lambda function unless said otherwise. */
+  register(scope: Construct, id: string, spec: TaskSpec, server: Server = {}): CustomResource {
+    const registration = this.registration(scope, id, spec, server)
+    this.served.add(registration)
+    return registration
+  }
+
+  /** The registration of a flow, after those of all types that are served, whether they were added before or after it. */
+  registerFlow(scope: Construct, id: string, spec: FoundDefinition): CustomResource {
+    const registration = this.registration(scope, id, spec, {})
+    registration.node.addDependency(this.served)
+    registration.node.addValidation({ validate: () => this.stepProblems(spec) })
+    return registration
+  }
+
+  /** The configuration is JSON text, since CloudFormation makes text of every number. */
+  private registration(
+    scope: Construct,
+    id: string,
+    { type, config }: TaskSpec,
+    { servedBy, version }: Server,
+  ): CustomResource {
+    this.kinds.set(type, config.kind)
+    for (const warning of scaleWarnings(config)) {
+      Annotations.of(scope).addWarningV2(`baton:${type}:scale`, `${type}: ${warning}`)
+    }
+    return new CustomResource(scope, id, {
+      resourceType: 'Custom::BatonType',
+      serviceToken: this.function.functionArn,
+      serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
+      properties: {
+        type,
+        configuration: JSON.stringify(config),
+        ...(servedBy && { servedBy }),
+        ...(version !== undefined && { version }),
+      },
+    })
+  }
+
+  /**
+   * What of a flow's steps nobody would do. A step that is given as a definition is served by this system or not at all; one
+   * that is given by the name of its type may be served from elsewhere.
+   */
+  private stepProblems({ file, type, config, tasks = [] }: FoundDefinition): string[] {
+    const defined = new Map(tasks.map(task => [task.type, task.config.kind]))
+    return stepsIn(config).flatMap(({ path, type: step }) => {
+      const where = `${relative(process.cwd(), file)}, flow '${type}': ${path}`
+      if (this.kinds.get(step) === 'flow')
+        return [`${where} must name a type that is no flow, and '${step}' is one`]
+      const isServed = this.kinds.has(step) || !defined.has(step) || defined.get(step) === 'http'
+      if (isServed) return []
+      const help = 'add it with addHandler, addWorkerQueue or addWorkerService'
+      return [`${where} is done by '${step}', which nothing here serves; ${help}`]
+    })
+  }
+}
+
+type Server = { readonly servedBy?: TaskType['servedBy']; readonly version?: string | undefined }
+
+function stepsIn({ steps = [] }: TypeConfiguration): Array<{ readonly path: string; readonly type: string }> {
+  return steps.flatMap((step, index) => [
+    { path: `steps.${index}.do`, type: step.do.type },
+    ...(step.undo ? [{ path: `steps.${index}.undo`, type: step.undo.type }] : []),
+  ])
+}

@@ -1,0 +1,239 @@
+/**
+ * Workers in containers on Fargate: the service that runs them, its cluster (`cluster.ts`), the image that is built from a
+ * task file (`image.ts`), and how many containers run for a backlog (`scaling.ts`). The queues that the workers
+ * read are made by `types/worker-queue.ts`.
+ */
+
+import { Duration, Names, Stack } from 'aws-cdk-lib'
+import { SubnetType } from 'aws-cdk-lib/aws-ec2'
+import {
+  type ContainerDefinition,
+  type ContainerImage,
+  CpuArchitecture,
+  FargateService,
+  FargateTaskDefinition,
+  type ICluster,
+  LinuxParameters,
+  LogDrivers,
+  OperatingSystemFamily,
+} from 'aws-cdk-lib/aws-ecs'
+import type { IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Construct } from 'constructs'
+import { BatonError } from '../../shared/core/errors.ts'
+import {
+  MAX_STOP_TIMEOUT_S,
+  WORKER_CONCURRENCY,
+  WORKER_CPU_UNITS,
+  WORKER_DRAIN_S,
+  WORKER_MAX_TASKS,
+  WORKER_MEMORY_MB,
+  WORKER_MIN_TASKS,
+  WORKER_STOP_MARGIN_S,
+} from '../bounds.ts'
+import { environmentOf } from '../functions/functions.ts'
+import { watchWorkers } from '../monitoring/alarms.ts'
+import type { Parts } from '../parts.ts'
+import { allow, type Runner } from '../permissions/permissions.ts'
+import { openTableToWorker, type Serving } from '../permissions/table-access.ts'
+import { typesWithin } from '../permissions/type-reach.ts'
+import { type LogLevel, levelOf } from '../settings.ts'
+import { readDefinitions, readFlows } from '../types/definition.ts'
+import { FlowRegistration } from '../types/flow-registration.ts'
+import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
+import type { TypeRegistrar } from '../types/types.ts'
+import { WorkerQueue } from '../types/worker-queue.ts'
+import { clusterFor, isPublic, type Placement } from './cluster.ts'
+import { workerImage } from './image.ts'
+import { WorkerScaling } from './scaling.ts'
+
+export type WorkerServiceProps = Placement & {
+  /**
+   * The file that exports the definitions of the tasks it serves, one or several, relative to the working directory. Flows
+   * that it exports are registered; what their steps do is served if it exports that, too.
+   */
+  readonly entry: string
+  /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
+  readonly cpu?: number
+  /** Megabytes of a container, in the steps that go with `cpu`. @default 512 */
+  readonly memory?: number
+  /** Runs at a time in one container, of all its types together. @default 10 */
+  readonly concurrency?: number
+  /** Containers at least, 1 or more. @default 1 */
+  readonly minTasks?: number
+  /** Containers at most. @default 10 */
+  readonly maxTasks?: number
+  /** Waiting tasks per container beyond which another is started. @default `concurrency` */
+  readonly backlogPerTask?: number
+  /** Seconds that runs get to finish when their container must stop, 0–110; then they are given back. @default 110 */
+  readonly drainSeconds?: number
+  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  readonly logLevel?: LogLevel
+  /** Dotted numbers. Tasks with a `minWorkerVersion` wait for workers of a version as high. @default none */
+  readonly version?: string
+  readonly environment?: Readonly<Record<string, string>>
+  /**
+   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
+   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own types only.
+   * @default any
+   */
+  readonly otherTypes?: readonly string[]
+  /**
+   * Whether what happens to tasks of its types and flows is told on the system's event bus.
+   * @default what each definition says, else false
+   */
+  readonly events?: boolean
+}
+
+/**
+ * Serves one or many task types from containers on Fargate, more of them the more tasks wait. Runs may take hours.
+ * A container that must stop receives nothing more, lets runs finish for `drainSeconds`, and gives the rest back.
+ */
+export class WorkerService extends Construct {
+  readonly queues: readonly WorkerQueue[]
+  readonly flows: readonly FlowRegistration[]
+  readonly service: FargateService
+  /** Grant it what the handlers need. */
+  readonly taskRole: IRole
+
+  constructor(
+    scope: Construct,
+    id: string,
+    parts: Parts,
+    registrar: TypeRegistrar,
+    given: WorkerServiceProps,
+  ) {
+    super(scope, id)
+    const props = withDefaults(given)
+    refuseServiceProps(given.entry, props)
+    const { entry } = props
+    const told = props.events === undefined ? {} : { events: props.events }
+    const definitions = readDefinitions(entry)
+    const types = new Construct(this, 'Types')
+    this.queues = definitions.map(
+      ({ exportName }) =>
+        new WorkerQueue(types, exportName, parts, registrar, { entry, task: exportName, ...told }),
+    )
+    const flows = new Construct(this, 'Flows')
+    this.flows = readFlows(entry).map(
+      ({ exportName }) =>
+        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...told }),
+    )
+    const queues = this.queues.map(({ queue }) => queue)
+    const image = workerImage(this, Names.uniqueId(this), definitions)
+    const definition = this.defineContainer(image, parts, queues, props)
+    this.taskRole = definition.taskRole
+    this.service = this.runOn(clusterFor(this, scope, props), definition, props)
+    new WorkerScaling(this, 'Scaling', this.service, queues, props)
+    watchWorkers(this, parts.settings, this.service, props.minTasks)
+  }
+
+  private defineContainer(image: ContainerImage, parts: Parts, queues: readonly Queue[], props: Props) {
+    const definition = new FargateTaskDefinition(this, 'Definition', {
+      cpu: props.cpu,
+      memoryLimitMiB: props.memory,
+      runtimePlatform: {
+        cpuArchitecture: CpuArchitecture.ARM64,
+        operatingSystemFamily: OperatingSystemFamily.LINUX,
+      },
+    })
+    const logGroup = new LogGroup(this, 'Logs', {
+      retention: parts.settings.logRetention,
+      removalPolicy: parts.settings.removalPolicy,
+    })
+    const container = definition.addContainer('worker', {
+      image,
+      logging: LogDrivers.awsLogs({ logGroup, streamPrefix: 'worker' }),
+      stopTimeout: Duration.seconds(props.drainSeconds + WORKER_STOP_MARGIN_S),
+      // Node as the first process would not reap what a handler's child processes leave behind.
+      linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
+      environment: {
+        ...workerEnvironment(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
+        AWS_REGION: Stack.of(this).region,
+        BATON_CONCURRENCY: String(props.concurrency),
+        BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
+        ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
+        ...props.environment,
+      },
+    })
+    openSystemTo(runnerOf(definition, container), parts, queues, {
+      types: this.queues.map(({ type }) => type),
+      others: props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any',
+      isRegistered: true,
+    })
+    return definition
+  }
+
+  private runOn(cluster: ICluster, taskDefinition: FargateTaskDefinition, props: Props): FargateService {
+    const isReachingOut = isPublic(cluster, props)
+    const subnetType = isReachingOut ? SubnetType.PUBLIC : SubnetType.PRIVATE_WITH_EGRESS
+    const service = new FargateService(this, 'Service', {
+      cluster,
+      taskDefinition,
+      assignPublicIp: isReachingOut,
+      vpcSubnets: { subnetType },
+      // A new version that does not stay up is taken back; the old one serves until the new one does.
+      circuitBreaker: { rollback: true },
+      minHealthyPercent: 100,
+      maxHealthyPercent: 200,
+    })
+    // The first containers would start, fail and be rolled back before they can reach anything or may fetch their image.
+    service.node.addDependency(
+      cluster.vpc.selectSubnets({ subnetType }).internetConnectivityEstablished,
+      taskDefinition.taskRole,
+      taskDefinition.obtainExecutionRole(),
+    )
+    return service
+  }
+}
+
+type Props = ReturnType<typeof withDefaults>
+
+function withDefaults(given: WorkerServiceProps) {
+  const { concurrency = WORKER_CONCURRENCY, minTasks = WORKER_MIN_TASKS } = given
+  const { drainSeconds = WORKER_DRAIN_S } = given
+  refuseReserved(given.environment)
+  refuseDrain(drainSeconds)
+  return {
+    ...given,
+    cpu: given.cpu ?? WORKER_CPU_UNITS,
+    memory: given.memory ?? WORKER_MEMORY_MB,
+    concurrency,
+    minTasks,
+    maxTasks: given.maxTasks ?? Math.max(minTasks, WORKER_MAX_TASKS),
+    backlogPerTask: given.backlogPerTask ?? concurrency,
+    drainSeconds,
+  }
+}
+
+/** Workers emit no metrics, so that they need not know which are kept. */
+function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
+  const { BATON_TYPE_METRICS: _metrics, ...environment } = environmentOf(settings, logLevel)
+  return environment
+}
+
+/** What an executor may, and to receive and find what is meant for it: workers fetch by themselves. */
+function openSystemTo(runner: Runner, parts: Parts, queues: readonly Queue[], serving: Serving): void {
+  const { table, messages } = parts
+  openTableToWorker(runner, parts, serving)
+  table.nameTo(runner)
+  messages.openTo(runner, {})
+  allow(runner, {
+    actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
+    resources: queues.map(({ queueArn }) => queueArn),
+  })
+}
+
+function runnerOf(definition: FargateTaskDefinition, container: ContainerDefinition): Runner {
+  return {
+    addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),
+    addEnvironment: (name, value) => container.addEnvironment(name, value),
+  }
+}
+
+function refuseDrain(drainSeconds: number): void {
+  const most = MAX_STOP_TIMEOUT_S - WORKER_STOP_MARGIN_S
+  if (drainSeconds >= 0 && drainSeconds <= most) return
+  throw new BatonError('invalid', `drainSeconds is ${drainSeconds}; Fargate leaves time for 0–${most}`)
+}

@@ -1,0 +1,139 @@
+/** The folder in which a local system keeps its data between starts. `state-file.ts` holds one small JSON value in it. */
+
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { REGION } from '../account.ts'
+
+/** What a local system keeps between its starts. Only the user that owns the folder can read what is in it. */
+export type DataFolder = {
+  readonly accessKey: string
+  /** The path of a file in the folder. */
+  file(name: string): string
+  /** DynamoDB Local's files; their names contain the access key. */
+  readonly dynamodb: string
+  readonly sqs: string
+}
+
+const KEY_FILE = 'access-key'
+const KEY = /^[0-9a-f]{32}$/
+/** The database of versions that had one for all access keys, with the files that SQLite may have left beside it. */
+const SHARED_DATABASE = 'shared-local-instance.db'
+
+/**
+ * A key that nobody guesses: 128 random bits. DynamoDB Local takes letters and digits only, and names a file after the
+ * key, so it has no capital letters: some file systems do not tell them apart.
+ */
+export function newAccessKey(): string {
+  return randomBytes(16).toString('hex')
+}
+
+/**
+ * Opens the folder of a kept local system, and makes it when it is missing. The access key is made once, because the
+ * tables of one key are invisible to another. Throws one line that says what to do when the folder cannot be used.
+ */
+export function openDataFolder(path: string): DataFolder {
+  const folder = resolve(path)
+  const file = (name: string) => join(folder, name)
+  const [dynamodb, sqs] = [file('dynamodb'), file('sqs')]
+  try {
+    makeFolder(folder)
+    for (const inner of [dynamodb, sqs]) openPrivately(inner)
+    tryToWrite(folder)
+    // Schedules hold the inputs of their tasks.
+    for (const name of readdirSync(folder)) if (name.endsWith('.json')) chmodSync(file(name), 0o600)
+  } catch (cause) {
+    throw new Error(
+      `the data folder ${folder} cannot be used (${(cause as Error).message}); give a folder that this user may write`,
+      { cause },
+    )
+  }
+  const accessKey = keptKey(folder, dynamodb)
+  adoptSharedDatabase(dynamodb, accessKey)
+  return { accessKey, file, dynamodb, sqs }
+}
+
+/** With the folders above it. Node's own `recursive` never ends where a file system makes no folders, as `/proc`. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  const above = dirname(folder)
+  if (above !== folder) makeFolder(above)
+  mkdirSync(folder, { mode: 0o700 })
+}
+
+function openPrivately(folder: string): void {
+  makeFolder(folder)
+  // A folder of an earlier version was open to all users.
+  chmodSync(folder, 0o700)
+  tryToWrite(folder)
+  for (const name of readdirSync(folder)) closeSync(openSync(join(folder, name), 'r+'))
+}
+
+/** Permissions do not tell it: a file system may be read-only. */
+function tryToWrite(folder: string): void {
+  const probe = join(folder, `.probe-${process.pid}`)
+  writeFileSync(probe, '')
+  rmSync(probe)
+}
+
+/** The key of the folder; the first start makes it, before there are tables that need it. */
+function keptKey(folder: string, dynamodb: string): string {
+  const file = join(folder, KEY_FILE)
+  const kept = readIfThere(file)?.trim()
+  if (kept === undefined) {
+    if (databasesIn(dynamodb).length > 0) {
+      throw new Error(
+        `${file} is missing, and without it the tables in ${dynamodb} cannot be read; restore it, or give an empty folder`,
+      )
+    }
+    const made = newAccessKey()
+    writeFileSync(file, `${made}\n`, { mode: 0o600, flag: 'wx' })
+    return made
+  }
+  if (!KEY.test(kept)) {
+    throw new Error(
+      `${file} holds no access key (32 digits and letters a–f); restore it, or give an empty folder`,
+    )
+  }
+  chmodSync(file, 0o600)
+  return kept
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new Error(`${file} cannot be read; give a folder that this user may read`, { cause })
+  }
+}
+
+function databasesIn(dynamodb: string): string[] {
+  return readdirSync(dynamodb).filter(name => name.endsWith('.db') && name !== SHARED_DATABASE)
+}
+
+/** Earlier versions shared one database between all access keys. Its form is the same: only the name is another. */
+function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
+  const own = `${accessKey}_${REGION}.db`
+  const shared = readdirSync(dynamodb).filter(name => name.startsWith(SHARED_DATABASE))
+  if (!shared.includes(SHARED_DATABASE)) return
+  if (databasesIn(dynamodb).includes(own)) {
+    throw new Error(
+      `${dynamodb} holds tables of this version and of an earlier one (${SHARED_DATABASE}); move that file away to use those of this version`,
+    )
+  }
+  // The database itself comes last: a crash before leaves it to the next start.
+  for (const name of shared.toSorted().reverse())
+    renameSync(join(dynamodb, name), join(dynamodb, name.replace(SHARED_DATABASE, own)))
+}

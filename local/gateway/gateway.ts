@@ -1,0 +1,184 @@
+/**
+ * The endpoint of all AWS services. It finds the service of a call (`identify.ts`), counts what the call consumes (`meter.ts`,
+ * `metering.ts`, `prices.ts`) and fails calls on request (`faults.ts`), then hands the call to the service.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { REGION } from '../account.ts'
+import { type Answer, type Backend, bodyOf, type Call, errorAnswer, textFields } from './call.ts'
+import type { Faults } from './faults.ts'
+import { carriesKey, identify } from './identify.ts'
+import type { Meter } from './meter.ts'
+import { isDynamoWrite, meterCall } from './metering.ts'
+
+export type Gateway = {
+  readonly url: string
+  /** Puts a service behind the gateway. */
+  serve(service: string, backend: Backend): void
+  /** Makes a call inside this process; it is metered and meets faults like one that came over the wire. */
+  call(
+    caller: string,
+    service: string,
+    operation: string,
+    body: unknown,
+    roleArn?: string,
+  ): Promise<Record<string, unknown>>
+  /** From here on calls are refused that `refusalOf` has an answer for. */
+  protect(refusalOf: (call: Call) => Answer | undefined): void
+  /** Answers requests that are no AWS calls, e.g. answers of custom resources. They carry no key: the path holds a secret. */
+  route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
+  /** Told the body of every DynamoDB write that succeeded. */
+  onWrite(listener: (tableNames: readonly string[]) => void): void
+  stop(): Promise<void>
+}
+
+/**
+ * The one door to all AWS services of the local cloud: here calls are attributed, metered and troubled. It opens to requests
+ * that carry `accessKey` only, so that no web page and no other user of the machine can call.
+ */
+export async function startGateway(
+  meter: Meter,
+  faults: Faults,
+  accessKey: string,
+  log: (line: string) => void,
+): Promise<Gateway> {
+  const backends = new Map<string, Backend>()
+  const routes = new Map<string, (path: string, body: Buffer) => void>()
+  const writeListeners: ((tableNames: readonly string[]) => void)[] = []
+  let refusalOf: (call: Call) => Answer | undefined = () => undefined
+
+  const serveCall = faults.around(async call => {
+    const backend = backends.get(call.service)
+    if (!backend) return notServed(call, log)
+    const answer = await backend(call)
+    meterCall(meter, call, answer)
+    if (answer.status === 200 && call.service === 'dynamodb' && isDynamoWrite(call)) {
+      const tables = tablesOf(call)
+      for (const listener of writeListeners) listener(tables)
+    }
+    return answer
+  })
+
+  const answerCall: Backend = async call => refusalOf(call) ?? serveCall(call)
+
+  async function answerRequest(request: IncomingMessage, response: ServerResponse) {
+    const { method = 'GET', url: path = '/', headers } = request
+    const route = [...routes].find(([prefix]) => path.startsWith(prefix))
+    if (!route && !carriesKey(headers, accessKey)) return send(response, keyless)
+    const body = await readBody(request)
+    if (route) {
+      route[1](path, body)
+      return void response.writeHead(200).end()
+    }
+    const hangingUp = new AbortController()
+    response.once('close', () => hangingUp.abort())
+    const call = {
+      ...identify(headers, method, path),
+      ...{ method, path, headers, body, hungUp: hangingUp.signal },
+    }
+    send(response, await answerCall(call))
+  }
+
+  const server = createServer((request, response) => {
+    answerRequest(request, response).catch(cause => refuse(response, cause))
+  })
+  // Long polls outlive Node's defaults, and an idle connection closed under an SDK client costs it a retry.
+  server.requestTimeout = 0
+  server.keepAliveTimeout = 0
+  const url = await listen(server)
+
+  return {
+    url,
+    serve: (service, backend) => void backends.set(service, backend),
+    route: (prefix, handler) => void routes.set(prefix, handler),
+    onWrite: listener => void writeListeners.push(listener),
+    protect: refusal => {
+      refusalOf = refusal
+    },
+    call: async (caller, service, operation, body, roleArn) => {
+      const call = internalCall(caller, service, operation, body)
+      const answer = await answerCall(roleArn === undefined ? call : { ...call, roleArn })
+      const found = bodyOf(answer)
+      if (answer.status < 300) return found
+      throw new Error(`${service} ${operation} answered ${answer.status}: ${answer.body}`)
+    },
+    stop: () => close(server),
+  }
+}
+
+function internalCall(caller: string, service: string, operation: string, body: unknown): Call {
+  const target = targetPrefixes[service]?.(operation) ?? service
+  return {
+    caller,
+    service,
+    operation,
+    method: 'POST',
+    path: '/',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `${target}.${operation}`,
+      // DynamoDB Local answers only requests that look signed; nothing checks the signature.
+      authorization: `AWS4-HMAC-SHA256 Credential=${caller}/20260101/${REGION}/${service}/aws4_request, SignedHeaders=host, Signature=0`,
+    },
+    body: Buffer.from(JSON.stringify(body)),
+  }
+}
+
+const streamOperations = new Set(['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'])
+
+const targetPrefixes: Record<string, (operation: string) => string> = {
+  dynamodb: operation => (streamOperations.has(operation) ? 'DynamoDBStreams_20120810' : 'DynamoDB_20120810'),
+  sqs: () => 'AmazonSQS',
+}
+
+function tablesOf(call: Call): string[] {
+  if (call.operation === 'BatchWriteItem') return Object.keys(bodyOf(call).RequestItems ?? {})
+  return textFields(call.body, 'TableName')
+}
+
+function notServed({ caller, service, operation }: Call, log: (line: string) => void): Answer {
+  log(`NOT SUPPORTED locally: ${caller} called ${operation} of ${service}`)
+  return errorAnswer(501, 'NotImplemented', `The local cloud has no ${service} (${operation} was called)`)
+}
+
+const keyless = errorAnswer(
+  403,
+  'UnrecognizedClientException',
+  'This local system serves its own processes only: a request must carry its key as the session token (AWS_SESSION_TOKEN)',
+)
+
+function send(response: ServerResponse, { status, headers, body }: Answer) {
+  response.writeHead(status, { ...headers, 'content-length': body.length })
+  response.end(body)
+}
+
+function refuse(response: ServerResponse, cause: unknown) {
+  if (response.headersSent) return void response.destroy()
+  send(response, errorAnswer(500, 'InternalServerError', String(cause)))
+}
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}
+
+/** Listens on loopback and tells the address. */
+export function listen(server: Server, port = 0): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    })
+  })
+}
+
+/** Closes at once: open connections are cut, not waited for. */
+export function close(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}

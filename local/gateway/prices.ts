@@ -1,0 +1,54 @@
+import { type MeterSnapshot, totalOf } from './meter.ts'
+
+/**
+ * List prices in USD, us-east-1, November 2026, without free tiers, each with the page it was read from. Events are left
+ * out: here all are told, on AWS those of types that ask for it, at $1 a million.
+ * Failed conditional writes cost write units like successful ones.
+ */
+export const prices = {
+  /** https://aws.amazon.com/dynamodb/pricing/on-demand/ */
+  writeUnit: 0.625 / 1e6,
+  readUnit: 0.125 / 1e6,
+  /** Standard queues, per request of up to 64 KB: https://aws.amazon.com/sqs/pricing/ */
+  sqsRequest: 0.4 / 1e6,
+  /** arm64: https://aws.amazon.com/lambda/pricing/ */
+  lambdaInvocation: 0.2 / 1e6,
+  lambdaGbSecond: 0.0000133334,
+  /** Per invocation of a target; managing schedules is free: https://aws.amazon.com/eventbridge/pricing/ */
+  schedulerInvocation: 1 / 1e6,
+  /** HTTP API, per request of up to 512 KB: https://aws.amazon.com/api-gateway/pricing/ */
+  apiRequest: 1 / 1e6,
+  /** Logs ingested: https://aws.amazon.com/cloudwatch/pricing/ */
+  logGigabyte: 0.5,
+  /** A month, of standard resolution, for each metric that an alarm watches: https://aws.amazon.com/cloudwatch/pricing/ */
+  alarmMetric: 0.1,
+} as const
+
+export type Cost = {
+  readonly dynamodb: number
+  readonly sqs: number
+  readonly lambda: number
+  readonly scheduler: number
+  readonly api: number
+  readonly logs: number
+  readonly total: number
+}
+
+/** What the lines would cost on AWS, in USD. */
+export function costOf(lines: MeterSnapshot): Cost {
+  const of = (service: string) => totalOf(lines.filter(line => line.service === service))
+  const dynamo = of('dynamodb')
+  const lambda = of('lambda')
+  const fired = totalOf(
+    lines.filter(line => line.service === 'scheduler' && line.operation === 'InvokeTarget'),
+  )
+  const parts = {
+    dynamodb: dynamo.readUnits * prices.readUnit + dynamo.writeUnits * prices.writeUnit,
+    sqs: of('sqs').requests * prices.sqsRequest,
+    lambda: lambda.requests * prices.lambdaInvocation + (lambda.gbMs / 1000) * prices.lambdaGbSecond,
+    scheduler: fired.requests * prices.schedulerInvocation,
+    api: of('execute-api').requests * prices.apiRequest,
+    logs: (of('logs').logBytes / 1e9) * prices.logGigabyte,
+  }
+  return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0) }
+}

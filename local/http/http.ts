@@ -1,0 +1,191 @@
+/**
+ * API Gateway's HTTP API: it admits a request (`admit.ts`), finds the route (`routes.ts`), writes the function's event (`event.ts`)
+ * and sends its answer (`answer.ts`).
+ */
+
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { StreamHandler } from '../events/event-stream.ts'
+import type { Functions } from '../functions/functions.ts'
+import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
+import { close, listen } from '../gateway/gateway.ts'
+import type { Meter } from '../gateway/meter.ts'
+import type { Permissions } from '../permissions/permissions.ts'
+import type { Stack } from '../template/stack.ts'
+import { type Admit, admitting } from './admit.ts'
+import { gatewayAnswer, type HttpAnswer, httpAnswerOf, problemAnswer, serverError } from './answer.ts'
+import { callerOf, mayInvoke } from './caller.ts'
+import { httpEventOf } from './event.ts'
+import { findRoute, type Route } from './routes.ts'
+
+/** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
+const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+const TIMEOUT_MS = 30_000
+/** Billed per started 512 KB. */
+const BILLED_BYTES = 512 * 1024
+
+export type ApiServer = {
+  readonly url: string
+  /** Begins to serve the routes; until then requests are answered with 503. */
+  serve(served: Served): void
+  stop(): Promise<void>
+}
+
+type Served = {
+  readonly stack: Stack
+  readonly functions: Functions
+  readonly meter: Meter
+  readonly permissions: Permissions
+  /** Answers some requests before the routes do. */
+  readonly stream?: StreamHandler
+  /** The parts of the system that do not run at the moment. */
+  isDown(): Promise<readonly string[]>
+}
+
+const tooLarge = gatewayAnswer(
+  'too-large',
+  413,
+  'Request Entity Too Large',
+  'the request is larger than API Gateway or Lambda takes',
+)
+const unavailable = gatewayAnswer(
+  'unavailable',
+  503,
+  'Service Unavailable',
+  'the system starts, or a function took too long',
+)
+const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
+
+const forbidden = gatewayAnswer(
+  'forbidden',
+  403,
+  'Forbidden',
+  'the role that signed the request may not call this route',
+)
+
+type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
+
+/** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
+export async function startApiServer(port: number, allowedHosts: readonly string[] = []): Promise<ApiServer> {
+  let serve: Serve = async () => unavailable
+  let stream: StreamHandler | undefined
+  let admit: Admit = () => unavailable
+  const server: Server = createServer((request, response) => {
+    const refusal = admit(request)
+    if (refusal) return send(response, refusal)
+    if (stream?.(request, response)) return
+    readLimited(request)
+      .then(body => (body ? serve(request, body) : tooLarge))
+      .catch(() => serverError)
+      .then(answer => send(response, answer))
+  })
+  server.keepAliveTimeout = 0
+  const url = await listen(server, port).catch(explainPort(port))
+  admit = admitting(new URL(url).port || '80', allowedHosts)
+  return {
+    url,
+    serve: served => {
+      serve = tellingHealth(served, createServe(served))
+      stream = served.stream
+    },
+    stop: () => close(server),
+  }
+}
+
+function explainPort(port: number) {
+  return (cause: NodeJS.ErrnoException): never => {
+    if (cause.code !== 'EADDRINUSE') throw cause
+    throw new Error(`Port ${port} is taken; choose another one (PORT=…), or 0 for any`, { cause })
+  }
+}
+
+function createServe({ stack, functions, meter, permissions }: Served): Serve {
+  const routes = readRoutes(stack)
+  const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
+
+  return async (request, body) => {
+    const { method = 'GET', url = '/' } = request
+    const [path = '/'] = url.split('?')
+    const match = findRoute(routes, method, path)
+    if (!match) return noRoute
+    const place = {
+      caller: 'client',
+      service: 'execute-api',
+      operation: 'Request',
+      resource: match.route.key,
+    }
+    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
+    const caller = callerOf(request, permissions)
+    if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
+    const event = httpEventOf(request, body, { match, apiId, caller })
+    // Lambda refuses it with 413, which the API passes on.
+    if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
+    const trace = request.headers['x-amzn-trace-id']
+    const invocation = functions.find(match.route.functionArn).invoke(event, trace?.toString())
+    const result = await within(TIMEOUT_MS, invocation)
+    if (!result) return unavailable
+    return result.ok ? httpAnswerOf(result.payload) : serverError
+  }
+}
+
+/** `/healthz` is answered by its function, which reads no store, while all parts run. */
+function tellingHealth({ isDown }: Served, serve: Serve): Serve {
+  return async (request, body) => {
+    const [path] = (request.url ?? '/').split('?')
+    const down = path === '/healthz' ? await isDown() : []
+    return down.length > 0 ? illness(down) : serve(request, body)
+  }
+}
+
+function illness(down: readonly string[]): HttpAnswer {
+  const detail = `not running at the moment: ${down.join(', ')}`
+  const more = { headers: { 'retry-after': '1' }, members: { down } }
+  return problemAnswer('unavailable', 503, 'A part of the local system is down', detail, more)
+}
+
+/** The value, or `undefined` when it takes longer. */
+function within<T>(ms: number, value: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(resolve, ms, undefined)
+  return Promise.race([value, promise]).finally(() => clearTimeout(timer))
+}
+
+function readRoutes(stack: Stack): Route[] {
+  return stack.ids('AWS::ApiGatewayV2::Route').map(logicalId => {
+    const { RouteKey, Target } = stack.properties(logicalId) as { RouteKey: string; Target: string }
+    const integration = stack
+      .ids('AWS::ApiGatewayV2::Integration')
+      .find(id => Target === `integrations/${stack.describe(id).physicalId}`)
+    if (!integration) throw new Error(`Route ${RouteKey} targets ${Target}, which is not in the stack`)
+    return { key: RouteKey, functionArn: integratedFunction(stack, integration) }
+  })
+}
+
+// A Lambda integration names the function, or the invocation path that contains its ARN.
+function integratedFunction(stack: Stack, integration: string) {
+  const uri = String(stack.properties(integration).IntegrationUri)
+  return /functions\/(arn:[^/]+)\/invocations/.exec(uri)?.[1] ?? uri
+}
+
+/** The body, or `undefined` when it is longer than the service takes. */
+async function readLimited(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length
+    // Read to the end all the same: an answer before that would reach the client as a broken connection.
+    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk as Buffer)
+  }
+  return size <= BODY_LIMIT_BYTES ? Buffer.concat(chunks) : undefined
+}
+
+function send(response: ServerResponse, answer: HttpAnswer) {
+  const headers: OutgoingHttpHeaders = { ...answer.headers, 'content-length': answer.body.length }
+  response.writeHead(answer.status, headers)
+  response.end(answer.body)
+}

@@ -1,0 +1,85 @@
+/**
+ * CloudFormation: this file reads the synthesised template, `intrinsics.ts` resolves its functions, `stack.ts` describes its
+ * resources, `resource-types.ts` lists what is emulated, and `custom-resources.ts` deploys custom resources.
+ */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type TemplateResource = {
+  readonly Type: string
+  readonly Properties?: Record<string, unknown>
+  readonly Metadata?: Record<string, unknown>
+  readonly Condition?: string
+  readonly DependsOn?: string | readonly string[]
+}
+
+export type Template = {
+  readonly Resources: Record<string, TemplateResource>
+  readonly Parameters?: Record<string, { readonly Default?: unknown }>
+  readonly Conditions?: Record<string, unknown>
+  readonly Mappings?: Record<string, Record<string, Record<string, unknown>>>
+  readonly Outputs?: Record<string, { readonly Value: unknown }>
+}
+
+export type Assembly = {
+  readonly template: Template
+  readonly directory: string
+  /** The folder of the code that a function's resource was synthesised with. */
+  codeDirOf(resource: TemplateResource): string
+  /** The folder that a container's image is built from. */
+  imageDirOf(image: string): string
+}
+
+type AssetManifest = {
+  files?: Record<string, { source?: { path?: string } }>
+  dockerImages?: Record<string, { source?: { directory?: string } }>
+}
+
+/** Reads one stack of a synthesised cloud assembly (`cdk.out`). Throws when the stack was never synthesised there. */
+export function readAssembly(assemblyDir: string, stackName: string): Assembly {
+  const templateFile = join(assemblyDir, `${stackName}.template.json`)
+  if (!existsSync(templateFile)) {
+    throw new Error(`There is no template of stack ${stackName} in ${assemblyDir}; synthesise it first`)
+  }
+  const manifest = readManifest(join(assemblyDir, `${stackName}.assets.json`))
+  const assets = assetPathsOf(manifest)
+  return {
+    template: readJson(templateFile) as Template,
+    directory: assemblyDir,
+    codeDirOf: resource => codeDirOf(resource, assemblyDir, assets),
+    imageDirOf: image => imageDirOf(image, assemblyDir, manifest),
+  }
+}
+
+// The metadata names the folder; apps that switch it off still name the asset's hash in the code's S3 key.
+function codeDirOf(resource: TemplateResource, assemblyDir: string, assets: ReadonlyMap<string, string>) {
+  const code = (resource.Properties?.Code ?? {}) as { S3Key?: unknown; ZipFile?: unknown }
+  const hash = typeof code.S3Key === 'string' ? code.S3Key.replace(/\.zip$/, '') : undefined
+  const path = resource.Metadata?.['aws:asset:path'] ?? (hash && assets.get(hash))
+  if (typeof path !== 'string') {
+    const inline = code.ZipFile === undefined ? '' : ' (inline code is not supported)'
+    throw new Error(`A function has no code asset in ${assemblyDir}${inline}`)
+  }
+  return join(assemblyDir, path)
+}
+
+/** An image that is built from the app has its asset's hash for a tag. */
+function imageDirOf(image: string, assemblyDir: string, { dockerImages = {} }: AssetManifest) {
+  const directory = dockerImages[image.slice(image.lastIndexOf(':') + 1)]?.source?.directory
+  if (directory === undefined) throw new Error(`The image ${image} is not built from this app`)
+  return join(assemblyDir, directory)
+}
+
+function readManifest(file: string): AssetManifest {
+  return existsSync(file) ? (readJson(file) as AssetManifest) : {}
+}
+
+function assetPathsOf(manifest: AssetManifest) {
+  const paths = Object.entries(manifest.files ?? {}).map(
+    ([hash, { source }]) => [hash, source?.path] as const,
+  )
+  return new Map(paths.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
+}
+
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'))

@@ -1,0 +1,123 @@
+/**
+ * The demonstration of `npm start`: `workload.ts` publishes tasks of each kind, `http-worker.ts` and `receiver.ts` take part in
+ * them, `verify.ts` checks every result, and `summary.ts` says how long they took.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LocalCloud } from '../../local/cloud.ts'
+import { type Client, createClient } from '../../shared/client/client.ts'
+import type { Status } from '../../shared/core/task/lifecycle.ts'
+import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
+import { type CanvasJob, type Job, type Types, tasksOf } from './job.ts'
+import { startReceiver } from './receiver.ts'
+import { sagaTypes } from './sagas.ts'
+import { summarise } from './summary.ts'
+import { type Verdict, verify } from './verify.ts'
+import { workload } from './workload.ts'
+
+const TEXTS = new URL('../../examples/data/', import.meta.url)
+/** The demonstration takes some 20 seconds; what is not done by then will not be. */
+const LIMIT_MS = 120_000
+const BATCH = 100
+
+/**
+ * Publishes the demonstration workload through the HTTP API, shows its progress, and prints the summary. True when
+ * every task ended as expected and every duplicate was recognised.
+ */
+export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
+  const texts = new Map(readdirSync(TEXTS).map(name => [name, readFileSync(new URL(name, TEXTS), 'utf8')]))
+  const client = createClient({ url: cloud.apiUrl })
+  const receiver = await startReceiver()
+  const { jobs, canvases } = workload(texts, receiver.url)
+  for (const [type, configuration] of Object.entries(typesAt(receiver.url)))
+    await client.putType(type, configuration)
+  const tasks = tasksOf(jobs, canvases)
+  const worker = startHttpWorker(client)
+  const before = cloud.meter.snapshot()
+  try {
+    const [duplicates, composedTwice] = await Promise.all([
+      publishAll(client, jobs),
+      composeAll(client, canvases),
+    ])
+    await showProgress(client, typesOf(jobs), tasks, LIMIT_MS)
+    const verdicts = await verify(client, jobs, canvases)
+    const problems = [...verdicts.flatMap(({ problems: found }) => found), ...duplicates, ...composedTwice]
+    summarise(verdicts, tasks, cloud.meter.since(before))
+    for (const problem of problems) console.error(`not as expected: ${problem}`)
+    reportVerdict(verdicts, tasks, problems)
+    return problems.length === 0
+  } finally {
+    await worker.stop()
+    await receiver.stop()
+  }
+}
+
+/** What is registered beside the deployed handlers; flows after the types of their steps. */
+function typesAt(receiverUrl: string): Types {
+  return {
+    webhook: { kind: 'webhook', webhook: { allowPrivate: true } },
+    ...HTTP_TYPES,
+    ...sagaTypes(receiverUrl),
+  }
+}
+
+/** Of all tasks, those of canvases and callbacks included. */
+function typesOf(jobs: readonly Job[]): string[] {
+  return [...new Set([...jobs.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
+}
+
+/** Publishes all jobs, then the first ones once more: their keys exist, and must be answered so. */
+async function publishAll(client: Client, jobs: readonly Job[]): Promise<string[]> {
+  for (let start = 0; start < jobs.length; start += BATCH) {
+    await client.publishMany(jobs.slice(start, start + BATCH).map(({ publication }) => publication))
+  }
+  const again = await client.publishMany(jobs.slice(0, 20).map(({ publication }) => publication))
+  return again.flatMap(({ created, id }) => (created === false ? [] : [`${id} was created twice`]))
+}
+
+/** The same for canvases. */
+async function composeAll(client: Client, canvases: readonly CanvasJob[]): Promise<string[]> {
+  for (const { canvas, key } of canvases) await client.publish(canvas, { key })
+  const again = await Promise.all(
+    canvases.slice(0, 2).map(({ canvas, key }) => client.publish(canvas, { key })),
+  )
+  return again.flatMap(({ created, id }) => (created ? [`${id} was created twice`] : []))
+}
+
+function reportVerdict(verdicts: readonly Verdict[], tasks: number, problems: readonly string[]): void {
+  const asExpected = verdicts.filter(verdict => verdict.problems.length === 0).length
+  console.log(
+    `${asExpected} of ${verdicts.length} outcomes are as expected, of ${tasks} tasks; ${problems.length === 0 ? 'all is well' : 'see above'}.`,
+  )
+}
+
+const STATUSES = ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed'] as const
+const BAR_WIDTH = 30
+const ROUND_MS = 500
+
+/** Shows how far all tasks of these types are, live on a terminal, until `tasks` have ended or the limit is reached. */
+async function showProgress(
+  client: Client,
+  types: readonly string[],
+  tasks: number,
+  limitMs: number,
+): Promise<void> {
+  const until = Date.now() + limitMs
+  for (;;) {
+    const counts = await Promise.all(types.map(type => client.counts(type)))
+    const total = (status: Status) => counts.reduce((sum, count) => sum + count[status], 0)
+    const ended = total('succeeded') + total('failed')
+    show(ended / tasks, STATUSES.map(status => `${total(status)} ${status}`).join(', '))
+    if (ended >= tasks || Date.now() > until) break
+    await sleep(ROUND_MS)
+  }
+  if (process.stdout.isTTY) process.stdout.write('\n')
+}
+
+function show(share: number, text: string): void {
+  const filled = Math.round(Math.min(1, share) * BAR_WIDTH)
+  const line = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${text}`
+  if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
+  else console.log(line)
+}

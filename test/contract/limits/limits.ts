@@ -1,0 +1,148 @@
+import { expect, it } from 'vitest'
+import { HOUR, NOW } from '../../support/tasks/a-task.ts'
+import type { MakeStores } from '../task-store.ts'
+
+const holder = (name: string, since = NOW) => ({ holder: name, taskId: `resize:${name}`, since })
+const log = (...parts: number[]) => ({
+  limit: 50,
+  perMs: 1_000,
+  starts: parts.map(part => [part, 2] as const),
+  more: 0,
+})
+
+export function limitsContract(makeStores: MakeStores): void {
+  it('keeps a log of starts by its versions: whoever was not the last to read writes nothing', async () => {
+    const { limits } = await makeStores()
+
+    const none = await limits.starts('resize=a')
+    const first = await limits.putStarts('resize=a', log(1, 2), none, NOW + HOUR)
+    const late = await limits.putStarts('resize=a', log(9), none, NOW + HOUR)
+    const seen = await limits.starts('resize=a')
+    const second = await limits.putStarts('resize=a', log(1, 2, 3), seen, NOW + HOUR)
+
+    expect(none).toEqual({ log: undefined, version: 0 })
+    expect([first, second]).toEqual([undefined, undefined])
+    expect(late).toEqual({ log: log(1, 2), version: 1 })
+    expect(await limits.starts('resize=a')).toEqual({ log: log(1, 2, 3), version: 2 })
+    expect(await limits.starts('resize=b')).toEqual({ log: undefined, version: 0 })
+  })
+
+  it('lets one of several that put the very same log at once have put it', async () => {
+    const { limits } = await makeStores()
+    const none = await limits.starts('resize')
+
+    const put = await Promise.all([1, 2, 3].map(() => limits.putStarts('resize', log(1), none, NOW + HOUR)))
+
+    expect(put.filter(one => one === undefined)).toHaveLength(1)
+  })
+
+  it('counts starts after a log for all who ask, and begins anew with the next one', async () => {
+    const { limits } = await makeStores()
+    const none = await limits.starts('resize')
+    await limits.putStarts('resize', log(1), none, NOW + HOUR)
+    const early = await limits.starts('resize')
+
+    const counted = await Promise.all(
+      [1, 2, 3].map(count => limits.countStarts('resize', 1, count, NOW + HOUR)),
+    )
+    const strange = await limits.countStarts('resize', 2, 1, NOW + HOUR)
+    const late = await limits.putStarts('resize', log(9), early, NOW + HOUR)
+    const next = await limits.putStarts('resize', log(2), await limits.starts('resize'), NOW + HOUR)
+
+    expect(Math.max(...counted.map(Number))).toBe(6)
+    expect(strange).toBeUndefined()
+    expect(late).toEqual({ log: { ...log(1), more: 6 }, version: 1 })
+    expect(next).toBeUndefined()
+    expect(await limits.starts('resize')).toEqual({ log: log(2), version: 2 })
+  })
+
+  it('gives as many permits as there are, each again to who has it, and one that was given back to another', async () => {
+    const { limits } = await makeStores()
+
+    const given = [
+      await limits.acquire('resize', holder('a'), 2),
+      await limits.acquire('resize', holder('b'), 2),
+      await limits.acquire('resize', holder('a'), 2),
+    ]
+    const refused = await limits.acquire('resize', holder('c'), 2)
+    const left = await limits.release('resize', 'a')
+    const again = await limits.release('resize', 'a')
+    const next = await limits.acquire('resize', holder('c'), 2)
+
+    expect(given).toEqual([undefined, undefined, undefined])
+    expect(refused?.holders.map(one => one.holder).sort()).toEqual(['a', 'b'])
+    expect([left, again]).toEqual([{ holders: [holder('b')] }, { holders: [holder('b')] }])
+    expect(next).toBeUndefined()
+    expect(
+      (await limits.permits('resize')).holders.toSorted((a, b) => (a.holder < b.holder ? -1 : 1)),
+    ).toEqual([holder('b'), holder('c')])
+    expect(await limits.permits('other')).toEqual({ holders: [] })
+  })
+
+  it('never gives more to many who ask at once', async () => {
+    const { limits } = await makeStores()
+    const names = Array.from({ length: 12 }, (_, nth) => `w${nth}`)
+
+    const given = await Promise.all(names.map(name => limits.acquire('resize', holder(name), 5)))
+
+    expect(given.filter(one => one === undefined)).toHaveLength(5)
+    expect((await limits.permits('resize')).holders).toHaveLength(5)
+  })
+
+  it('has a smaller limit hold for those who come, and nobody lose a permit', async () => {
+    const { limits } = await makeStores()
+    for (const name of ['a', 'b', 'c']) await limits.acquire('resize', holder(name), 3)
+
+    const refused = await limits.acquire('resize', holder('d'), 1)
+
+    expect(refused?.holders).toHaveLength(3)
+  })
+
+  it('takes a holder out that is recorded since then, unless it has been kept meanwhile', async () => {
+    const { limits } = await makeStores()
+    for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
+
+    const kept = await limits.keep('resize', 'a', NOW + 7)
+    await limits.release('resize', 'a', NOW)
+    await limits.release('resize', 'b', NOW)
+
+    expect(kept).toBe(true)
+    expect(await limits.permits('resize')).toEqual({ holders: [holder('a', NOW + 7)] })
+    expect(await limits.keep('resize', 'b', NOW + 7)).toBe(false)
+  })
+
+  it('notes that somebody waits only while no permit is left, and once until the note is stale', async () => {
+    const { limits } = await makeStores()
+    const most = { max: 1, staleAt: NOW - 1 }
+
+    const early = await limits.noteWaiting('resize', NOW, most)
+    await limits.acquire('resize', holder('a'), 1)
+    const noted = await limits.noteWaiting('resize', NOW, most)
+    const second = await limits.noteWaiting('resize', NOW + 1, most)
+    const late = await limits.noteWaiting('resize', NOW + 9, { max: 1, staleAt: NOW })
+    const seen = await limits.acquire('resize', holder('b'), 1)
+
+    expect([early, noted]).toEqual([{ holders: [] }, undefined])
+    expect(second).toEqual({ holders: [holder('a')], waitsSince: NOW })
+    expect(late).toBeUndefined()
+    expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW + 9 })
+  })
+
+  it('renews the note that was seen, whether or not a permit is left, and clears no other', async () => {
+    const { limits } = await makeStores()
+
+    const renewed = [
+      await limits.renewWaiting('resize', NOW, undefined),
+      await limits.renewWaiting('resize', NOW + 1, undefined),
+      await limits.renewWaiting('resize', NOW + 2, NOW),
+      await limits.renewWaiting('resize', NOW + 3, NOW),
+    ]
+    await limits.clearWaiting('resize', NOW)
+    const kept = await limits.permits('resize')
+    await limits.clearWaiting('resize', NOW + 2)
+
+    expect(renewed).toEqual([true, false, true, false])
+    expect(kept).toEqual({ holders: [], waitsSince: NOW + 2 })
+    expect(await limits.permits('resize')).toEqual({ holders: [] })
+  })
+}

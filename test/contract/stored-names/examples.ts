@@ -1,0 +1,381 @@
+import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
+import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
+import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
+import { bodyRef } from '../../../shared/core/task/body.ts'
+import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
+import type {
+  Body,
+  EndedRun,
+  EndedRunState,
+  Operation,
+  Ordering,
+  Task,
+  TaskError,
+  TaskKind,
+  TaskState,
+} from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import type { TypeJob } from '../../../shared/core/types/type-job.ts'
+import {
+  aFlow,
+  anEndedRun,
+  aRun,
+  aTask,
+  BORN,
+  MINUTE,
+  NOW,
+  type TaskParts,
+} from '../../support/tasks/a-task.ts'
+import type { Mirror } from './mirror.ts'
+import type { Names } from './names.ts'
+import { recordingDocuments } from './recorder.ts'
+
+/** Values with every member there is, and one for each word of a closed set. The compiler refuses a set that lacks one. */
+
+const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 300, expiresAt: NOW }
+const ERROR: TaskError = {
+  name: 'Error',
+  message: 'no',
+  stack: 'at f',
+  causes: [{ name: 'E', message: 'm' }],
+}
+
+const RUN: Required<EndedRun> = {
+  fence: 2,
+  workerId: 'w1',
+  state: 'failed',
+  startedAt: NOW,
+  endedAt: NOW,
+  result: APART,
+  error: ERROR,
+  cause: 'timed-out',
+  progress: 1,
+  log: 'a line',
+  piece: 'fetch',
+  past: true,
+  word: 'digest',
+}
+
+const KINDS: Record<TaskKind, TaskParts> = {
+  handler: {},
+  http: {},
+  webhook: {},
+  flow: {
+    flow: {
+      definition: aFlow(),
+      cursor: 1,
+      at: 1,
+      direction: 'undo',
+      steps: Object.fromEntries(
+        (['running', 'succeeded', 'failed', 'undoing', 'undone', 'undo-failed', 'skipped'] as const).map(
+          (state, index) => [
+            index,
+            {
+              state,
+              do: {
+                startedAt: NOW,
+                endedAt: NOW,
+                attempts: 1,
+                error: ERROR,
+                fence: 1,
+                workerId: 'w1',
+                ranAt: NOW,
+              },
+              result: APART,
+              undo: { startedAt: NOW, endedAt: NOW, attempts: 1, error: ERROR, fence: 1, word: 'digest' },
+            },
+          ],
+        ),
+      ),
+      round: 2,
+      cancelling: true,
+      deadlineMs: MINUTE,
+      deadlineAt: NOW,
+    },
+  },
+  canvas: { canvas: { tree: APART, leaves: 2, sendConcurrency: 1, started: true } },
+  schedule: {
+    schedule: {
+      timing: { kind: 'cron', cron: '* * * * *', timezone: 'UTC' },
+      missed: { catchUp: 1 },
+      graceMs: 1,
+      taskType: 'resize',
+      paused: true,
+      lastRunAt: NOW,
+      pauses: [{ from: NOW, to: NOW }, { from: NOW }],
+    },
+  },
+}
+
+const STATES: Record<TaskState, true> = {
+  open: true,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+  removed: true,
+}
+const ORDERINGS: Record<Ordering, true> = { arrival: true, priority: true, aged: true }
+
+/** With everything that a task of any kind may have. */
+const EVERYTHING: TaskParts = {
+  revision: 3,
+  retrying: true,
+  deadlineAt: NOW,
+  priority: 1,
+  userId: 'u1',
+  tags: { a: 'b' },
+  traceparent: 'trace',
+  input: APART,
+  limitValues: { tenant: 'a' },
+  fairnessKey: 'a',
+  immutable: true,
+  stage: 'fetch',
+  stageChanges: 1,
+  callbacks: { body: APART, onSuccess: 1, onError: 1 },
+  owes: true,
+  unpublished: {
+    indices: [0],
+    problems: [{ path: 'onSuccess.0', message: 'no' }],
+    judgedAt: NOW,
+    revision: 2,
+  },
+  parentId: 'resize:k0',
+  operations: [{ at: NOW, by: 'someone', what: 'patch' }],
+  live: [
+    aRun({
+      fence: 1,
+      leaseMs: 1,
+      timeoutAt: NOW,
+      progress: 1,
+      permits: [{ limit: 'resize', holder: 'h' }],
+    }),
+  ],
+  ended: [RUN],
+  options: {
+    concurrency: 2,
+    workerIds: ['w1'],
+    minWorkerVersion: '1',
+    heartbeatMs: 1,
+    leaseMs: 2,
+    timeoutMs: 3,
+    deadlineMs: 4,
+    retry: {
+      maxRetries: 1,
+      backoff: 'ladder',
+      delayMs: 1,
+      maxDelayMs: 2,
+      delaysMs: [1],
+      jitter: 0,
+      scope: 'worker',
+      localRetries: 1,
+    },
+    retentionMs: 5,
+  },
+  failuresBy: { w1: 1 },
+  error: ERROR,
+  startedAt: NOW,
+  finishedAt: NOW,
+  expiresAt: NOW,
+  shard: 1,
+  place: { name: 'ready#resize#0', order: '1' },
+}
+
+/** Parts of a head that exclude each other. */
+const ALTERNATIVES: readonly TaskParts[] = [
+  { isFair: true },
+  { dueAt: NOW + 60 * MINUTE },
+  { wait: { kind: 'turn', limit: 'resize', at: NOW, terms: '1/1000' } },
+  { wait: { kind: 'permit', limit: 'resize' } },
+  ...(['append', 'spread', 'prepend'] as const).map(handOn => ({
+    previous: { handOn, kind: 'body' as const, body: APART },
+  })),
+  { previous: { handOn: 'append', kind: 'result', taskId: 'resize:k0', ref: 'out#1', bytes: 1 } },
+  { previous: { handOn: 'append', kind: 'node', canvasId: 'c1', born: BORN, node: 1 } },
+  ...(['succeeded', 'failed'] as const).map(first => ({
+    member: { canvasId: 'c1', born: BORN, leaf: 1, first },
+  })),
+  ...(['excluded', 'timed-out'] as const).map(cause => ({ ended: [anEndedRun({ cause })] })),
+  ...(Object.keys(RUN_MOVES) as EndedRunState[]).map(state => ({ ended: [anEndedRun({ state })] })),
+  ...(['fixed', 'fibonacci', 'exponential'] as const).map(backoff => ({
+    options: { retry: { backoff, delayMs: 7 } },
+  })),
+  {
+    kind: 'schedule',
+    schedule: {
+      timing: { kind: 'every', everyMs: 1_000 },
+      missed: 'skip',
+      graceMs: 1,
+      taskType: 'resize',
+      paused: false,
+    },
+  },
+  {
+    kind: 'schedule',
+    schedule: {
+      timing: { kind: 'at', at: NOW },
+      missed: 'skip',
+      graceMs: 1,
+      taskType: 'resize',
+      paused: false,
+    },
+  },
+  { callbacks: { body: { inline: { onSuccess: [], onError: [] } }, onSuccess: 1, onError: 0 } },
+]
+
+function exampleTasks(): Task[] {
+  return [
+    aTask(EVERYTHING),
+    ...ALTERNATIVES.map(aTask),
+    ...(Object.keys(STATES) as TaskState[]).map(state => aTask({ state, finishedAt: NOW })),
+    ...(Object.keys(ORDERINGS) as Ordering[]).flatMap(ordering =>
+      (['handler', 'http'] as const).map(kind => aTask({ kind, ordering })),
+    ),
+    ...(Object.keys(LIFECYCLE) as Operation[]).map(operation => aTask({ operation })),
+    ...Object.entries(KINDS).map(([kind, parts]) => aTask({ ...parts, kind: kind as TaskKind })),
+  ]
+}
+
+const EVERY_JOB: readonly TypeJob[] = [
+  { kind: 'resume' },
+  { kind: 'relimit' },
+  { kind: 'reorder' },
+  {
+    kind: 'purge',
+    statuses: ['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'],
+    before: NOW,
+    askedAt: NOW,
+    isSecond: true,
+  },
+]
+
+const TYPE: Required<TaskType> = {
+  type: 'resize',
+  configuration: {
+    kind: 'webhook',
+    defaults: { ...EVERYTHING.options, priority: 1 },
+    ordering: 'aged',
+    limits: { rate: { limit: 1, perMs: 1, key: 'a' }, concurrency: { max: 1, key: 'a' } },
+    shards: 1,
+    events: true,
+    webhook: { url: 'https://a', timeoutMs: 1, secretName: 's', allowPrivate: true },
+    steps: [
+      {
+        name: 'one',
+        do: { type: 'a', input: 1, timeoutMs: 1, deadlineMs: 1, retry: { maxRetries: 1 } },
+        undo: { type: 'a', input: 1, timeoutMs: 1, deadlineMs: 1, retry: { maxRetries: 1 } },
+      },
+    ],
+    onCancel: 'leave',
+  },
+  paused: true,
+  isFair: true,
+  handlerSince: NOW,
+  servedBy: 'workers',
+  handlerVersion: '1',
+  purges: EVERY_JOB.filter(job => job.kind === 'purge'),
+  unapplied: ['relimit', 'reorder'],
+  operations: [{ at: NOW, by: 'someone', what: 'pause' }],
+  version: 1,
+  createdAt: NOW,
+  updatedAt: NOW,
+}
+
+/** Asks the adapters for every kind of write, one after the other. */
+export async function exampleWrites({ ports, noteHead, tell }: Mirror, names: Names): Promise<void> {
+  for (const task of exampleTasks()) noteHead(task)
+  await writeTasks(ports)
+  await writeOthers(ports)
+  await sendMessages(ports)
+  tell(
+    EVENT_TYPES.map(type => ({ id: 'e', type, at: NOW, workerId: 'w1', error: { name: 'E', message: 'm' } })),
+  )
+  const documents = recordingDocuments(names)
+  const spoilt = { pk: 'resize:k1', sk: 'head', born: BORN, rev: 1 }
+  await documents.send({ input: buryHead('tasks', spoilt, NOW) } as never)
+}
+
+async function writeTasks({ tasks }: Mirror['ports']): Promise<void> {
+  const task = aTask(EVERYTHING)
+  const refs = [
+    bodyRef.input(BORN, 1, null),
+    bodyRef.result(BORN, 1, null),
+    bodyRef.previous(BORN, null),
+    bodyRef.callbacks(BORN, 1, null),
+    canvasRef.layout(BORN),
+    canvasRef.page(BORN, 1),
+  ]
+  const bodies = refs.map(ref => ({ ref, value: null, expiresAt: NOW }))
+  const run = { ref: bodyRef.run(BORN, 1), run: RUN, expiresAt: NOW }
+  const guard = { kind: 'absent' } as const
+  await tasks.apply({ before: undefined, after: task, guard, bodies: [...bodies, run] })
+  await tasks.recordLook(task, { hops: 1, name: 'a', until: NOW }, NOW)
+  await tasks.renewBody(task.id, bodyRef.input(BORN, 1, null), NOW)
+}
+
+async function writeOthers({
+  types,
+  limits,
+  turns,
+  records,
+  workers,
+  targets,
+  canvases,
+}: Mirror['ports']): Promise<void> {
+  const holder = { holder: 'h', taskId: 'resize:k1', since: NOW }
+  await types.put(TYPE, 0)
+  await types.put({ ...TYPE, configuration: { ...TYPE.configuration, onCancel: 'undo', kind: 'handler' } }, 1)
+  await types.markFair(TYPE, 1)
+  await limits.putStarts(
+    'resize',
+    { limit: 1, perMs: 1, starts: [[NOW, 1]], more: 0 },
+    { log: undefined, version: 0 },
+    NOW,
+  )
+  await limits.countStarts('resize', 1, 1, NOW)
+  await limits.acquire('resize', holder, 1)
+  await limits.release('resize', 'h')
+  await limits.release('resize', 'h', NOW)
+  await limits.keep('resize', 'h', NOW)
+  await limits.noteWaiting('resize', NOW, { max: 1, staleAt: NOW })
+  await limits.renewWaiting('resize', NOW, NOW)
+  await limits.clearWaiting('resize', NOW)
+  await turns.advance('resize#0#a', 1, NOW)
+  await turns.join('resize#0#a', { front: 1, count: 1, far: 1 }, NOW)
+  await turns.noteFront('resize#0', 1, NOW)
+  await records.putNew('minute#1', { at: NOW }, NOW)
+  await records.put('sweep#schedule#1', null, NOW)
+  await canvases.addEnds({ canvasId: 'c1', born: BORN }, 0, { ok: [1], bad: [2] }, NOW)
+  const marker = { workerId: 'w1', taskId: 'resize:k1', born: BORN, revision: 1 }
+  await targets.mark(marker)
+  await targets.clear(marker)
+  for (const kind of ['standalone', 'http'] as const) {
+    await workers.announce({
+      workerId: 'w1',
+      kind,
+      version: '1',
+      types: ['resize'],
+      typesSeen: { resize: NOW },
+      running: 1,
+      emptyWaits: 1,
+      waitingUntil: NOW,
+      startedAt: NOW,
+      lastSeen: NOW,
+    })
+  }
+}
+
+async function sendMessages({ messages, timers }: Mirror['ports']): Promise<void> {
+  const task = aTask()
+  const after = { id: task.id, sort: 1 }
+  await messages.dispatch([{ task, delaySeconds: 1, passedOn: 1, hops: 1 }])
+  await messages.look([{ id: task.id, born: BORN, revision: 1, hops: 1, slot: true, delaySeconds: 1 }])
+  await messages.lookAtMinute({ minute: 1, shard: 1, after })
+  await messages.lookAtCanvases([{ id: task.id, born: BORN, from: 1, delaySeconds: 1 }])
+  await messages.lookAtLimits([{ limit: 'resize', quiet: 1, since: NOW, given: 1, delaySeconds: 1 }])
+  const buckets = ['open', 'compensating', 'succeeded', 'failed', 'cancelled'] as const
+  const looks = EVERY_JOB.flatMap(job => buckets.map(bucket => ({ job, bucket })))
+  await messages.goOnWithJobs(
+    looks.map(look => ({ ...look, type: 'resize', shard: 1, after, delaySeconds: 1 })),
+  )
+  await timers.ensureMinute(Math.floor(NOW / MINUTE) + 60)
+}

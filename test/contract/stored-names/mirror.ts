@@ -1,0 +1,99 @@
+import type { EventBridgeClient } from '@aws-sdk/client-eventbridge'
+import { createCanvasStore } from '../../../shared/aws/dynamo/canvas/canvas-store.ts'
+import { createTurnStore } from '../../../shared/aws/dynamo/fair/turn-store.ts'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
+import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
+import { createTaskStore } from '../../../shared/aws/dynamo/head/task-store.ts'
+import { createLimitStore } from '../../../shared/aws/dynamo/limits/limit-store.ts'
+import { createRecordStore } from '../../../shared/aws/dynamo/records/record-store.ts'
+import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
+import { createTargets } from '../../../shared/aws/dynamo/worker/targets.ts'
+import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
+import { createEventBridge } from '../../../shared/aws/eventbridge/events.ts'
+import { createLateBox } from '../../../shared/aws/sqs/late-box.ts'
+import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
+import { eventsOf } from '../../../shared/core/events/events.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { createManualClock } from '../../../shared/testing/clock.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
+import { type Names, walk } from './names.ts'
+import { recordingDocuments, recordingMessages, recordingSqs, recordingTimers } from './recorder.ts'
+
+/** The AWS adapters, all of whose requests only leave their names. */
+export type Mirror = {
+  readonly ports: Pick<
+    PlanningSystem,
+    | 'tasks'
+    | 'types'
+    | 'canvases'
+    | 'limits'
+    | 'turns'
+    | 'records'
+    | 'targets'
+    | 'workers'
+    | 'messages'
+    | 'timers'
+  >
+  /** Notes the whole head, and the events that its last change tells. */
+  noteHead(task: Task): void
+  tell(events: readonly BatonEvent[]): void
+  /** Wake messages as they were sent, one of each form. */
+  wakes(): readonly string[]
+}
+
+export function createMirror(names: Names): Mirror {
+  const documents = recordingDocuments(names)
+  const clock = createManualClock(NOW)
+  const settings = { table: 'tasks', token: () => 'token', clock, chance: createSeededChance(1) }
+  const wakes = new Map<string, string>()
+  const sent = (body: string) => {
+    const message = JSON.parse(body) as Record<string, unknown>
+    if (message.kind !== undefined) wakes.set(`${message.kind} ${Object.keys(message)}`, body)
+  }
+  const codec = createTaskCodec({
+    task: async () => {
+      throw new Error('nothing is read here')
+    },
+  })
+  const lateBox = createLateBox(recordingSqs(names, sent), 'https://sqs/1/wake')
+  const bridge = createEventBridge(recordingBus(names), { bus: 'bus', system: 'baton' })
+  const tell = (events: readonly BatonEvent[]) => {
+    void bridge.publish(events)
+    void lateBox.put([{ events, hops: 1, delaySeconds: 2 }])
+  }
+  return {
+    ports: {
+      tasks: createTaskStore(documents, settings),
+      types: createTypeStore(documents, settings),
+      canvases: createCanvasStore(documents, settings),
+      limits: createLimitStore(documents, settings),
+      turns: createTurnStore(documents, settings),
+      records: createRecordStore(documents, settings),
+      targets: createTargets(documents, settings),
+      workers: createWorkerStore(documents, settings),
+      messages: recordingMessages(names, codec, sent),
+      timers: recordingTimers(names),
+    },
+    noteHead: task => {
+      void documents.send({ input: { Item: headItem(task) } } as never)
+      const events = eventsOf(task)
+      if (events.length > 0) tell(events)
+    },
+    tell,
+    wakes: () => [...wakes.values()],
+  }
+}
+
+/** A bus that notes the names in the events that are put on it. */
+function recordingBus(names: Names): EventBridgeClient {
+  const send = async ({ input }: { input: { Entries: ReadonlyArray<Record<string, string>> } }) => {
+    for (const { Source, DetailType, Detail = '' } of input.Entries) {
+      names.add('Events: sources and detail types', `${Source}: ${DetailType}`)
+      walk(JSON.parse(Detail), '', path => names.add('Events: fields of a detail', path))
+    }
+    return {}
+  }
+  return { send } as unknown as EventBridgeClient
+}

@@ -1,0 +1,55 @@
+import type { Change } from '../../../shared/core/change/change.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { generate, type Rarity } from '../../simulation/generate/generate.ts'
+import { simulate } from '../../simulation/simulate.ts'
+import type { Mirror } from './mirror.ts'
+
+/** Most names are in the examples; what is played adds what only the use cases compose, such as the names of records. */
+const USUAL_SEEDS = [2, 3]
+const RARE: readonly Rarity[] = ['schedules', 'control']
+
+/** Plays a few scenarios; whatever their processes ask of a port is asked of the mirror's, too. */
+export async function playInto(mirror: Mirror): Promise<void> {
+  const spoil = (system: PlanningSystem) => mirrored(system, mirror)
+  const usual = USUAL_SEEDS.map(seed => generate(seed))
+  for (const scenario of [...usual, ...RARE.map(rare => generate(1, rare))]) {
+    const { broken } = await simulate(scenario, { planted: { name: 'its calls are mirrored', spoil } })
+    if (broken) throw new Error(`seed ${scenario.seed} is broken: ${JSON.stringify(broken)}`)
+  }
+}
+
+function mirrored(system: PlanningSystem, { ports, noteHead }: Mirror): PlanningSystem {
+  const tasks = bothOf(system.tasks, ports.tasks)
+  return {
+    ...system,
+    tasks: {
+      ...tasks,
+      apply: async (change: Change) => {
+        noteHead(change.after)
+        return tasks.apply(change)
+      },
+    },
+    types: bothOf(system.types, ports.types),
+    canvases: bothOf(system.canvases, ports.canvases),
+    limits: bothOf(system.limits, ports.limits),
+    turns: bothOf(system.turns, ports.turns),
+    records: bothOf(system.records, ports.records),
+    targets: bothOf(system.targets, ports.targets),
+    workers: bothOf(system.workers, ports.workers),
+    messages: bothOf(system.messages, ports.messages),
+    timers: bothOf(system.timers, ports.timers),
+  }
+}
+
+/** A port whose calls are made of its mirror, too, which answers nobody. */
+function bothOf<Port extends object>(port: Port, mirror: Port): Port {
+  const methods = Object.entries(port).map(([method, call]) => [
+    method,
+    (...args: unknown[]) => {
+      const mirrorCall = mirror[method as keyof Port] as (...args: unknown[]) => Promise<unknown>
+      void mirrorCall(...args).catch(() => undefined)
+      return call(...args)
+    },
+  ])
+  return Object.fromEntries(methods) as Port
+}

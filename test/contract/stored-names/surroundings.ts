@@ -1,0 +1,177 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Topic } from 'aws-cdk-lib/aws-sns'
+import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { openApiOf } from '../../../functions/http/openapi.ts'
+import type { MetricName } from '../../../shared/ports/machine.ts'
+import { aSystem, readTemplate } from '../../infra/synthesised.ts'
+import { type Names, walk } from './names.ts'
+
+/** Names outside the table: of the template, of the environment, of metrics, of the HTTP API. */
+
+const FIXTURES = 'test/infra/fixtures'
+
+/** A system with everything that can be added to one. */
+function aWholeSystem() {
+  const { stack, tasks } = aSystem({ alarms: 'all', metrics: 'perType' })
+  tasks.addHandler('Resize', { entry: `${FIXTURES}/resize.ts` })
+  tasks.addWorkerQueue('Second', { entry: `${FIXTURES}/two-tasks.ts`, task: 'second' })
+  tasks.addWorkerService('Encode', { entry: 'test/system/tasks/encode.ts' })
+  tasks.alarmOnFailures({ failures: 5, perMinutes: 15, topic: new Topic(stack, 'Topic') })
+  tasks.addFlow('Order', { entry: `${FIXTURES}/order.ts`, events: true })
+  tasks.addDashboard()
+  return readTemplate(stack)
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+export function noteTemplate(names: Names): void {
+  const { resources, json } = aWholeSystem()
+  for (const name of Object.keys(json.Outputs)) names.add('Template: outputs', name)
+  for (const { id, Type, Properties } of resources) {
+    names.add('Template: logical ids', `${id}: ${Type}`)
+    noteNames(names, id, Properties)
+    noteEnvironment(names, id, Properties)
+    noteMetrics(names, Properties)
+  }
+}
+
+function noteNames(names: Names, id: string, properties: Members): void {
+  for (const [name, value] of Object.entries(properties)) {
+    const isName = /Name$/.test(name) && typeof value === 'string'
+    if (isName) names.add('Template: physical names', `${id}.${name} = ${value}`)
+  }
+}
+
+function noteEnvironment(names: Names, id: string, properties: Members): void {
+  walk(properties, '', path => {
+    const variable = /Environment\.Variables\.(\w+)$/.exec(path)?.[1]
+    if (variable !== undefined) names.add('Environment: set by the template', `${id}: ${variable}`)
+  })
+  for (const { Name } of environmentsIn(properties))
+    names.add('Environment: set by the template', `${id}: ${Name}`)
+}
+
+function environmentsIn({ ContainerDefinitions = [] }: Members): Array<{ Name: string }> {
+  return (ContainerDefinitions as Array<{ Environment?: Array<{ Name: string }> }>).flatMap(
+    ({ Environment = [] }) => Environment,
+  )
+}
+
+/** Metrics of alarms and of the dashboard, whose body is text with references in it. */
+function noteMetrics(names: Names, properties: Members): void {
+  const text = JSON.stringify(properties).replaceAll('\\"', '"')
+  for (const [, name, rest = ''] of text.matchAll(/"MetricName":"(\w+)","Namespace":"Baton"/g)) {
+    names.add('Metrics: read by alarms', `${name}${rest}`)
+  }
+  for (const [, name] of text.matchAll(/"Baton","(\w+)"/g))
+    names.add('Metrics: read by the dashboard', `${name}`)
+}
+
+const METRICS: Record<MetricName, true> = {
+  Lateness: true,
+  ClaimConflict: true,
+  LeaseLost: true,
+  LookLoop: true,
+  UnscheduledMinute: true,
+  SweeperRepaired: true,
+  Stuck: true,
+  NeedsAttention: true,
+  TaskFault: true,
+  RunTime: true,
+  Published: true,
+  Succeeded: true,
+  Failed: true,
+  Retried: true,
+}
+
+/** What the functions write for CloudWatch to read: one line of JSON for each set of dimensions. */
+export async function metricLines(write: () => Promise<readonly string[]>, names: Names): Promise<void> {
+  for (const line of await write()) {
+    const { _aws, ...values } = JSON.parse(line)
+    for (const { Namespace, Dimensions, Metrics } of _aws.CloudWatchMetrics) {
+      for (const { Name, Unit } of Metrics) {
+        names.add(
+          'Metrics: written by functions',
+          `${Namespace} ${Name} ${Unit} by ${Dimensions.flat().toSorted()}`,
+        )
+      }
+    }
+    for (const name of Object.keys(values)) names.add('Metrics: members of a line', name)
+  }
+}
+
+export const METRIC_NAMES = Object.keys(METRICS) as MetricName[]
+
+const CODE = ['shared', 'functions', 'infra', 'local', 'cli', 'scripts', 'examples']
+
+/** Variables that code names, wherever it stands; comments may name any. */
+export function noteEnvironmentOfCode(names: Names): void {
+  for (const file of CODE.flatMap(sources)) {
+    const code = readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    const own = code.matchAll(/\b(?:BATON|POWERTOOLS)_[A-Z_]*[A-Z]/g)
+    const others = code.matchAll(/\benv\.([A-Z][A-Z_]+)|\benv\[?'([A-Z_]+)'/g)
+    for (const [name] of own) names.add('Environment: named by code', name)
+    for (const [, dotted, quoted] of others) names.add('Environment: named by code', dotted ?? quoted ?? '')
+  }
+}
+
+export function sources(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(file => /\.(ts|mjs|py)$/.test(file))
+    .map(file => join(folder, file))
+    .toSorted()
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** What OpenAPI says: operations with their parameters, and every property of what is sent and answered. */
+export function noteHttp(names: Names): void {
+  const { paths, components } = openApiOf(allRoutes) as {
+    paths: Record<string, Record<string, Schema>>
+    components: { schemas: Record<string, Schema> }
+  }
+  for (const [name, schema] of Object.entries(components.schemas)) {
+    noteProperties(names, 'HTTP: properties of components', name, schema)
+  }
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods))
+      noteOperation(names, `${method} ${path}`, operation)
+  }
+}
+
+function noteOperation(names: Names, route: string, operation: Schema): void {
+  names.add('HTTP: operations', `${route} = ${operation.operationId}`)
+  for (const { name, in: where } of operation.parameters as Array<{ name: string; in: string }>) {
+    names.add('HTTP: parameters', `${route}: ${where} ${name}`)
+  }
+  noteProperties(names, 'HTTP: properties of requests', route, operation.requestBody)
+  for (const [status, answer] of Object.entries(operation.responses as Schema)) {
+    names.add('HTTP: statuses', `${route}: ${status}`)
+    noteProperties(names, 'HTTP: properties of answers', `${route} ${status}`, answer)
+  }
+}
+
+/** Properties at any depth, alternatives united, and the words of closed sets. */
+function noteProperties(names: Names, group: string, path: string, schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return
+  for (const [keyword, value] of Object.entries(schema)) {
+    for (const word of wordsOf(keyword, value)) names.add(group, `${path} ${word}`)
+    for (const [below, part] of partsOf(keyword, value, path)) {
+      if (below !== path) names.add(group, below)
+      noteProperties(names, group, below, part)
+    }
+  }
+}
+
+function wordsOf(keyword: string, value: unknown): string[] {
+  if (keyword === '$ref') return [`→ ${String(value).split('/').at(-1)}`]
+  if (keyword === 'const') return [`= ${value}`]
+  return keyword === 'enum' ? (value as unknown[]).map(word => `= ${word}`) : []
+}
+
+/** What stands below a keyword: the members of an object each by its name, all else under the present path. */
+function partsOf(keyword: string, value: unknown, path: string): Array<readonly [string, unknown]> {
+  if (keyword !== 'properties') return [[path, value]]
+  return Object.entries(value as Schema).map(([name, below]) => [`${path}.${name}`, below] as const)
+}

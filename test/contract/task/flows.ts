@@ -1,0 +1,177 @@
+import { expect, it } from 'vitest'
+import type { Change } from '../../../shared/core/change/change.ts'
+import { definitionName } from '../../../shared/core/flow/flow.ts'
+import { resume } from '../../../shared/core/flow/resume.ts'
+import { cancel, settle } from '../../../shared/core/operate/operate.ts'
+import { restart } from '../../../shared/core/operate/restart.ts'
+import { resolveOptions } from '../../../shared/core/options/options.ts'
+import { create } from '../../../shared/core/publish/publish.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import type { FlowDefinition } from '../../../shared/core/task/flow-state.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import {
+  aFlow,
+  aPublication,
+  BORN,
+  changeOf,
+  HOUR,
+  LATER_BORN,
+  MINUTE,
+  NOW,
+  SECOND,
+} from '../../support/tasks/a-task.ts'
+import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
+import type { MakeStores } from '../task-store.ts'
+
+type Parts = Parameters<typeof aPublication>[0]
+
+/** Every step differs in all that a step can say. */
+const limits = resolveOptions({
+  timeoutMs: 7,
+  deadlineMs: HOUR,
+  leaseMs: 30_000,
+  retry: { maxRetries: 1, delayMs: 0 },
+})
+const FLOW = aFlow({
+  steps: [
+    { name: 'réserve 1', do: { input: { deep: [null, 'é'] }, options: limits }, undo: { kind: 'webhook' } },
+    {
+      name: 'constructor',
+      do: { kind: 'http', ordering: 'priority', shards: 3 },
+      undo: { input: 0, options: limits },
+    },
+    { name: '2' },
+  ],
+})
+
+function aPublished(parts: Parts = {}): Change {
+  const publication = aPublication({ type: 'order', kind: 'flow', flow: FLOW, input: { sku: 'x' }, ...parts })
+  return create(publication, undefined, NOW)
+}
+
+const claiming = (now: number) => (task: Task) => changeOf(claim(task, { workerId: 'w1' }, now))
+const ending = (outcome: Outcome, now: number) => (task: Task) =>
+  changeOf(finish(task, { born: BORN, fence: task.fence, ...outcome }, now, 0))
+const ran = (outcome: Outcome, now: number) => [claiming(now), ending(outcome, now)]
+
+const LATER = NOW + MINUTE
+/** Through all that the head of a flow can say: each direction, each end, results long and short, errors. */
+const LIFE: Array<(task: Task) => Change> = [
+  ...ran(failingFor('once', false), NOW + SECOND),
+  ...ran({ ...DONE, result: { small: 1 } }, NOW + 2 * SECOND),
+  ...ran({ ...DONE, result: 'large'.repeat(100) }, NOW + 3 * SECOND),
+  claiming(NOW + 4 * SECOND),
+  task => changeOf(cancel(task, NOW + 5 * SECOND)),
+  ...ran(DONE, LATER),
+  ...ran(failingFor('bank closed'), LATER + SECOND),
+  task => changeOf(settle(task, LATER + 2 * SECOND)),
+  task => changeOf(resume(task, 'retry-undo', LATER + HOUR)),
+  ...ran(failingFor('still closed'), LATER + HOUR),
+  task => changeOf(settle(task, LATER + HOUR)),
+  task => changeOf(resume(task, 'skip-undo', LATER + 2 * HOUR)),
+]
+
+export function flowsContract(makeStores: MakeStores): void {
+  it('keeps the steps of a flow, and how far it has come, through its whole life', async () => {
+    const { tasks } = await makeStores()
+    const callbacks = { onSuccess: [], onError: [{ type: 'mail' }] }
+    const published = aPublished({ callbacks, options: { deadlineMs: HOUR, retentionMs: HOUR } })
+    let task = published.after
+    const steps = [() => published, ...LIFE]
+
+    for (const step of steps) {
+      const change = step(task)
+      const applied = await tasks.apply(change)
+
+      expect(applied).toEqual({ applied: true, task: change.after })
+      expect(await tasks.head(task.id)).toEqual(change.after)
+      expect(await tasks.heads([task.id])).toEqual([change.after])
+      task = change.after
+    }
+
+    expect(task).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('gives a flow that starts over the steps it has then', async () => {
+    const { tasks } = await makeStores()
+    const first = aPublished()
+    const over = changeOf(cancel(first.after, NOW))
+    const flow = aFlow({ steps: [{ name: 'other' }] })
+    const publication = aPublication({ type: 'order', kind: 'flow', flow, born: LATER_BORN })
+    const again = changeOf(restart(over.after, { publication, clean: [], keepInput: true }, NOW))
+
+    for (const change of [first, over, again]) await tasks.apply(change)
+
+    expect(await tasks.head('order:k1')).toEqual(again.after)
+    expect(again.after.flow?.definition).toEqual(flow)
+  })
+
+  it('reads flows of many definitions side by side', async () => {
+    const { tasks } = await makeStores()
+    const changes = Array.from({ length: 30 }, (_, index) => {
+      const definition = index % 2 === 0 ? FLOW : withSteps(index)
+      return aPublished({ key: `k${index}`, flow: definition })
+    })
+    await Promise.all(changes.map(change => tasks.apply(change)))
+
+    const heads = await tasks.heads(changes.map(({ after }) => after.id))
+
+    const byId = (a: Task, b: Task) => (a.id < b.id ? -1 : 1)
+    expect(heads.toSorted(byId)).toEqual(changes.map(({ after }) => after).toSorted(byId))
+  })
+
+  it('keeps stage, callbacks, parent and what was handed on', async () => {
+    const { tasks } = await makeStores()
+    const change = create(
+      aPublication({
+        stage: 'fetch',
+        immutable: true,
+        parentId: 'work:résumé',
+        callbacks: { onSuccess: [{ type: 'a', input: 'large'.repeat(100) }], onError: [] },
+        previous: {
+          kind: 'value',
+          handOn: 'prepend',
+          value: { error: { name: 'E', message: 'é'.repeat(300) } },
+        },
+      }),
+      undefined,
+      NOW,
+    )
+    const referring = create(
+      aPublication({
+        key: 'k2',
+        previous: { kind: 'result', handOn: 'append', taskId: 'work:a', ref: 'out#1', bytes: 7 },
+      }),
+      undefined,
+      NOW,
+    )
+    const moved = changeOf(
+      finish(
+        changeOf(claim(change.after, { workerId: 'w1' }, NOW)).after,
+        {
+          born: BORN,
+          fence: 1,
+          ...DONE,
+          next: { stage: 'store', input: 5 },
+        },
+        NOW,
+        0,
+      ),
+    )
+
+    for (const one of [change, referring, changeOf(claim(change.after, { workerId: 'w1' }, NOW)), moved])
+      await tasks.apply(one)
+
+    expect(await tasks.head('resize:k1')).toEqual(moved.after)
+    expect(await tasks.head('resize:k2')).toEqual(referring.after)
+    for (const { ref } of change.bodies) expect(await tasks.body('resize:k1', ref)).toBeDefined()
+  })
+}
+
+function withSteps(count: number): FlowDefinition {
+  const { name: _name, ...content } = aFlow({
+    steps: Array.from({ length: count }, (_, index) => ({ name: `s${index}`, undo: {} })),
+  })
+  return { name: definitionName(content), ...content }
+}

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import { WORKER_LIFE_MS, type Worker } from '../../../shared/core/worker/worker.ts'
+import { NOW, SECOND } from '../../support/tasks/a-task.ts'
+import type { MakeStores } from '../task-store.ts'
+
+function aWorker(parts: Partial<Worker> = {}): Worker {
+  return { workerId: 'w1', kind: 'http', types: ['resize'], startedAt: NOW, lastSeen: NOW, ...parts }
+}
+
+export function workersContract(makeStores: MakeStores): void {
+  it('lists those that announced themselves, by id, with their last word', async () => {
+    const { workers } = await makeStores()
+    const standalone = aWorker({ workerId: 'w2', kind: 'standalone', version: '1.2', running: 3 })
+
+    await workers.announce(standalone)
+    await workers.announce(aWorker())
+    await workers.announce(aWorker({ types: ['resize', 'crop'] }))
+
+    expect(await workers.list()).toEqual([aWorker({ types: ['resize', 'crop'] }), standalone])
+    expect(await workers.get('w2')).toEqual(standalone)
+    expect(await workers.get('w3')).toBeUndefined()
+  })
+
+  it('forgets one that left, and one that was not seen for 30 s', async () => {
+    const { workers, clock } = await makeStores()
+    await workers.announce(aWorker({ workerId: 'leaves' }))
+    await workers.announce(aWorker({ workerId: 'silent' }))
+    await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))
+
+    await workers.leave({ workerId: 'leaves', startedAt: NOW })
+    await workers.leave({ workerId: 'never came', startedAt: NOW })
+    await clock.advance(WORKER_LIFE_MS)
+
+    expect((await workers.list()).map(({ workerId }) => workerId)).toEqual(['seen'])
+    expect(await workers.get('silent')).toBeUndefined()
+  })
+
+  it('keeps the younger of two standalone workers with one id, whatever the older still says', async () => {
+    const { workers } = await makeStores()
+    const older = aWorker({ kind: 'standalone' })
+    const younger = aWorker({ kind: 'standalone', startedAt: NOW + 1 })
+
+    await workers.announce(older)
+    await workers.announce(younger)
+    await workers.announce({ ...older, lastSeen: NOW + SECOND })
+    await workers.leave(older)
+
+    expect(await workers.list()).toEqual([younger])
+  })
+
+  it('believes a worker whose younger namesake is gone, and one that comes back over HTTP', async () => {
+    const { workers, clock } = await makeStores()
+    const seenLater = { lastSeen: NOW + WORKER_LIFE_MS }
+    const older = aWorker({ workerId: 'older', kind: 'standalone', ...seenLater })
+    const http = aWorker({ workerId: 'http', ...seenLater })
+    await workers.announce(aWorker({ workerId: 'older', kind: 'standalone', startedAt: NOW + 1 }))
+    await workers.announce(aWorker({ workerId: 'http', startedAt: NOW + 1 }))
+
+    await workers.announce(older)
+    await workers.announce(http)
+    await clock.advance(WORKER_LIFE_MS)
+
+    expect(await workers.list()).toEqual([http, older])
+  })
+  it('drops those that were not seen for a while, a few at a time, and tells whom', async () => {
+    const { workers, clock } = await makeStores()
+    for (const workerId of ['a', 'b', 'c']) await workers.announce(aWorker({ workerId }))
+    await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))
+    await clock.advance(SECOND)
+
+    const first = await workers.dropSilent(NOW + SECOND, 2)
+    const second = await workers.dropSilent(NOW + SECOND, 2)
+
+    expect([first.length, second.length]).toEqual([2, 1])
+    expect([...first, ...second].sort()).toEqual(['a', 'b', 'c'])
+    expect((await workers.list()).map(({ workerId }) => workerId)).toEqual(['seen'])
+    expect(await workers.dropSilent(NOW + SECOND, 2)).toEqual([])
+  })
+}

@@ -1,0 +1,48 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { anApi, type TestApi } from '../../../support/http/an-api.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await anApi()
+})
+
+describe('GET /v1/events where nobody answers it before the function', () => {
+  test('is a 501 that says where events are', async () => {
+    const { status, body, headers } = await api.call('GET', '/v1/events?type=task.ready&type=task.failed')
+
+    expect(status).toBe(501)
+    expect(headers.get('content-type')).toBe('application/problem+json')
+    expect(body).toMatchObject({ type: 'urn:baton:problem:not-here', status: 501 })
+    expect(body.detail).toContain('EventBusName')
+  })
+
+  test('refuses what is no parameter of it, by name', async () => {
+    const { status, body } = await api.call('GET', '/v1/events?types=task.ready')
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual([{ path: 'types', message: expect.stringContaining('lastEventId') }])
+  })
+
+  test('knows no other method', async () => {
+    expect((await api.call('POST', '/v1/events', {})).status).toBe(405)
+  })
+})
+
+describe('a type', () => {
+  test('says whether its events are told, which they are not unless it asks', async () => {
+    const quiet = await api.call('PUT', '/v1/types/quiet', { kind: 'http' })
+    const loud = await api.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
+
+    expect(quiet.body.events).toBe(false)
+    expect(loud.body.events).toBe(true)
+    expect((await api.call('GET', '/v1/types/loud')).body.events).toBe(true)
+    expect((await api.call('PUT', '/v1/types/loud', { kind: 'http' })).body.events).toBe(false)
+  })
+
+  test.each([1, 'yes', null, []])('refuses to take %j for an answer', async events => {
+    const { status, body } = await api.call('PUT', '/v1/types/odd', { kind: 'http', events })
+
+    expect(status).toBe(400)
+    expect(body.errors[0].path).toBe('events')
+  })
+})

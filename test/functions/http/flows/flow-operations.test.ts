@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { aFlowApi, type FlowApi, ORDER, problemPaths, statesOf } from '../../../support/http/a-flow-api.ts'
+import { MINUTE } from '../../../support/tasks/a-task.ts'
+
+let api: FlowApi
+beforeEach(async () => {
+  api = await aFlowApi()
+})
+
+describe('a person', () => {
+  test.each<[string, string, string[]]>([
+    ['has the failed step done again', 'retry-do', ['succeeded', 'pending']],
+    ['has the failed undo tried again', 'retry-undo', ['succeeded', 'failed']],
+    ['counts the failed undo as done', 'skip-undo', ['succeeded', 'skipped']],
+  ])('%s', async (_name, action, states) => {
+    await api.halted()
+
+    const { status, body } = await api.retry(action)
+
+    expect(status).toBe(200)
+    expect(statesOf(body.task)).toEqual(states)
+    expect(body.task).toMatchObject({ status: action === 'retry-do' ? 'ready' : 'compensating' })
+    expect(body.task).not.toHaveProperty('needsAttention')
+    expect(body.task.attempts).toEqual({ used: 0, left: 1 })
+  })
+
+  test('counts the failed step as done, and the flow goes on, here to its end', async () => {
+    await api.halted()
+
+    const { status, body } = await api.retry('continue')
+
+    expect(status).toBe(200)
+    expect(body.task).toMatchObject({ status: 'succeeded' })
+    expect(statesOf(body.task)).toEqual(['succeeded', 'succeeded'])
+  })
+
+  test('takes a flow up again whose earlier undo failed, in every way', async () => {
+    const states: Record<string, string[]> = {
+      'retry-do': ['succeeded', 'pending'],
+      continue: ['succeeded', 'succeeded'],
+      'retry-undo': ['succeeded', 'undone'],
+      'skip-undo': ['skipped', 'undone'],
+    }
+    await api.begun()
+    for (const [action, expected] of Object.entries(states)) {
+      await api.fail('declined')
+      await api.succeed()
+      await api.fail('bank closed')
+      expect(statesOf(await api.get())).toEqual(['undo-failed', 'undone'])
+
+      const { status, body } = await api.retry(action)
+
+      expect(status).toBe(200)
+      expect(statesOf(body.task)).toEqual(expected)
+      if (action === 'retry-do') continue
+      await api.call('POST', `${ORDER}/retry`)
+      await api.call('DELETE', ORDER)
+      await api.publish()
+      await api.succeed({ place: 7 })
+    }
+  })
+
+  test('is told which step is undone where a flow has no way forward', async () => {
+    await api.begun()
+    await api.fail('declined')
+    await api.succeed()
+    await api.succeed()
+
+    const { status, body } = await api.retry('continue')
+
+    expect(status).toBe(409)
+    expect(body.detail).toContain(
+      'the step "reserve" counts as undone, and came before the failed step "charge"',
+    )
+  })
+
+  test('starts a flow over from its first step', async () => {
+    await api.halted()
+
+    const { status, body } = await api.retry()
+
+    expect(status).toBe(200)
+    expect(body.task).toMatchObject({
+      status: 'ready',
+      cursor: 0,
+      steps: [{ state: 'pending' }, { state: 'pending' }],
+    })
+    expect((await api.claim()).task.params).toEqual({ sku: 'x' })
+  })
+
+  test.each(['retry-do', 'continue', 'retry-undo', 'skip-undo'])(
+    'is refused %s where it is impossible',
+    async action => {
+      await api.begun()
+      expect((await api.retry(action)).status).toBe(409)
+      await api.fail('declined')
+      expect((await api.retry(action)).status).toBe(409)
+      await api.succeed()
+      await api.succeed()
+      const refused = await api.retry(action)
+
+      expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('order:k has') } })
+      await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'plain' })
+      expect((await api.call('POST', '/v1/tasks/jobs:plain/retry', { action })).status).toBe(409)
+      expect((await api.call('POST', '/v1/tasks/jobs:none/retry', { action })).status).toBe(404)
+    },
+  )
+
+  test('is told why a flow at work does not start over', async () => {
+    await api.begun()
+
+    expect(await api.retry()).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('is a flow at work') },
+    })
+  })
+
+  test('cancels a flow, which undoes what was done, and may say so again', async () => {
+    await api.begun()
+    await api.claim()
+
+    const first = await api.call('POST', `${ORDER}/cancel`)
+    const again = await api.call('POST', `${ORDER}/cancel`)
+
+    expect(first).toMatchObject({ status: 200, body: { task: { status: 'compensating' } } })
+    expect(statesOf(first.body.task)).toEqual(['succeeded', 'failed'])
+    expect(again.status).toBe(200)
+    await api.succeed()
+    await api.succeed()
+    expect(await api.get()).toMatchObject({
+      status: 'cancelled',
+      steps: [{ state: 'undone' }, { state: 'undone' }],
+    })
+  })
+
+  test('cannot cancel the undoing of what failed, but can remove it', async () => {
+    await api.begun()
+    await api.fail('declined')
+
+    expect((await api.call('POST', `${ORDER}/cancel`)).status).toBe(409)
+    expect((await api.call('DELETE', ORDER)).status).toBe(204)
+    expect(await api.claim()).toBeUndefined()
+  })
+
+  test('changes what belongs to the whole of a flow, and nothing of its steps', async () => {
+    await api.begun()
+
+    const changed = await api.call('PATCH', ORDER, { priority: 8, deadlineMs: MINUTE, input: { sku: 'y' } })
+    expect(changed).toMatchObject({ status: 200, body: { task: { priority: 8 } } })
+    expect((await api.claim()).task.params).toEqual({ sku: 'y', reserve: { place: 7 } })
+    for (const [body, path] of [
+      [{ timeoutMs: 5 }, 'timeoutMs'],
+      [{ stage: 'x' }, 'stage'],
+      [{ input: 7 }, 'input'],
+      [{ input: { reserve: 1 } }, 'input.reserve'],
+    ] as const) {
+      const refused = await api.call('PATCH', ORDER, body)
+      expect(refused.status).toBe(400)
+      expect(problemPaths(refused)).toEqual([path])
+    }
+  })
+})

@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { MINUTE, SECOND } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+  await published(api, { key: 'a', stage: 'fetch', input: 'url' })
+})
+
+const get = async (): Promise<Shown> => (await api.call('GET', '/v1/tasks/jobs:a')).body
+
+async function say(word: string, more: object = {}): Promise<Shown> {
+  const { path, fence } = await claimed(api)
+  return api.call('POST', `${path}/${word}`, { fence, ...more })
+}
+
+const ERROR = { error: { name: 'Error', message: 'no' } }
+
+describe('a task in stages', () => {
+  test('is published in its first, which its claim shows', async () => {
+    const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
+
+    expect(body.claims[0].task).toMatchObject({ stage: 'fetch', input: 'url', status: 'running' })
+    expect(body.claims[0].run.idempotencyKey).toMatch(/\/fetch$/)
+  })
+
+  test('moves on with the word of its run, and keeps what it is not told to change', async () => {
+    const { status, body } = await say('succeed', { result: 1, next: { stage: 'store' } })
+
+    expect(status).toBe(200)
+    expect(body.task).toMatchObject({ status: 'ready', stage: 'store', attempts: { used: 0, left: 4 } })
+    expect(await get()).toMatchObject({ stage: 'store', input: 'url', priority: 0 })
+    expect(await get()).not.toHaveProperty('result')
+  })
+
+  test('takes input, priority and delay from that word', async () => {
+    await say('succeed', { next: { stage: 'store', input: { at: 's3' }, priority: 5, delayMs: MINUTE } })
+
+    expect(await get()).toMatchObject({
+      stage: 'store',
+      input: { at: 's3' },
+      priority: 5,
+      status: 'delayed',
+      statusReason: 'due',
+      dueAt: '2026-01-01T12:01:00.000Z',
+    })
+  })
+
+  test('may be moved on twice by one word, and is moved once', async () => {
+    const { path, fence } = await claimed(api)
+    const word = { fence, next: { stage: 'store' } }
+    await api.call('POST', `${path}/succeed`, word)
+
+    const again = await api.call('POST', `${path}/succeed`, word)
+
+    expect(again).toMatchObject({ status: 200, body: { task: { stage: 'store', status: 'ready' } } })
+  })
+
+  test('has retries and attempts of its own in each, and tells its history by stage', async () => {
+    await say('fail', { ...ERROR, retryInMs: 0 })
+    await say('succeed', { next: { stage: 'store' } })
+    await say('fail', { ...ERROR, retryInMs: 0 })
+
+    const task = await get()
+
+    expect(task.attempts).toEqual({ used: 1, left: 3 })
+    expect(task.history.map(({ stage, outcome }: Shown) => [stage, outcome])).toEqual([
+      ['fetch', 'failed'],
+      ['fetch', 'succeeded'],
+      ['store', 'failed'],
+    ])
+    expect(task.runs.map(({ stage }: Shown) => stage)).toEqual(['fetch', 'fetch', 'store'])
+  })
+
+  test('comes to the result of its last', async () => {
+    await say('succeed', { result: 'fetched', next: { stage: 'store' } })
+    await say('succeed', { result: 'stored' })
+
+    expect(await get()).toMatchObject({ status: 'succeeded', stage: 'store', result: 'stored' })
+  })
+
+  test('moves on in a batch of words, too', async () => {
+    const { id, runId, fence } = await claimed(api)
+    const runs = [{ taskId: id, runId, fence, outcome: 'succeed', next: { stage: 'store' } }]
+
+    const { body } = await api.call('POST', '/v1/runs/finish', { runs })
+
+    expect(body.results[0].status).toBe(200)
+    expect((await get()).stage).toBe('store')
+  })
+
+  test.each<[string, object, string]>([
+    ['no stage', {}, 'next.stage'],
+    ['a stage without a name', { stage: '' }, 'next.stage'],
+    ['a priority that is none', { stage: 'x', priority: 1.5 }, 'next.priority'],
+    ['a delay before now', { stage: 'x', delayMs: -1 }, 'next.delayMs'],
+    ['another field', { stage: 'x', tags: {} }, 'next.tags'],
+  ])('stays where it is when the word names %s', async (_name, next, path) => {
+    const refused = await say('succeed', { next })
+
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors.map((error: Shown) => error.path)).toContain(path)
+    expect(await get()).toMatchObject({ status: 'running', stage: 'fetch' })
+  })
+
+  test('refuses the next input when it is too long, and keeps the run', async () => {
+    const refused = await say('succeed', { next: { stage: 'x', input: 'x'.repeat(360_000) } })
+
+    expect(refused.status).toBe(413)
+    expect((await get()).status).toBe('running')
+  })
+})
+
+describe('a person who moves a task to another stage', () => {
+  test('stops its run, and it is ready there at once', async () => {
+    const { path, fence } = await claimed(api)
+
+    const { status, body } = await api.call('PATCH', '/v1/tasks/jobs:a', { stage: 'store', priority: 2 })
+    const late = await api.call('POST', `${path}/succeed`, { fence })
+
+    expect(status).toBe(200)
+    expect(body.task).toMatchObject({ stage: 'store', priority: 2, status: 'ready', attempts: { used: 0 } })
+    expect(late).toMatchObject({ status: 409, body: { reason: 'cancelled' } })
+  })
+
+  test('waits for no retry of the former one', async () => {
+    await say('fail', { ...ERROR, retryInMs: 60 * SECOND })
+    expect(await get()).toMatchObject({ status: 'delayed', statusReason: 'retry' })
+
+    await api.call('PATCH', '/v1/tasks/jobs:a', { stage: 'store' })
+
+    expect(await get()).toMatchObject({ status: 'ready', stage: 'store' })
+    expect((await claimed(api)).id).toBe('jobs:a')
+  })
+
+  test('starts a finished task over in the stage it ended in', async () => {
+    await say('succeed', { next: { stage: 'store' } })
+    await say('fail', { ...ERROR, fatal: true })
+
+    const { body } = await api.call('POST', '/v1/tasks/jobs:a/retry')
+
+    expect(body.task).toMatchObject({ status: 'ready', stage: 'store', input: 'url' })
+  })
+
+  test('is refused a stage without a name', async () => {
+    const refused = await api.call('PATCH', '/v1/tasks/jobs:a', { stage: '' })
+
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'stage' }] } })
+  })
+})

@@ -1,0 +1,320 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { schedulePath, taskPath } from '../../../../shared/api/paths.ts'
+import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
+import { BAD_OPTIONS, type Bad } from '../../../support/http/bad-fields.ts'
+
+const TASK = { type: 'jobs', input: { n: 1 }, priority: 5 }
+const DAILY = { cron: '30 2 * * *', timezone: 'Europe/Berlin', task: TASK }
+const PATH = '/v1/schedules/nightly'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+describe('PUT /v1/schedules/{name}', () => {
+  test('creates a schedule and shows it with its next run', async () => {
+    const answer = await api.call('PUT', PATH, DAILY)
+
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('location')).toBe(PATH)
+    expect(answer.body).toEqual({
+      name: 'nightly',
+      cron: '30 2 * * *',
+      timezone: 'Europe/Berlin',
+      missed: 'skip',
+      graceMs: 300_000,
+      task: TASK,
+      paused: false,
+      nextRunAt: '2026-01-02T01:30:00.000Z',
+      createdAt: '2026-01-01T12:00:00.000Z',
+      updatedAt: '2026-01-01T12:00:00.000Z',
+      operations: [{ at: '2026-01-01T12:00:00.000Z', by: 'anonymous', what: 'put' }],
+    })
+    expect((await api.call('GET', PATH)).body).toEqual(answer.body)
+  })
+
+  test('replaces one, and says so', async () => {
+    await api.call('PUT', PATH, DAILY)
+
+    const again = await api.call('PUT', PATH, DAILY)
+    const other = await api.call('PUT', PATH, { everyMs: 60_000, missed: { catchUp: 3 }, task: TASK })
+
+    expect(again.status).toBe(200)
+    expect(other.status).toBe(200)
+    expect(other.body).toMatchObject({
+      everyMs: 60_000,
+      missed: { catchUp: 3 },
+      nextRunAt: '2026-01-01T12:01:00.000Z',
+    })
+    expect(other.body.cron).toBeUndefined()
+  })
+
+  test.each([180_000, 86_400_000])(
+    'sets a grace of %d ms, and changes it without moving the next run',
+    async graceMs => {
+      const { body: before } = await api.call('PUT', PATH, { everyMs: 60_000, task: TASK })
+      await api.system.clock.advance(1_000)
+
+      const changed = await api.call('PUT', PATH, { everyMs: 60_000, graceMs, task: TASK })
+      const again = await api.call('PUT', PATH, { everyMs: 60_000, graceMs, task: TASK })
+
+      expect([before.graceMs, changed.status, changed.body.graceMs]).toEqual([300_000, 200, graceMs])
+      expect(changed.body.nextRunAt).toBe(before.nextRunAt)
+      expect(again.body).toEqual(changed.body)
+      expect((await api.call('GET', '/v1/schedules')).body.items).toMatchObject([{ graceMs }])
+    },
+  )
+
+  test.each([179_999, 86_400_001, 200_000.5, '300000', null])(
+    'refuses a grace of %j, and says what is legal',
+    async graceMs => {
+      const answer = await api.call('PUT', PATH, { ...DAILY, graceMs })
+
+      const value = typeof graceMs === 'string' ? `'${graceMs}'` : graceMs
+      const message = `must be a whole number of milliseconds from 180000 to 86400000, not ${value}`
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'graceMs', message }] } })
+      expect((await api.call('GET', PATH)).status).toBe(404)
+    },
+  )
+
+  test('takes a name of any 200 characters, and its task can be read under the key of its tick', async () => {
+    const name = `${'ü'.repeat(100)}/:@${'x'.repeat(97)}`
+    const path = schedulePath(name)
+    const put = await api.call('PUT', path, { everyMs: 1_000, task: TASK })
+
+    const { body, headers } = await api.call('POST', `${path}/trigger`)
+
+    expect(put.headers.get('location')).toBe(path)
+    expect(headers.get('location')).toBe(taskPath(body.taskId))
+    expect(await api.call('GET', taskPath(body.taskId))).toMatchObject({
+      status: 200,
+      body: { input: { n: 1 }, parentId: `schedule:${name}` },
+    })
+  })
+
+  test('keeps a large input, and shows it', async () => {
+    const task = { type: 'jobs', input: 'x'.repeat(100_000) }
+
+    await api.call('PUT', PATH, { everyMs: 1_000, task })
+
+    expect((await api.call('GET', PATH)).body.task).toEqual(task)
+    expect((await api.call('GET', '/v1/schedules')).body.items[0].task).toEqual({ type: 'jobs' })
+  })
+
+  test.each<[string, object, string]>([
+    ['no timing', {}, 'cron'],
+    ['two timings', { cron: '* * * * *', everyMs: 1_000 }, 'everyMs'],
+    ['a cron with four fields', { cron: '* * * *' }, 'cron'],
+    ['a cron with seven fields', { cron: '* * * * * * *' }, 'cron'],
+    ['a cron with a minute 60', { cron: '60 * * * *' }, 'cron'],
+    ['a nickname', { cron: '@hourly' }, 'cron'],
+    ['a cron that never comes true', { cron: '0 0 30 2 *' }, 'cron'],
+    ['a cron that is too long', { cron: `${'1,'.repeat(100)}1 * * * *` }, 'cron'],
+    ['a cron that is no text', { cron: 5 }, 'cron'],
+    ['no such time zone', { cron: '* * * * *', timezone: 'Mars/Olympus' }, 'timezone'],
+    ['an offset as time zone', { cron: '* * * * *', timezone: '+02:00' }, 'timezone'],
+    ['a time zone without cron', { everyMs: 1_000, timezone: 'UTC' }, 'timezone'],
+    ['an interval below a second', { everyMs: 999 }, 'everyMs'],
+    ['an interval that is not whole', { everyMs: 1_000.5 }, 'everyMs'],
+    ['a time that is over', { at: '2026-01-01T11:59:59Z' }, 'at'],
+    ['a time in more than ten years', { at: '2036-06-01T00:00:00Z' }, 'at'],
+    ['a time that is none', { at: 'tomorrow' }, 'at'],
+    ['another word for missed', { everyMs: 1_000, missed: 'all' }, 'missed'],
+    ['catching up on nothing', { everyMs: 1_000, missed: { catchUp: 0 } }, 'missed.catchUp'],
+    ['catching up on too many', { everyMs: 1_000, missed: { catchUp: 1_001 } }, 'missed.catchUp'],
+    ['an unknown field', { everyMs: 1_000, every: 1 }, 'every'],
+    ['no task', { everyMs: 1_000, task: undefined }, 'task'],
+    ['a task with a key', { everyMs: 1_000, task: { ...TASK, key: 'k' } }, 'task.key'],
+    [
+      'a task with a due time',
+      { everyMs: 1_000, task: { ...TASK, dueAt: '2027-01-01T00:00:00Z' } },
+      'task.dueAt',
+    ],
+    ['a task with a delay', { everyMs: 1_000, task: { ...TASK, delayMs: 1 } }, 'task.delayMs'],
+    ['a task with ifExists', { everyMs: 1_000, task: { ...TASK, ifExists: 'keep' } }, 'task.ifExists'],
+    ['a debounced task', { everyMs: 1_000, task: { ...TASK, debounce: { ms: 1 } } }, 'task.debounce'],
+    ['a throttled task', { everyMs: 1_000, task: { ...TASK, throttle: { perMs: 1 } } }, 'task.throttle'],
+    [
+      'options that do not go together',
+      { everyMs: 1_000, task: { ...TASK, heartbeatMs: 9_000, leaseMs: 1_000 } },
+      'task.heartbeatMs',
+    ],
+  ])('refuses %s by its path', async (_name, fields, path) => {
+    const answer = await api.call('PUT', PATH, { task: TASK, ...fields })
+
+    expect(answer).toMatchObject({ status: 400, body: { type: 'urn:baton:problem:invalid' } })
+    expect(answer.body.errors.map((one: { path: string }) => one.path)).toContain(path)
+    for (const { message } of answer.body.errors) expect(message.length).toBeGreaterThan(5)
+    expect((await api.call('GET', PATH)).status).toBe(404)
+  })
+
+  test('refuses a callback of no registered type by its path, as a publish does', async () => {
+    const task = { ...TASK, onSuccess: [{ type: 'none' }] }
+    const answer = await api.call('PUT', PATH, { everyMs: 1_000, task })
+
+    expect(answer).toMatchObject({ status: 404, body: { type: 'urn:baton:problem:unknown-type' } })
+    expect(answer.body.errors).toMatchObject([{ path: 'task.onSuccess.0.type' }])
+    expect((await api.call('GET', PATH)).status).toBe(404)
+  })
+
+  test.each<Bad>(BAD_OPTIONS)('refuses a task whose %s is %j', async (field, value, path = field) => {
+    const answer = await api.call('PUT', PATH, { everyMs: 1_000, task: { ...TASK, [field]: value } })
+
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors.map((one: { path: string }) => one.path)).toContain(`task.${path}`)
+  })
+
+  test.each(['x'.repeat(201), 'a\nb'])('refuses a name that cannot be stored: %j', async name => {
+    const answer = await api.call('PUT', schedulePath(name), DAILY)
+
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'name' }] } })
+  })
+
+  test.each(['none', 'canvas', 'schedule'])('knows no task type %s', async type => {
+    const answer = await api.call('PUT', PATH, { everyMs: 1_000, task: { type } })
+
+    expect(answer).toMatchObject({
+      status: 404,
+      body: { type: 'urn:baton:problem:unknown-type', errors: [{ path: 'task.type' }] },
+    })
+  })
+
+  test('refuses a task that is too large to be stored', async () => {
+    const task = { type: 'jobs', input: 'x'.repeat(360 * 1_024) }
+
+    expect((await api.call('PUT', PATH, { everyMs: 1_000, task })).status).toBe(413)
+  })
+})
+
+describe('a schedule', () => {
+  test('is paused and resumed, both repeatably', async () => {
+    await api.call('PUT', PATH, DAILY)
+
+    const paused = [await api.call('POST', `${PATH}/pause`), await api.call('POST', `${PATH}/pause`, {})]
+    const resumed = [await api.call('POST', `${PATH}/resume`), await api.call('POST', `${PATH}/resume`)]
+
+    for (const { status, body } of paused) {
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ name: 'nightly', paused: true })
+      expect(body.nextRunAt).toBeUndefined()
+    }
+    for (const { status, body } of resumed) {
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ paused: false, nextRunAt: '2026-01-02T01:30:00.000Z' })
+    }
+  })
+
+  test('is run by hand', async () => {
+    await api.call('PUT', PATH, DAILY)
+
+    const first = await api.call('POST', `${PATH}/trigger`)
+    const second = await api.call('POST', `${PATH}/trigger`)
+
+    expect([first.status, second.status]).toEqual([202, 202])
+    expect(first.body.taskId).toMatch(/^jobs:nightly@now-/)
+    expect(second.body.taskId).not.toBe(first.body.taskId)
+    expect((await api.call('GET', PATH)).body.lastRunAt).toBe('2026-01-01T12:00:00.000Z')
+  })
+
+  test('is removed, once', async () => {
+    await api.call('PUT', PATH, DAILY)
+
+    const statuses = [await api.call('DELETE', PATH), await api.call('DELETE', PATH)]
+
+    expect(statuses.map(({ status }) => status)).toEqual([204, 404])
+    expect((await api.call('GET', PATH)).status).toBe(404)
+    expect((await api.call('GET', '/v1/schedules')).body.items).toEqual([])
+    expect((await api.call('PUT', PATH, DAILY)).status).toBe(201)
+  })
+
+  test('that is not there is 404 for everything', async () => {
+    const answers = await Promise.all([
+      api.call('GET', PATH),
+      api.call('DELETE', PATH),
+      ...['pause', 'resume', 'trigger'].map(word => api.call('POST', `${PATH}/${word}`)),
+      api.call('GET', `/v1/schedules/${'x'.repeat(300)}`),
+    ])
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404])
+    expect(answers[0]?.body.detail).toContain('nightly')
+  })
+
+  test('that ran once for the last time is refused a pause, and can still be run by hand', async () => {
+    await api.call('PUT', PATH, { at: '2026-01-01T12:00:01Z', task: TASK })
+    const head = await api.system.tasks.head('schedule:nightly')
+    if (!head) throw new Error('not stored')
+    await api.system.tasks.apply({
+      before: head,
+      after: {
+        ...head,
+        revision: 2,
+        state: 'succeeded',
+        finishedAt: head.dueAt,
+        expiresAt: head.dueAt + 1e9,
+      },
+      guard: { kind: 'revision', born: head.born, revision: 1, leases: [] },
+      bodies: [],
+    })
+
+    const pause = await api.call('POST', `${PATH}/pause`)
+
+    expect(pause).toMatchObject({ status: 409, body: { detail: expect.stringContaining('last time') } })
+    expect((await api.call('GET', PATH)).body).toMatchObject({ finishedAt: '2026-01-01T12:00:01.000Z' })
+    expect((await api.call('POST', `${PATH}/trigger`)).status).toBe(202)
+  })
+
+  test('is no task, though its id looks like one', async () => {
+    await api.call('PUT', PATH, DAILY)
+
+    const answer = await api.call('GET', '/v1/tasks/schedule%3Anightly')
+
+    expect(answer).toMatchObject({
+      status: 404,
+      body: { detail: expect.stringContaining('use /v1/schedules/nightly') },
+    })
+    expect((await api.call('DELETE', '/v1/tasks/schedule%3Anightly')).status).toBe(404)
+    expect((await api.call('POST', '/v1/tasks/schedule%3Anightly/cancel')).status).toBe(404)
+    expect((await api.call('GET', '/v1/tasks?type=schedule')).status).toBe(404)
+  })
+
+  test('cannot lend its name to a type', async () => {
+    const put = await api.call('PUT', '/v1/types/schedule', { kind: 'http' })
+    const publish = await api.call('POST', '/v1/tasks', { type: 'schedule' })
+
+    expect(put).toMatchObject({ status: 400, body: { errors: [{ path: 'type' }] } })
+    expect(publish).toMatchObject({
+      status: 404,
+      body: { errors: [{ path: 'type', message: expect.stringContaining('/v1/schedules') }] },
+    })
+  })
+})
+
+describe('GET /v1/schedules', () => {
+  test('lists them by their next run, page by page, paused ones last', async () => {
+    const names = Array.from({ length: 7 }, (_, index) => `s${index}`)
+    for (const [index, name] of names.entries()) {
+      await api.call('PUT', `/v1/schedules/${name}`, { everyMs: (7 - index) * 1_000, task: TASK })
+    }
+    await api.call('POST', '/v1/schedules/s6/pause')
+    await api.call('POST', '/v1/schedules/s4/pause')
+    await published(api)
+
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const query = cursor === undefined ? '' : `&cursor=${cursor}`
+      const { body } = await api.call('GET', `/v1/schedules?limit=2${query}`)
+      expect(body.items.length).toBeLessThanOrEqual(2)
+      seen.push(...body.items.map((item: { name: string }) => item.name))
+      cursor = body.nextCursor
+    } while (cursor !== undefined)
+
+    expect(seen.slice(0, 5)).toEqual(['s5', 's3', 's2', 's1', 's0'])
+    expect(seen.slice(5).sort()).toEqual(['s4', 's6'])
+  })
+
+  test.each(['cursor=nonsense', 'limit=0', 'limit=101', 'status=open'])('refuses %s', async query => {
+    expect((await api.call('GET', `/v1/schedules?${query}`)).status).toBe(400)
+  })
+})

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
+import { claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
+
+/** What memory cannot show: an index's own order among equals, bounds it refuses, items as they come back. */
+
+let world: ApiOnDynamo
+let stores: DynamoStores
+let api: TestApi
+beforeAll(async () => {
+  world = await anApiOnDynamo(3)
+  stores = world.stores
+  api = world.api
+})
+afterAll(() => world.close())
+
+async function listed(query: string): Promise<string[]> {
+  const keys: string[] = []
+  for (let cursor = ''; ; ) {
+    const { status, body } = await api.call('GET', `/v1/tasks?${query}${cursor}`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    keys.push(...body.items.map(({ key }: Shown) => key))
+    if (body.nextCursor === undefined) return keys
+    cursor = `&cursor=${body.nextCursor}`
+  }
+}
+
+test('lists page through tasks of one due time, each once, both ways', async () => {
+  const keys = [...Array(90).keys()].map(n => `k${n}`)
+  await api.call('PUT', '/v1/types/equal', { kind: 'handler' })
+  const { body } = await api.call('POST', '/v1/tasks', {
+    tasks: keys.map(key => ({ type: 'equal', key, delayMs: 3_600_000, userId: 'ü' })),
+  })
+  expect(body.results.every(({ status }: Shown) => status === 201)).toBe(true)
+
+  for (const query of [
+    'type=equal&limit=7',
+    'type=equal&limit=7&order=-due',
+    'type=equal&status=delayed&limit=11',
+    'type=equal&order=-created&limit=40',
+    `userId=${encodeURIComponent('ü')}&limit=7`,
+    `userId=${encodeURIComponent('ü')}&order=due&limit=7`,
+  ]) {
+    const found = await listed(query)
+    expect(found, query).toHaveLength(90)
+    expect(new Set(found)).toEqual(new Set(keys))
+  }
+})
+
+test('a cursor stays good when its place has moved out of the bounds', async () => {
+  await api.call('PUT', '/v1/types/moving', { kind: 'handler' })
+  for (const delayMs of [10, 20, 30]) {
+    await api.call('POST', '/v1/tasks', { type: 'moving', key: `${delayMs}`, delayMs })
+  }
+  const first = await api.call('GET', '/v1/tasks?type=moving&status=delayed&limit=1')
+  await stores.clock.advance(25)
+  const next = await api.call('GET', `/v1/tasks?type=moving&status=delayed&cursor=${first.body.nextCursor}`)
+
+  expect(next.body.items.map(({ key }: Shown) => key)).toEqual(['30'])
+})
+
+test('a task goes its whole way, with large input and result', async () => {
+  const input = { text: 'é😀'.repeat(20_000), '': [null, -0.5, Number.MAX_SAFE_INTEGER] }
+  const id = await published(api, {
+    key: 'a/b#c 😀',
+    input,
+    retry: { maxRetries: 2, backoff: 'fixed', delayMs: 0 },
+  })
+  const first = await claimed(api)
+  const error = { name: 'E', message: 'm'.repeat(500), stack: 's' }
+  await api.call('POST', `${first.path}/fail`, { fence: first.fence, error, retryInMs: 0 })
+  const second = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w2', requestId: 'r' })
+  const [claim] = second.body.claims
+  const again = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w2', requestId: 'r' })
+  expect(claim.task).toMatchObject({ id, input, status: 'running' })
+  expect(again.body).toEqual(second.body)
+  expect((await api.call('GET', '/v1/types/jobs/counts')).body).toMatchObject({ ready: 0, running: 1 })
+
+  const path = `${pathOf(id)}/runs/${claim.run.id}`
+  await api.call('POST', `${path}/heartbeat`, { fence: 2, progress: [1] })
+  const { status } = await api.call('POST', `${path}/succeed`, { fence: 2, result: input })
+  expect(status).toBe(200)
+  expect((await api.call('GET', pathOf(id))).body).toMatchObject({
+    status: 'succeeded',
+    input,
+    result: input,
+    runs: [
+      { state: 'failed', error },
+      { state: 'succeeded', progress: [1] },
+    ],
+  })
+})
+
+test('two publishes of one key at once create it once', async () => {
+  const answers = await Promise.all(
+    [...Array(10).keys()].map(n =>
+      api.call('POST', '/v1/tasks', { type: 'jobs', key: 'race', input: 'x'.repeat(300 + n) }),
+    ),
+  )
+  const created = answers.find(({ status }) => status === 201)
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201])
+  expect((await api.call('GET', '/v1/tasks/jobs:race')).body.input).toBe(created?.body.task.input)
+})

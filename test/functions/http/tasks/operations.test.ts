@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { SECOND } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+
+describe('an open task', () => {
+  test('is changed field by field', async () => {
+    const id = await published(api, { input: 'old', tags: { a: '1' } })
+    const { status, body } = await api.call('PATCH', pathOf(id), {
+      priority: 3,
+      delayMs: 2 * SECOND,
+      input: { new: true },
+      tags: { b: '2' },
+      timeoutMs: 9,
+      retry: { maxRetries: 7 },
+    })
+
+    expect(status).toBe(200)
+    expect(body.task).toMatchObject({
+      status: 'delayed',
+      priority: 3,
+      dueAt: '2026-01-01T12:00:02.000Z',
+      tags: { b: '2' },
+      options: { timeoutMs: 9, retry: { maxRetries: 7, backoff: 'exponential' } },
+    })
+    expect(await get(id)).toMatchObject({ input: { new: true }, tags: { b: '2' } })
+  })
+
+  test('is not touched by a patch of nothing, and refuses too few workers by name', async () => {
+    const id = await published(api, { concurrency: 2 })
+    const before = await get(id)
+    const refused = await api.call('PATCH', pathOf(id), { workerIds: ['a'] })
+
+    expect((await api.call('PATCH', pathOf(id), {})).body.task.updatedAt).toBe(before.updatedAt)
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors[0].path).toBe('workerIds')
+  })
+
+  test('that has ended is changed and cancelled no more, but started over', async () => {
+    await published(api, { key: 'k', input: 'old' })
+    const run = await claimed(api)
+    await api.call('POST', `${run.path}/succeed`, { fence: run.fence })
+    const path = '/v1/tasks/jobs:k'
+
+    expect((await api.call('PATCH', path, { priority: 1 })).status).toBe(409)
+    expect((await api.call('POST', `${path}/cancel`)).status).toBe(409)
+    expect((await api.call('POST', `${path}/retry`, { clean: ['failed'] })).status).toBe(409)
+    expect((await api.call('POST', `${path}/retry`, { action: 'skip-undo' })).status).toBe(409)
+    const retried = await api.call('POST', `${path}/retry`)
+    expect(retried.body.task).toMatchObject({ status: 'ready', runs: [], attempts: { used: 0, left: 4 } })
+    expect(await get('jobs:k')).toMatchObject({ input: 'old' })
+    expect((await api.call('POST', `${path}/retry`)).status).toBe(409)
+  })
+
+  test('is cancelled, as often as asked for', async () => {
+    const id = await published(api)
+
+    expect((await api.call('POST', `${pathOf(id)}/cancel`)).body.task.status).toBe('cancelled')
+    expect((await api.call('POST', `${pathOf(id)}/cancel`, {})).status).toBe(200)
+    expect((await api.call('POST', `${pathOf(id)}/retry`)).body.task.status).toBe('ready')
+  })
+
+  test('is removed once, and gone for all', async () => {
+    const id = await published(api)
+
+    expect((await api.call('DELETE', pathOf(id))).status).toBe(204)
+    expect((await api.call('DELETE', pathOf(id))).status).toBe(404)
+    for (const answer of [
+      await api.call('GET', pathOf(id)),
+      await api.call('PATCH', pathOf(id), { priority: 1 }),
+      await api.call('POST', `${pathOf(id)}/cancel`),
+      await api.call('POST', `${pathOf(id)}/retry`),
+    ])
+      expect(answer.status).toBe(404)
+    expect((await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w' })).body.claims).toEqual([])
+  })
+})

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { anApi, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const DEFAULTS = { timeoutMs: 7_000, heartbeatMs: 500, leaseMs: 2_000, priority: 4, retry: { maxRetries: 9 } }
+
+async function patched(id: string, changes: object) {
+  const { status, body } = await api.call('PATCH', pathOf(id), changes)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return (await api.call('GET', pathOf(id))).body
+}
+
+describe('null in a PATCH', () => {
+  test('clears an option to the default of the type as it is now', async () => {
+    const id = await published(api, {
+      timeoutMs: 1_000,
+      leaseMs: 60_000,
+      priority: 1,
+      retry: { maxRetries: 1 },
+    })
+    await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: DEFAULTS })
+
+    const task = await patched(id, {
+      timeoutMs: null,
+      leaseMs: null,
+      heartbeatMs: null,
+      priority: null,
+      retry: null,
+    })
+
+    expect(task.options).toMatchObject({
+      timeoutMs: 7_000,
+      heartbeatMs: 500,
+      leaseMs: 2_000,
+      retry: { maxRetries: 9, backoff: 'exponential' },
+    })
+    expect(task.priority).toBe(4)
+  })
+
+  test('leaves none where the type has none, and all else as it is', async () => {
+    const id = await published(api, {
+      timeoutMs: 1_000,
+      minWorkerVersion: '2',
+      workerIds: ['w9'],
+      tags: { a: 'b' },
+      deadlineMs: MINUTE,
+      retry: { backoff: 'ladder', delaysMs: [5] },
+    })
+
+    const task = await patched(id, {
+      timeoutMs: null,
+      minWorkerVersion: null,
+      workerIds: null,
+      tags: null,
+      retry: { backoff: null, delaysMs: null },
+    })
+
+    expect(task.options).not.toHaveProperty('timeoutMs')
+    expect(task.options).not.toHaveProperty('minWorkerVersion')
+    expect(task.options.retry).not.toHaveProperty('delaysMs')
+    expect(task.options).toMatchObject({
+      workerIds: [],
+      deadlineMs: MINUTE,
+      retry: { backoff: 'exponential' },
+    })
+    expect(task).not.toHaveProperty('tags')
+  })
+
+  test('takes a deadline away: the task no longer ends by it', async () => {
+    const id = await published(api, { deadlineMs: MINUTE })
+    await patched(id, { deadlineMs: null })
+    await api.system.clock.advance(2 * MINUTE)
+
+    const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
+
+    expect(body.claims).toHaveLength(1)
+    expect((await api.system.tasks.head(id))?.deadlineAt).toBeUndefined()
+  })
+
+  test('takes a deadline to the one of the type, counted from the due time', async () => {
+    const id = await published(api, { deadlineMs: 1_000 })
+    await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
+    await patched(id, { deadlineMs: null })
+
+    expect((await api.system.tasks.head(id))?.deadlineAt).toBe(NOW + MINUTE)
+  })
+
+  test('of a flow clears what holds for it as a whole', async () => {
+    const steps = [{ name: 'a', do: { type: 'jobs' } }]
+    await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+    const id = await published(api, { type: 'order', deadlineMs: MINUTE, retentionMs: 5 })
+
+    const task = await patched(id, { deadlineMs: null, retentionMs: null })
+
+    expect((await api.system.tasks.head(id))?.deadlineAt).toBeUndefined()
+    expect(task.options.retentionMs).toBe(7 * 24 * 60 * MINUTE)
+    const refused = await api.call('PATCH', pathOf(id), { timeoutMs: null })
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })
+  })
+
+  test('is refused where it leaves options at odds, and where nothing has a default', async () => {
+    const id = await published(api, { retry: { backoff: 'ladder', delaysMs: [5] } })
+
+    const odds = await api.call('PATCH', pathOf(id), { retry: { delaysMs: null } })
+    const due = await api.call('PATCH', pathOf(id), { dueAt: null, stage: null })
+
+    expect(odds).toMatchObject({ status: 400, body: { errors: [{ path: 'retry.delaysMs' }] } })
+    expect(due).toMatchObject({ status: 400, body: { errors: [{ path: 'dueAt' }, { path: 'stage' }] } })
+  })
+})

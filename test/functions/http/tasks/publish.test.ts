@@ -1,0 +1,273 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
+import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { MINUTE } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+
+/** Ways to bring `jobs:k` into a state before it is published again. */
+const STATES = {
+  nothing: async () => {},
+  delayed: async () => void (await published(api, { key: 'k', input: 'old', delayMs: MINUTE })),
+  ready: async () => void (await published(api, { key: 'k', input: 'old' })),
+  running: async () => {
+    await STATES.ready()
+    await claimed(api)
+  },
+  succeeded: async () => {
+    await STATES.ready()
+    const { path, fence } = await claimed(api)
+    await api.call('POST', `${path}/succeed`, { fence, result: 'old result' })
+  },
+  failed: async () => {
+    await STATES.ready()
+    const { path, fence } = await claimed(api)
+    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'm' }, fatal: true })
+  },
+  cancelled: async () => {
+    await STATES.ready()
+    await api.call('POST', '/v1/tasks/jobs:k/cancel')
+  },
+  removed: async () => {
+    await STATES.ready()
+    await api.call('DELETE', '/v1/tasks/jobs:k')
+  },
+  expired: async () => {
+    await STATES.succeeded()
+    await api.system.clock.advance(7 * 24 * 60 * MINUTE)
+  },
+}
+
+type State = keyof typeof STATES
+
+describe('publishing a key', () => {
+  /** State before, `ifExists`, the answer's status, the task's status and input afterwards. */
+  test.each<[State, string, number, string, string]>([
+    ['nothing', 'keep', 201, 'ready', 'new'],
+    ['nothing', 'update', 201, 'ready', 'new'],
+    ['nothing', 'reject', 201, 'ready', 'new'],
+    ['nothing', 'restart', 201, 'ready', 'new'],
+    ['removed', 'keep', 201, 'ready', 'new'],
+    ['removed', 'reject', 201, 'ready', 'new'],
+    ['expired', 'keep', 201, 'ready', 'new'],
+    ['delayed', 'keep', 200, 'delayed', 'old'],
+    ['ready', 'keep', 200, 'ready', 'old'],
+    ['running', 'keep', 200, 'running', 'old'],
+    ['succeeded', 'keep', 200, 'succeeded', 'old'],
+    ['failed', 'keep', 200, 'failed', 'old'],
+    ['cancelled', 'keep', 200, 'cancelled', 'old'],
+    ['delayed', 'update', 200, 'ready', 'new'],
+    ['ready', 'update', 200, 'ready', 'new'],
+    ['running', 'update', 200, 'running', 'old'],
+    ['succeeded', 'update', 200, 'succeeded', 'old'],
+    ['failed', 'update', 200, 'failed', 'old'],
+    ['delayed', 'reject', 200, 'delayed', 'old'],
+    ['ready', 'reject', 200, 'ready', 'old'],
+    ['running', 'reject', 409, 'running', 'old'],
+    ['succeeded', 'reject', 200, 'succeeded', 'old'],
+    ['delayed', 'restart', 200, 'ready', 'new'],
+    ['ready', 'restart', 200, 'ready', 'new'],
+    ['running', 'restart', 409, 'running', 'old'],
+    ['succeeded', 'restart', 200, 'ready', 'new'],
+    ['failed', 'restart', 200, 'ready', 'new'],
+    ['cancelled', 'restart', 200, 'ready', 'new'],
+  ])(
+    'that is %s with %s is answered with %d and leaves it %s with the %s input',
+    async (state, ifExists, status, after, input) => {
+      await STATES[state]()
+
+      const answer = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input: 'new', ifExists })
+
+      expect(answer.status).toBe(status)
+      if (status < 300)
+        expect(answer.body).toMatchObject({ id: 'jobs:k', created: status === 201, task: { status: after } })
+      expect(await get('jobs:k')).toMatchObject({ status: after, input })
+    },
+  )
+
+  test('that is running and may not be names its worker in the refusal', async () => {
+    await STATES.running()
+    const { body } = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'reject' })
+
+    expect(body.detail).toContain('w1')
+  })
+
+  test('again to restart it forgets its runs, unless clean says otherwise', async () => {
+    await STATES.failed()
+    await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart', clean: [] })
+    expect((await get('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
+
+    await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart' })
+    expect((await get('jobs:k')).runs).toEqual([])
+    expect((await claimed(api)).fence).toBe(2)
+  })
+})
+
+describe('a published task', () => {
+  test('shows what was asked for and what its type and the system add', async () => {
+    await api.call('PUT', '/v1/types/jobs', {
+      kind: 'http',
+      defaults: { priority: 5, leaseMs: 3_000, retry: { maxRetries: 1 } },
+    })
+    const { status, body, headers } = await api.call('POST', '/v1/tasks', {
+      type: 'jobs',
+      key: 'a/b',
+      input: { deep: [{ null: null, '': '' }] },
+      userId: 'u1',
+      tags: { team: 'red' },
+      delayMs: 1_500,
+      retry: { backoff: 'fixed', delayMs: 120_000 },
+    })
+
+    expect(status).toBe(201)
+    expect(headers.get('location')).toBe(`/v1/tasks/~${Buffer.from('jobs:a/b').toString('base64url')}`)
+    expect(body.task).toMatchObject({
+      id: 'jobs:a/b',
+      status: 'delayed',
+      statusReason: 'due',
+      dueAt: '2026-01-01T12:00:01.500Z',
+      priority: 5,
+      userId: 'u1',
+      tags: { team: 'red' },
+      input: { deep: [{ null: null, '': '' }] },
+      attempts: { used: 0, left: 2 },
+      history: [],
+      runs: [],
+      options: {
+        heartbeatMs: 1_000,
+        leaseMs: 3_000,
+        retry: { maxRetries: 1, backoff: 'fixed', delayMs: 120_000, maxDelayMs: 120_000 },
+      },
+    })
+    expect(await get('jobs:a/b')).toEqual(body.task)
+  })
+
+  test('takes its trace from the body, else from the request, else begins one', async () => {
+    const [one, two] = ['1', '2'].map(digit => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
+    const publish = async (body: object, headers = {}) => {
+      const answer = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body }, headers)
+      return answer.body.task.traceId
+    }
+
+    expect(await publish({ traceparent: one }, { traceparent: two })).toBe('1'.repeat(32))
+    expect(await publish({}, { traceparent: two })).toBe('2'.repeat(32))
+    expect(await publish({}, { traceparent: 'nonsense' })).toMatch(/^[0-9a-f]{32}$/)
+    expect(await publish({})).toMatch(/^[0-9a-f]{32}$/)
+  })
+
+  test.each([
+    ['null', null],
+    ['an empty text', ''],
+    ['a list', []],
+    ['false', false],
+    ['zero', 0],
+    ['the largest number', Number.MAX_SAFE_INTEGER],
+  ])('keeps %s as input exactly', async (_name, input) => {
+    expect((await get(await published(api, { input }))).input).toEqual(input)
+  })
+
+  test('of a type with a handler that is not deployed says that it waits for one', async () => {
+    const { body } = await api.call('POST', '/v1/tasks', { type: 'resize' })
+
+    expect(body.task).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
+  })
+
+  test('whose lease is shorter than the heartbeat of its type beats more often', async () => {
+    const id = await published(api, { leaseMs: 300 })
+
+    expect((await get(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
+  })
+})
+
+describe('a large input', () => {
+  const input = { text: 'x'.repeat(5_000) }
+
+  test('is shown by GET, though not by answers that would have to read it', async () => {
+    const created = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
+    const again = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
+
+    expect(created.body.task.input).toEqual(input)
+    expect(again.body.task).not.toHaveProperty('input')
+    expect((await get('jobs:k')).input).toEqual(input)
+  })
+
+  test('of a duplicate is not written', async () => {
+    const store = createMemoryTaskStore()
+    const written: string[] = []
+    const apply: typeof store.apply = change => {
+      written.push(...change.bodies.map(({ ref }) => ref))
+      return store.apply(change)
+    }
+    api = await anApi({ tasks: { ...store, apply } })
+    await published(api, { key: 'k', input })
+    await published(api, { key: 'k', input })
+
+    expect(written).toHaveLength(1)
+  })
+
+  test('of a publish that lost its race is dropped, and the winner’s stays', async () => {
+    const store = createMemoryTaskStore()
+    const dropped: string[] = []
+    api = await anApi({
+      tasks: {
+        ...store,
+        // Nobody sees the other's task before writing.
+        head: async () => undefined,
+        dropBodies: async (id, bodies) => {
+          dropped.push(...bodies.map(({ ref }) => ref))
+          return store.dropBodies(id, bodies)
+        },
+      },
+    })
+    const answers = await Promise.all(
+      ['one', 'two'].map(text =>
+        api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input: text.repeat(900) }),
+      ),
+    )
+    const task = await store.head('jobs:k')
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 201])
+    expect(dropped).toHaveLength(1)
+    expect(task?.input && 'ref' in task.input && (await store.body('jobs:k', task.input.ref))).toMatch(
+      /^(one|two){900}$/,
+    )
+  })
+})
+
+describe('a batch', () => {
+  test('creates one task per key, the first of the batch, and leaves out inputs', async () => {
+    const tasks = [...Array(100).keys()].map(n => ({ type: 'jobs', key: `k${n % 50}`, input: n }))
+    const { status, body } = await api.call('POST', '/v1/tasks', { tasks })
+
+    expect(status).toBe(200)
+    expect(body.results.map((result: Shown) => result.status)).toEqual([
+      ...Array(50).fill(201),
+      ...Array(50).fill(200),
+    ])
+    expect(body.results[0].task).not.toHaveProperty('input')
+    expect((await get('jobs:k7')).input).toBe(7)
+  })
+
+  test('reads each type once', async () => {
+    let reads = 0
+    const { types } = api.system
+    api = await anApi({
+      types: {
+        ...types,
+        get: type => {
+          reads++
+          return types.get(type)
+        },
+      },
+    })
+    reads = 0
+    await api.call('POST', '/v1/tasks', { tasks: Array(50).fill({ type: 'jobs' }) })
+
+    expect(reads).toBe(1)
+  })
+})

@@ -1,0 +1,184 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { STATUS_REASONS, type StatusReason } from '../../../../shared/core/status/status.ts'
+import { handlerDeployed } from '../../../../shared/runtime/types/register-type.ts'
+import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { timed } from '../../../support/worlds/memory-system.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const HANDLER = { kind: 'handler', defaults: {} } as const
+const FAR = '2026-06-01T00:00:00.000Z'
+
+/** The worker asks for tasks of the type and finds none that it may take. */
+const shows = (workerId: string, more: object = {}) =>
+  api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
+
+/** Answered once no process remembers the type as it was. */
+const put = (configuration: object) =>
+  timed(api.system, api.call('PUT', '/v1/types/jobs', { kind: 'http', ...configuration }))
+const pause = (type: string, word = 'pause') =>
+  timed(api.system, api.call('POST', `/v1/types/${type}/${word}`))
+
+/** How a task comes to wait for each reason; answers its id. */
+const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
+  due: () => published(api, { dueAt: FAR }),
+  retry: async () => {
+    await published(api, { retry: { delayMs: 60_000 } })
+    const { id, path, fence } = await claimed(api)
+    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'm' } })
+    return id
+  },
+  paused: async () => {
+    const id = await published(api)
+    await pause('jobs')
+    return id
+  },
+  'rate-limit': async () => {
+    await put({ limits: { rate: { limit: 1, perMs: 60_000 } } })
+    await published(api)
+    await timed(api.system, claimed(api))
+    return published(api)
+  },
+  'concurrency-limit': async () => {
+    await put({ limits: { concurrency: { max: 1 } } })
+    await published(api)
+    await timed(api.system, claimed(api))
+    const id = await published(api)
+    await timed(api.system, shows('w2'))
+    return id
+  },
+  'target-worker': async () => {
+    await shows('w1')
+    return published(api, { workerIds: ['w1'] })
+  },
+  'no-handler': () => published(api, { type: 'resize' }),
+  'no-worker': () => published(api),
+  'callbacks-owed': async () => {
+    await published(api, { onSuccess: [{ type: 'jobs' }] })
+    const { id, path, fence } = await claimed(api)
+    await api.call('POST', `${path}/succeed`, { fence })
+    return id
+  },
+}
+
+/** As `GET` says it, once memories of a second are over; a list must say the same. */
+async function reasonOf(id: string): Promise<string | undefined> {
+  await api.system.clock.advance(1_001)
+  const { body } = await api.call('GET', pathOf(id))
+  const page = await api.call('GET', `/v1/tasks?type=${body.type}&limit=100`)
+  const listed = page.body.items.find((one: { id: string }) => one.id === id)
+  expect([listed.status, listed.statusReason]).toEqual([body.status, body.statusReason])
+  return body.statusReason
+}
+
+describe('a task that waits says why, in GET and in lists', () => {
+  test.each(STATUS_REASONS)('%s', async reason => {
+    expect(await reasonOf(await WAITS[reason]())).toBe(reason)
+  })
+
+  test('and says nothing while a worker is there that takes it any moment', async () => {
+    await shows('w1')
+    expect(await reasonOf(await published(api))).toBeUndefined()
+
+    await handlerDeployed(api.system, 'resize', HANDLER)
+    expect(await reasonOf(await published(api, { type: 'resize' }))).toBeUndefined()
+  })
+})
+
+describe('no-worker', () => {
+  test('of a type over HTTP, whose last worker has shown no sign of life for 30 seconds', async () => {
+    await shows('w1')
+    const id = await published(api)
+    expect(await reasonOf(id)).toBeUndefined()
+
+    await api.system.clock.advance(30_000)
+
+    expect(await reasonOf(id)).toBe('no-worker')
+  })
+
+  test('when each worker over HTTP is older than minWorkerVersion asks', async () => {
+    await shows('old', { workerVersion: '1.9' })
+    const id = await published(api, { minWorkerVersion: '2' })
+    expect(await reasonOf(id)).toBe('no-worker')
+
+    await shows('new', { workerVersion: '2.0.1' })
+
+    expect((await api.call('GET', pathOf(id))).body.status).toBe('running')
+  })
+
+  test.each<[string | undefined, string | undefined]>([
+    [undefined, 'no-worker'],
+    ['1.9', 'no-worker'],
+    ['2.0', undefined],
+  ])('of a Lambda handler of version %s, when a task asks for 2: %s', async (version, reason) => {
+    await handlerDeployed(api.system, 'resize', HANDLER, { version })
+
+    expect(await reasonOf(await published(api, { type: 'resize', minWorkerVersion: '2' }))).toBe(reason)
+    const { body } = await api.call('GET', '/v1/workers')
+    expect(body.items.find((one: { id: string }) => one.id === 'lambda:resize').version).toBe(version)
+  })
+})
+
+describe('a flow says why its step waits', () => {
+  const flow = async (type: string) => {
+    await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [{ name: 'a', do: { type } }] })
+    return published(api, { type: 'order', key: type })
+  }
+
+  test('whose type nothing is deployed for', async () => {
+    expect(await reasonOf(await flow('resize'))).toBe('no-handler')
+  })
+
+  test('whose type no worker claims', async () => {
+    expect(await reasonOf(await flow('jobs'))).toBe('no-worker')
+  })
+
+  test('whose type is paused, or the flow itself', async () => {
+    const id = await flow('jobs')
+    await shows('w1')
+    const other = await published(api, { type: 'order', key: 'other' })
+    await pause('jobs')
+    expect(await reasonOf(other)).toBe('paused')
+
+    await pause('jobs', 'resume')
+    await pause('order')
+
+    expect(await reasonOf(other)).toBe('paused')
+    expect((await api.call('GET', pathOf(id))).body.status).toBe('running')
+  })
+})
+
+test('A page reads each type once and the workers once, however many tasks it shows', async () => {
+  await put({})
+  for (let nth = 0; nth < 30; nth++) await published(api)
+  const reads: string[] = []
+  const { types, workers } = api.system
+  const counted = await anApi({
+    ...api.system,
+    types: {
+      ...types,
+      get: name => {
+        reads.push(`type ${name}`)
+        return types.get(name)
+      },
+    },
+    workers: {
+      ...workers,
+      list: () => {
+        reads.push('workers')
+        return workers.list()
+      },
+    },
+  })
+  reads.length = 0
+  await api.system.clock.advance(5_000)
+
+  const { body } = await counted.call('GET', '/v1/tasks?type=jobs&limit=30')
+
+  expect(body.items).toHaveLength(30)
+  expect(body.items.every((one: { statusReason?: string }) => one.statusReason === 'no-worker')).toBe(true)
+  expect(reads.sort()).toEqual(['type jobs', 'type jobs', 'workers'])
+})

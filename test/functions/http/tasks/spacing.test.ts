@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { NOW } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+
+describe('debounce', () => {
+  const debounced = (input: string, more: object = {}) =>
+    api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input, debounce: { ms: 1_000, ...more } })
+
+  test('the last publish of a key counts, and runs once nobody has published it for a while', async () => {
+    const first = await debounced('one')
+    await api.system.clock.advance(600)
+    const second = await debounced('two')
+
+    expect([first.status, second.status]).toEqual([201, 200])
+    expect(await get('jobs:k')).toMatchObject({
+      input: 'two',
+      status: 'delayed',
+      dueAt: new Date(NOW + 1_600).toISOString(),
+    })
+  })
+
+  test('cannot put a task off for ever', async () => {
+    for (let nth = 0; nth < 10; nth++) {
+      await debounced(`input ${nth}`, { maxWaitMs: 3_000 })
+      await api.system.clock.advance(500)
+    }
+
+    expect(await get('jobs:k')).toMatchObject({
+      input: 'input 9',
+      status: 'ready',
+      dueAt: new Date(NOW + 4_500).toISOString(),
+    })
+  })
+
+  test('while a task runs the next one waits under the next key, and takes what comes then', async () => {
+    await published(api, { key: 'k', input: 'one' })
+    await claimed(api)
+
+    const second = await debounced('two')
+    const third = await debounced('three')
+
+    expect([second.body.id, third.body.id]).toEqual(['jobs:k~1', 'jobs:k~1'])
+    expect([second.status, third.status]).toEqual([201, 200])
+    expect(await get('jobs:k~1')).toMatchObject({ input: 'three', status: 'delayed' })
+    expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'running' })
+  })
+
+  test('what waits takes the next one, though what it waited for has ended, or is gone', async () => {
+    await published(api, { key: 'k', input: 'one', retentionMs: 10_000 })
+    const { path, fence } = await claimed(api)
+    const second = await debounced('two')
+    await api.call('POST', `${path}/succeed`, { fence })
+
+    await api.system.clock.advance(300)
+    const third = await debounced('three')
+    const alone = await get('jobs:k')
+
+    expect([second.body.id, third.body.id]).toEqual(['jobs:k~1', 'jobs:k~1'])
+    expect(await get('jobs:k~1')).toMatchObject({ input: 'three', status: 'delayed', parentId: 'jobs:k' })
+    expect(alone).toMatchObject({ input: 'one', status: 'succeeded' })
+    await api.system.clock.advance(11_000)
+    expect((await debounced('four')).body.id).toBe('jobs:k~1')
+  })
+
+  test('what somebody published under the key of a successor stays as it is', async () => {
+    await published(api, { key: 'k', input: 'one' })
+    await claimed(api)
+    await published(api, { key: 'k~1', input: 'mine', delayMs: 60_000 })
+
+    const second = await debounced('two')
+    const third = await debounced('three')
+
+    expect([second.body.id, third.body.id]).toEqual(['jobs:k~2', 'jobs:k~2'])
+    expect(await get('jobs:k~1')).toMatchObject({ input: 'mine' })
+  })
+
+  test('what has ended starts over', async () => {
+    await published(api, { key: 'k', input: 'one' })
+    const { path, fence } = await claimed(api)
+    await api.call('POST', `${path}/succeed`, { fence })
+
+    const again = await debounced('two')
+
+    expect(again.status).toBe(201)
+    expect(await get('jobs:k')).toMatchObject({ input: 'two', status: 'delayed', runs: [] })
+  })
+})
+
+describe('throttle', () => {
+  const throttled = (input: string) =>
+    api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input, throttle: { perMs: 10_000 } })
+  const ended = async () => {
+    const { path, fence } = await claimed(api)
+    await api.call('POST', `${path}/succeed`, { fence })
+  }
+
+  test('the first publish of a window counts, whatever becomes of it', async () => {
+    const statuses = [(await throttled('one')).status]
+    await ended()
+    await api.system.clock.advance(9_999)
+    statuses.push((await throttled('two')).status)
+
+    expect(statuses).toEqual([201, 200])
+    expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'succeeded' })
+  })
+
+  test('after the window the next one begins, unless the last is still at work', async () => {
+    await throttled('one')
+    await api.system.clock.advance(10_000)
+    const late = await throttled('two')
+    await ended()
+    const next = await throttled('three')
+
+    expect([late.status, next.status]).toEqual([200, 201])
+    expect(await get('jobs:k')).toMatchObject({ input: 'three', status: 'ready' })
+  })
+
+  test('what is throttled is kept as long as its window', async () => {
+    const { body } = await api.call('POST', '/v1/tasks', {
+      type: 'jobs',
+      key: 'k',
+      retentionMs: 0,
+      throttle: { perMs: 60_000 },
+    })
+
+    expect(body.task.options.retentionMs).toBe(60_000)
+  })
+})

@@ -1,0 +1,205 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { workOnJob } from '../../../../shared/runtime/jobs/work-on-job.ts'
+import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
+import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const get = async (id: string) => (await api.call('GET', pathOf(id))).body
+
+/** The answer of a call that waits until all who claim know of it. */
+async function waited(...args: Parameters<TestApi['call']>) {
+  const answer = api.call(...args)
+  await api.system.clock.advance(2 * SECOND)
+  return answer
+}
+
+const configured = (more: object) => waited('PUT', '/v1/types/jobs', { kind: 'http', ...more })
+
+async function claimKeys(limit = 10, workerId = 'w1'): Promise<string[]> {
+  const claiming = api.call('POST', '/v1/claims', { type: 'jobs', workerId, limit })
+  await api.system.clock.advance(100)
+  return (await claiming).body.claims.map(({ task }: Shown) => task.key)
+}
+
+async function publishAll(count: number, parts: (nth: number) => object = () => ({})): Promise<void> {
+  for (let nth = 0; nth < count; nth++) await published(api, { key: `k${nth}`, ...parts(nth) })
+}
+
+/** What the waker does about the permits that were given back and the jobs that were begun. */
+async function wake(): Promise<void> {
+  const { limitLooks, jobLooks } = api.system.messages
+  const wakes = [
+    ...limitLooks.splice(0).map(look => ({ kind: 'limit' as const, look })),
+    ...jobLooks.splice(0).map(look => ({ kind: 'job' as const, look })),
+  ]
+  const received = wakes.map((wake, nth) => ({ messageId: `m${nth}`, wake }))
+  expect(await serveWakes(api.system, received, api.system.clock.now() + MINUTE)).toEqual([])
+}
+
+describe('a rate limit over HTTP', () => {
+  test('hands out as many as may begin now, says why the others wait, and the rest in the next period', async () => {
+    await configured({ limits: { rate: { limit: 3, perMs: 10_000 } } })
+    await publishAll(5)
+
+    const first = await claimKeys()
+    await api.system.clock.advance(1_000)
+    const waiting = (await api.call('GET', '/v1/tasks?type=jobs&status=ready')).body.items[0]
+    const early = await claimKeys()
+    await api.system.clock.advance(10_000)
+    const second = await claimKeys()
+
+    expect([first.length, early.length, second.length]).toEqual([3, 0, 2])
+    expect(waiting).toMatchObject({ status: 'ready', statusReason: 'rate-limit' })
+  })
+
+  test('counts each value by itself, also of fields of long inputs', async () => {
+    await configured({ limits: { rate: { limit: 1, perMs: 1_000, key: 'shop' } } })
+    const long = 'x'.repeat(1_000)
+    await publishAll(6, nth => ({ input: { shop: nth % 3, long } }))
+
+    const keys = await claimKeys()
+
+    expect(keys.sort()).toEqual(['k0', 'k1', 'k2'])
+  })
+
+  test('that is lifted holds nothing back any more', async () => {
+    await configured({ limits: { rate: { limit: 1, perMs: 60_000 } } })
+    await publishAll(3)
+    const first = await claimKeys()
+
+    await configured({ limits: {} })
+    const rest = await claimKeys()
+
+    expect([first.length, rest.length]).toEqual([1, 2])
+  })
+})
+
+describe('a concurrency limit over HTTP', () => {
+  test('lets the next one begin when a run has ended, and says why it waits', async () => {
+    await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
+    await publishAll(4, nth => ({ userId: `u${nth % 2}`, priority: -nth }))
+
+    const first = await claimKeys()
+    const waiting = await get('jobs:k2')
+    const full = await claimKeys()
+    const run = (await get('jobs:k0')).runs[0]
+    await api.call('POST', `/v1/tasks/jobs:k0/runs/${run.id}/succeed`, { fence: run.fence })
+    await wake()
+    const next = await claimKeys()
+
+    expect([first.sort(), full, next]).toEqual([['k0', 'k1'], [], ['k2']])
+    expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
+  })
+
+  test('that is raised lets as many more begin', async () => {
+    await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
+    await publishAll(4, () => ({ userId: 'u' }))
+    await claimKeys()
+
+    await configured({ limits: { concurrency: { max: 3, key: 'userId' } } })
+    await wake()
+    const next = await claimKeys()
+
+    expect(next).toHaveLength(2)
+  })
+
+  test('that is slow and dear at scale is told so when it is set, and in the type', async () => {
+    const small = await configured({ limits: { concurrency: { max: 10 } } })
+    const large = await configured({ limits: { concurrency: { max: 350 } } })
+    const { body: shown } = await api.call('GET', '/v1/types/jobs')
+
+    expect(small.body).not.toHaveProperty('warnings')
+    expect(large.body.warnings).toEqual([expect.stringContaining('at most 22 starts per second')])
+    expect(shown.warnings).toEqual(large.body.warnings)
+  })
+})
+
+describe('a pause', () => {
+  test('is acknowledged when nobody can claim any more, and shown', async () => {
+    await publishAll(1)
+    const { now } = api.system.clock
+    let answeredAt = 0
+
+    const pausing = api.call('POST', '/v1/types/jobs/pause').then(answer => {
+      answeredAt = now()
+      return answer
+    })
+    await api.system.clock.advance(2 * SECOND)
+
+    expect((await pausing).body).toEqual({ type: 'jobs', paused: true })
+    expect(answeredAt).toBe(NOW + 1_500)
+    expect(await claimKeys()).toEqual([])
+    expect(await get('jobs:k0')).toMatchObject({ status: 'ready', statusReason: 'paused' })
+    expect((await api.call('GET', '/v1/types/jobs')).body.paused).toBe(true)
+  })
+
+  test('leaves what runs alone, and stays when the type is configured anew', async () => {
+    await publishAll(2)
+    const { path, fence } = await claimed(api)
+    await waited('POST', '/v1/types/jobs/pause')
+    await configured({ ordering: 'aged' })
+
+    const done = await api.call('POST', `${path}/succeed`, { fence })
+
+    expect(done.status).toBe(200)
+    expect(await claimKeys()).toEqual([])
+  })
+
+  test('ends for all that has waited, once everybody knows of it', async () => {
+    await publishAll(3)
+    await waited('POST', '/v1/types/jobs/pause')
+
+    const resumed = await waited('POST', '/v1/types/jobs/resume')
+
+    expect(resumed.body).toEqual({ type: 'jobs', paused: false })
+    expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
+    expect(await claimKeys()).toHaveLength(3)
+  })
+
+  test.each(['pause', 'resume'])('to %s an unknown type is a 404 that names the others', async word => {
+    const { status, body } = await api.call('POST', `/v1/types/nothing/${word}`)
+
+    expect([status, body.detail]).toEqual([404, "'nothing' is not registered; there are jobs, resize"])
+  })
+})
+
+describe('tenants', () => {
+  test('take turns, whoever came first and with however much', async () => {
+    await publishAll(12, nth => ({ fairnessKey: nth < 10 ? 'large' : 'small' }))
+
+    const keys = [...(await claimKeys(2)), ...(await claimKeys(2))]
+
+    expect(keys.filter(key => ['k10', 'k11'].includes(key))).toHaveLength(2)
+  })
+
+  test('of lower priority wait for those of higher', async () => {
+    await publishAll(12, nth => ({
+      fairnessKey: nth < 6 ? 'low' : 'high',
+      priority: nth < 6 ? 1 : 2,
+    }))
+
+    const keys = await claimKeys(6)
+
+    expect(keys.every(key => Number(key.slice(1)) >= 6)).toBe(true)
+  })
+})
+
+test('another ordering sorts what waits anew', async () => {
+  await configured({ ordering: 'arrival' })
+  await publishAll(3, nth => ({ priority: nth, dueAt: new Date(NOW - 10 + nth).toISOString() }))
+
+  api.system.messages.jobLooks.splice(0)
+  await configured({ ordering: 'priority' })
+  const [open] = api.system.messages.jobLooks
+  for (const look of api.system.messages.jobLooks.splice(0)) {
+    await workOnJob(api.system, look, api.system.clock.now() + MINUTE)
+  }
+
+  expect(open?.job).toEqual({ kind: 'reorder' })
+  expect(await claimKeys(3)).toEqual(['k2', 'k1', 'k0'])
+})

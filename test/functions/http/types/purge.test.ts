@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { workOnJob } from '../../../../shared/runtime/jobs/work-on-job.ts'
+import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { SECOND } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const purge = (body?: unknown, type = 'jobs') => api.call('POST', `/v1/types/${type}/purge`, body)
+
+async function served(): Promise<void> {
+  await api.system.clock.advance(2 * SECOND)
+  for (const look of api.system.messages.jobLooks.splice(0)) {
+    await workOnJob(api.system, look, Number.POSITIVE_INFINITY)
+  }
+}
+
+const statusOf = async (id: string) => (await api.call('GET', pathOf(id))).status
+
+describe('a purge', () => {
+  test('is accepted, says what counts, and removes in the background', async () => {
+    const ids = [await published(api, { key: 'a' }), await published(api, { key: 'b', delayMs: 5_000 })]
+    await api.system.clock.advance(SECOND)
+
+    const { status, body } = await purge({ status: ['ready', 'ready'] })
+    const later = await published(api, { key: 'later' })
+    const [before] = await Promise.all(ids.map(statusOf))
+    await served()
+
+    expect({ status, body }).toEqual({
+      status: 202,
+      body: { type: 'jobs', status: ['ready'], before: '2026-01-01T12:00:01.000Z' },
+    })
+    expect(before).toBe(200)
+    expect(await Promise.all([...ids, later].map(statusOf))).toEqual([404, 200, 200])
+  })
+
+  test('ends a run as DELETE does: its worker is told that the task was removed', async () => {
+    await published(api)
+    const { path, fence } = await claimed(api)
+    await api.system.clock.advance(SECOND)
+
+    await purge({ status: ['running'] })
+    await served()
+
+    const beat = await api.call('POST', `${path}/heartbeat`, { fence })
+    expect(beat).toMatchObject({ status: 409, body: { reason: 'removed' } })
+  })
+
+  test('up to a time takes what was there by then; no time to come counts', async () => {
+    const old = await published(api, { key: 'old' })
+    await api.system.clock.advance(10 * SECOND)
+    const young = await published(api, { key: 'young' })
+    await api.system.clock.advance(SECOND)
+
+    const future = await purge({ status: ['failed'], before: '2036-01-01T00:00:00Z' })
+    await purge({ status: ['ready'], before: '2026-01-01T12:00:05Z' })
+    await served()
+
+    expect(future.body.before).toBe('2026-01-01T12:00:11.000Z')
+    expect(await Promise.all([old, young].map(statusOf))).toEqual([404, 200])
+  })
+
+  test.each<[string, unknown, string]>([
+    ['no status', {}, 'status'],
+    ['an empty list', { status: [] }, 'status'],
+    ['one word', { status: 'ready' }, 'status'],
+    ['a word that is none', { status: ['ready', 'done'] }, 'status.1'],
+    ['a time that is none', { status: ['ready'], before: 'yesterday' }, 'before'],
+    ['a field that is none', { status: ['ready'], after: 1 }, 'after'],
+    ['no body', undefined, ''],
+  ])('is refused with %s, naming the field', async (_name, body, path) => {
+    const answer = await purge(body)
+
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors.map((one: { path: string }) => one.path)).toContain(path)
+    expect(api.system.messages.jobLooks).toEqual([])
+  })
+
+  test.each(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])(
+    'may ask for %s',
+    async status => {
+      expect((await purge({ status: [status] })).status).toBe(202)
+    },
+  )
+
+  test('beside ten others of its type is refused', async () => {
+    const asked = async (day: number) =>
+      (await purge({ status: ['failed'], before: `2025-12-${day}T00:00:00Z` })).status
+
+    const answers = []
+    for (let day = 30; day >= 20; day--) answers.push(await asked(day))
+
+    expect(answers).toEqual([...Array(10).fill(202), 409])
+  })
+
+  test('of a type that is not registered is refused and names those that are', async () => {
+    const answer = await purge({ status: ['failed'] }, 'job')
+
+    expect(answer.status).toBe(404)
+    expect(answer.body.errors[0]).toMatchObject({ path: 'type', message: expect.stringContaining('jobs') })
+  })
+})

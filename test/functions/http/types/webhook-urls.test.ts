@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { putType } from '../../../../shared/runtime/types/types.ts'
+import { anApi, type TestApi } from '../../../support/http/an-api.ts'
+
+const URL_WITH_PASSWORD = 'https://user:hidden@example.com/hook?a=1'
+
+let api: TestApi
+
+beforeEach(async () => {
+  api = await anApi()
+  await api.call('PUT', '/v1/types/webhook', { kind: 'webhook' })
+  await api.call('PUT', '/v1/types/notify', { kind: 'webhook', webhook: { url: 'https://example.com/' } })
+})
+
+describe('a password in the URL of a type', () => {
+  it('is refused by name, with what would be legal, and not repeated', async () => {
+    const { status, body } = await api.call('PUT', '/v1/types/notify', {
+      kind: 'webhook',
+      webhook: { url: URL_WITH_PASSWORD },
+    })
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual([
+      { path: 'webhook.url', message: expect.stringContaining('must have no user name or password') },
+    ])
+    expect(body.errors[0].message).toContain('webhook.secretName')
+    expect(JSON.stringify(body)).not.toContain('hidden')
+  })
+
+  it('is masked where one was stored before, and all else is shown as it is', async () => {
+    const webhook = { url: URL_WITH_PASSWORD, timeoutMs: 5_000, secretName: 'orders' }
+    await putType(api.system, 'old', { kind: 'webhook', defaults: {}, webhook })
+
+    const one = await api.call('GET', '/v1/types/old')
+    const all = await api.call('GET', '/v1/types')
+
+    expect(one.body.webhook).toEqual({ ...webhook, url: 'https://***@example.com/hook?a=1' })
+    expect(JSON.stringify(all.body)).toContain('https://***@example.com')
+    expect(JSON.stringify([one.body, all.body])).not.toMatch(/hidden|user/)
+    expect((await api.system.types.get('old'))?.configuration.webhook).toEqual(webhook)
+  })
+})
+
+describe('a password in the URL of an input', () => {
+  const task = { type: 'webhook', input: { url: URL_WITH_PASSWORD } }
+  const schedule = (one: object) => ({ everyMs: 60_000, task: one })
+
+  it.each([
+    ['POST', '/v1/tasks', task, 'input.url'],
+    ['POST', '/v1/tasks', { type: 'jobs', onSuccess: [task] }, 'onSuccess.0.input.url'],
+    ['POST', '/v1/canvases', { chain: [{ type: 'jobs' }, task] }, 'chain.1.input.url'],
+    ['PUT', '/v1/schedules/hourly', schedule(task), 'task.input.url'],
+  ])('is refused by %s %s', async (method, path, body, field) => {
+    const { status, body: answer } = await api.call(method, path, body)
+
+    expect(status).toBe(400)
+    expect(answer.errors).toEqual([
+      { path: field, message: expect.stringContaining('must have no user name or password') },
+    ])
+    expect(JSON.stringify(answer)).not.toContain('hidden')
+  })
+
+  it('is refused where the input of a task is changed', async () => {
+    const { body: own } = await api.call('POST', '/v1/tasks', {
+      type: 'webhook',
+      input: { url: 'https://example.com/' },
+    })
+
+    const { status, body } = await api.call('PATCH', `/v1/tasks/${own.id}`, { input: task.input })
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual([
+      { path: 'input.url', message: expect.stringContaining('must have no user name or password') },
+    ])
+    const { body: kept } = await api.call('GET', `/v1/tasks/${own.id}`)
+    expect(kept.input).toEqual({ url: 'https://example.com/' })
+  })
+
+  it('is refused where a step of a flow brings it', async () => {
+    const steps = [
+      { name: 'one', do: { type: 'jobs' }, undo: task },
+      { name: 'two', do: task },
+    ]
+
+    const { status, body } = await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+
+    expect(status).toBe(400)
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      'steps.0.undo.input.url',
+      'steps.1.do.input.url',
+    ])
+  })
+
+  it('is refused for its member of a batch alone', async () => {
+    const { body } = await api.call('POST', '/v1/tasks', { tasks: [task, { type: 'jobs' }] })
+
+    expect(body.results.map((one: { status: number }) => one.status)).toEqual([400, 201])
+  })
+
+  it.each([
+    ['of a type with a URL of its own', { type: 'notify', input: { url: URL_WITH_PASSWORD } }],
+    ['of another kind', { type: 'jobs', input: { url: URL_WITH_PASSWORD } }],
+    ['that is no URL', { type: 'webhook', input: { url: 'user:password@' } }],
+  ])('is nothing to the input %s', async (_what, body) => {
+    expect((await api.call('POST', '/v1/tasks', body)).status).toBe(201)
+  })
+})

@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { allRoutes } from '../../../../functions/http/all-routes.ts'
+import { createApi } from '../../../../functions/http/create-api.ts'
+import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
+import { handlerDeployed } from '../../../../shared/runtime/types/register-type.ts'
+import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
+import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
+
+let api: TestApi
+beforeEach(async () => {
+  api = await anApi()
+})
+
+const claim = (workerId: string, more: object = {}) =>
+  api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
+const list = async (query = '') => (await api.call('GET', `/v1/workers${query}`)).body
+const iso = (time: number) => new Date(time).toISOString()
+/** How often the registry is written. */
+const countWrites = () => {
+  const { announce } = api.system.workers
+  let writes = 0
+  Object.assign(api.system.workers, {
+    announce: async (worker: Parameters<typeof announce>[0]) => {
+      writes += 1
+      await announce(worker)
+    },
+  })
+  return () => writes
+}
+
+describe('the workers there are', () => {
+  test('are those that claim, with their version, their types, and how many tasks they run', async () => {
+    await api.call('PUT', '/v1/types/other', { kind: 'http' })
+    for (const key of ['a', 'b', 'c']) await published(api, { key })
+
+    await claim('w1', { limit: 2, workerVersion: '1.2' })
+    await claim('w1', { type: 'other' })
+    await claim('w2')
+
+    expect(await list()).toEqual({
+      items: [
+        { id: 'w1', kind: 'http', version: '1.2', types: ['jobs', 'other'], running: 2, lastSeen: iso(NOW) },
+        { id: 'w2', kind: 'http', types: ['jobs'], running: 1, lastSeen: iso(NOW) },
+      ],
+    })
+  })
+
+  test('are no more once they have been silent for half a minute; heartbeats count', async () => {
+    await published(api)
+    const { path, fence } = await claimed(api, { workerId: 'busy' })
+    await claim('silent')
+
+    for (let beats = 0; beats < 3; beats++) {
+      await api.system.clock.advance(WORKER_LIFE_MS / 3)
+      await api.call('POST', `${path}/heartbeat`, { fence })
+    }
+
+    expect((await list()).items.map(({ id }: { id: string }) => id)).toEqual(['busy'])
+  })
+
+  test('are of Lambda in aggregate, for each type with a deployed handler', async () => {
+    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} })
+
+    expect((await list()).items).toEqual([
+      { id: 'lambda:resize', kind: 'lambda', types: ['resize'], running: 0 },
+    ])
+  })
+
+  test('are standalone ones, as they announce themselves; a type registered for workers has no Lambda', async () => {
+    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
+    const before = await list()
+    const worker = { workerId: 'host-1', kind: 'standalone', types: ['resize'], running: 7 } as const
+    await api.system.workers.announce({ ...worker, startedAt: NOW, lastSeen: NOW })
+
+    expect(before.items).toEqual([])
+    expect((await list()).items).toEqual([
+      { id: 'host-1', kind: 'standalone', types: ['resize'], running: 7, lastSeen: iso(NOW) },
+    ])
+  })
+
+  test('come in pages', async () => {
+    for (const id of ['b', 'ü#/', 'a']) await claim(id)
+
+    const first = await list('?limit=2')
+    const second = await list(`?limit=2&cursor=${first.nextCursor}`)
+
+    expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(['a', 'b', 'ü#/'])
+    expect(second).not.toHaveProperty('nextCursor')
+    expect((await api.call('GET', '/v1/workers?cursor=')).status).toBe(400)
+    expect((await api.call('GET', '/v1/workers?type=jobs')).status).toBe(400)
+  })
+})
+
+describe('a sign of life', () => {
+  test('is written once in ten seconds, however often the worker claims', async () => {
+    const writes = countWrites()
+
+    for (let second = 0; second < 25; second++) {
+      await claim('w1')
+      await api.system.clock.advance(SECOND)
+    }
+
+    expect(writes()).toBe(3)
+  })
+
+  test('goes on while a worker waits for tasks', async () => {
+    const writes = countWrites()
+
+    const waiting = claim('w1', { waitMs: 20_000 })
+    for (let second = 0; second < 21; second++) await api.system.clock.advance(SECOND)
+    await waiting
+
+    expect(writes()).toBe(2)
+  })
+
+  test('adds to what other instances of the API have heard, and a type goes when none hears of it', async () => {
+    await api.call('PUT', '/v1/types/other', { kind: 'http' })
+    const instances = [api.app, createApi(api.system, allRoutes)]
+    const types: string[][] = []
+    const claimAt = async (instance: number, type: string) => {
+      const body = JSON.stringify({ type, workerId: 'w1', ...(instance === 0 && { workerVersion: '1.2' }) })
+      const headers = { 'content-type': 'application/json' }
+      await instances[instance]?.request('/v1/claims', { method: 'POST', headers, body })
+    }
+
+    for (let turn = 0; turn < 8; turn++) {
+      await claimAt(0, 'jobs')
+      await api.system.clock.advance(5 * SECOND)
+      await claimAt(1, 'other')
+      types.push((await list()).items[0].types)
+      await api.system.clock.advance(6 * SECOND)
+    }
+    const [both] = (await list()).items
+    for (let turn = 0; turn < 4; turn++) {
+      await claimAt(1, 'other')
+      await api.system.clock.advance(11 * SECOND)
+    }
+
+    expect(new Set(types.map(String))).toEqual(new Set(['jobs,other']))
+    expect(both).toMatchObject({ version: '1.2' })
+    expect((await list()).items[0].types).toEqual(['other'])
+  })
+
+  test('that cannot be written costs no claim', async () => {
+    await published(api)
+    Object.assign(api.system.workers, { announce: () => Promise.reject(new Error('no')) })
+
+    expect((await claim('w1')).body.claims).toHaveLength(1)
+    expect(api.complaints).toMatchObject([{ message: 'a worker could not be announced' }])
+  })
+
+  test('is none, when the type is unknown', async () => {
+    await claim('w1', { type: 'nobody-knows' })
+
+    expect((await list()).items).toEqual([])
+  })
+})
+
+test('a task says whether one of its workers is there', async () => {
+  const id = await published(api, { workerIds: ['w1', 'w2'] })
+  const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
+
+  const before = await reason()
+  await claim('w2')
+  await api.system.clock.advance(SECOND)
+  const meanwhile = await reason()
+  await api.system.clock.advance(WORKER_LIFE_MS)
+
+  expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
+})
+
+test('a task of a type that workers serve says whether one of them is there', async () => {
+  await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
+  const id = await published(api, { type: 'resize' })
+  const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
+  const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const
+
+  const before = await reason()
+  await api.system.workers.announce({ ...worker, types: ['crop'], lastSeen: NOW + SECOND })
+  await api.system.clock.advance(SECOND)
+  const others = await reason()
+  await api.system.workers.announce({ ...worker, types: ['resize'], lastSeen: NOW + 2 * SECOND })
+  await api.system.clock.advance(SECOND)
+  const meanwhile = await reason()
+  await api.system.clock.advance(WORKER_LIFE_MS)
+
+  expect([before, others, meanwhile, await reason()]).toEqual([
+    'no-worker',
+    'no-worker',
+    undefined,
+    'no-worker',
+  ])
+})

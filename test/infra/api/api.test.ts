@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { synthesise, targetOf } from '../synthesised.ts'
+
+const stageOf = (props: Parameters<typeof synthesise>[0] = {}) => {
+  const { ofType, json } = synthesise(props)
+  return { stage: ofType('AWS::ApiGatewayV2::Stage')[0]!, api: ofType('AWS::ApiGatewayV2::Api')[0]!, json }
+}
+
+describe('The HTTP API', () => {
+  test('takes 2,000 requests a second and at once, if nothing else is said', () => {
+    const { stage } = stageOf()
+
+    expect(stage.Properties).toMatchObject({
+      StageName: '$default',
+      AutoDeploy: true,
+      DefaultRouteSettings: { ThrottlingRateLimit: 2_000, ThrottlingBurstLimit: 2_000 },
+    })
+    expect(stage.Properties.AccessLogSettings).toBeUndefined()
+  })
+
+  test('keeps the logical id that its stage had when CDK made it', () => {
+    expect(stageOf().stage.id).toMatch(/^TasksApiHttpDefaultStage[0-9A-F]{8}$/)
+  })
+
+  test('takes as many requests as the app says', () => {
+    const { stage } = stageOf({ api: { throttle: { requestsPerSecond: 50, burst: 10 } } })
+
+    expect(stage.Properties.DefaultRouteSettings).toEqual({
+      ThrottlingRateLimit: 50,
+      ThrottlingBurstLimit: 10,
+    })
+  })
+
+  test.each([
+    [true, 30],
+    [{ retention: 7 }, 7],
+  ] as const)('logs who asked for what, where the app wants it: %j', (accessLog, days) => {
+    const { stage, json } = stageOf({ api: { accessLog } })
+    const { DestinationArn, Format } = stage.Properties.AccessLogSettings
+    const group = json.Resources[targetOf(DestinationArn)!]!
+
+    expect([group.Type, group.Properties.RetentionInDays]).toEqual(['AWS::Logs::LogGroup', days])
+    expect(Object.keys(JSON.parse(Format))).toEqual(
+      expect.arrayContaining(['requestId', 'caller', 'method', 'path', 'status', 'latencyMs']),
+    )
+  })
+
+  test('may be called by web pages of the origins that the app names, and of no others', () => {
+    const { api } = stageOf({ api: { cors: { origins: ['https://shop.example'] } } })
+
+    expect(stageOf().api.Properties.CorsConfiguration).toBeUndefined()
+    expect(api.Properties.CorsConfiguration).toMatchObject({
+      AllowOrigins: ['https://shop.example'],
+      AllowMethods: ['*'],
+      AllowHeaders: expect.arrayContaining(['authorization', 'content-type']),
+      ExposeHeaders: expect.arrayContaining(['retry-after']),
+    })
+  })
+
+  test('are answered to a browser that asks for leave, which signs nothing', () => {
+    const preflights = (props: Parameters<typeof synthesise>[0]) =>
+      synthesise(props)
+        .ofType('AWS::ApiGatewayV2::Route')
+        .filter(({ Properties }) => Properties.RouteKey === 'OPTIONS /{proxy+}')
+        .map(({ Properties }) => Properties.AuthorizationType)
+
+    expect(preflights({})).toEqual([])
+    expect(preflights({ api: { cors: { origins: ['https://shop.example'] } } })).toEqual(['NONE'])
+  })
+})

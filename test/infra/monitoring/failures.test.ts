@@ -1,0 +1,191 @@
+import type { Stack } from 'aws-cdk-lib'
+import { Topic } from 'aws-cdk-lib/aws-sns'
+import { describe, expect, test } from 'vitest'
+import { aSystem, readTemplate, synthesise } from '../synthesised.ts'
+
+const RESIZE = { entry: 'test/infra/fixtures/resize.ts' }
+
+function aWatchedSystem(props: Parameters<typeof aSystem>[0] = {}) {
+  const { stack, tasks } = aSystem(props)
+  const topic = new Topic(stack, 'Pager')
+  return { stack, tasks, topic }
+}
+
+/** What a function is told to keep of single types. */
+function keptIn(stack: Stack): string[] {
+  const functions = readTemplate(stack).ofType('AWS::Lambda::Function')
+  return [...new Set(functions.map(({ Properties }) => Properties.Environment?.Variables.BATON_TYPE_METRICS))]
+}
+
+describe('alarmOnFailures', () => {
+  test('is raised by so many failed tasks of all types within so many minutes, and notifies the topic', () => {
+    const { stack, tasks, topic } = aWatchedSystem({ alarms: 'none' })
+
+    tasks.alarmOnFailures({ failures: 5, perMinutes: 15, topic })
+
+    const alarms = readTemplate(stack).ofType('AWS::CloudWatch::Alarm')
+    expect(alarms.map(({ Properties }) => Properties)).toEqual([
+      expect.objectContaining({
+        Namespace: 'Baton',
+        MetricName: 'Failed',
+        Dimensions: [
+          { Name: 'service', Value: 'Baton' },
+          { Name: 'type', Value: '*' },
+        ],
+        Statistic: 'Sum',
+        Period: 900,
+        Threshold: 5,
+        EvaluationPeriods: 1,
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        TreatMissingData: 'notBreaching',
+        AlarmActions: [{ Ref: expect.stringContaining('Pager') }],
+      }),
+    ])
+    expect(keptIn(stack)).toEqual([undefined])
+  })
+
+  test('of one type has its failures counted apart, and those of no other type', () => {
+    const { stack, tasks, topic } = aWatchedSystem()
+
+    tasks.alarmOnFailures({ type: 'resize', failures: 1, perMinutes: 5, topic })
+
+    const alarms = readTemplate(stack).ofType('AWS::CloudWatch::Alarm')
+    const ofType = alarms.filter(({ Properties }) => Properties.MetricName === 'Failed')
+    expect(ofType.map(({ Properties }) => Properties.Dimensions)).toEqual([
+      [
+        { Name: 'service', Value: 'Baton' },
+        { Name: 'type', Value: 'resize' },
+      ],
+    ])
+    expect(keptIn(stack)).toEqual(['Failed:resize'])
+  })
+
+  test.each([
+    [{ failures: 0, perMinutes: 5 }, 'failures is 0'],
+    [{ failures: 1.5, perMinutes: 5 }, 'failures is 1.5'],
+    [{ failures: 1, perMinutes: 1_441 }, 'perMinutes is 1441; give a whole number of 1–1,440'],
+    [
+      { failures: 1, perMinutes: 5, type: 'no type' },
+      'alarmOnFailures: type must be 1–100 of A–Z a–z 0–9 . _ -',
+    ],
+  ])('refuses %j', (given, message) => {
+    const { tasks, topic } = aWatchedSystem()
+
+    expect(() => tasks.alarmOnFailures({ ...given, topic })).toThrow(message)
+  })
+})
+
+test('metrics per type are the four of outcomes, for every type', () => {
+  const { stack } = aSystem({ metrics: 'perType' })
+
+  expect(keptIn(stack)).toEqual(['Failed:*,Published:*,Retried:*,Succeeded:*'])
+})
+
+describe('addDashboard', () => {
+  const { stack, tasks } = aSystem()
+  tasks.addDashboard()
+  tasks.addHandler('Later', RESIZE)
+  const { ofType } = readTemplate(stack)
+  const [dashboard] = ofType('AWS::CloudWatch::Dashboard')
+  const body = JSON.stringify(dashboard?.Properties.DashboardBody)
+
+  test('shows what there is of tasks, queues, functions, table and API', () => {
+    const metrics = [
+      ...['Published', 'Succeeded', 'Failed', 'Retried', 'Lateness', 'RunTime'],
+      ...['Stuck', 'LeaseLost', 'NeedsAttention', 'SweeperRepaired'],
+      ...['ApproximateNumberOfMessagesVisible', 'ApproximateAgeOfOldestMessage'],
+      ...['Errors', 'Duration', 'Throttles', 'ReadThrottleEvents', 'WriteThrottleEvents', '5xx', '4xx'],
+    ]
+
+    expect(metrics.filter(name => !body.includes(`\\"${name}\\"`))).toEqual([])
+  })
+
+  test('has all queues, dead-letter queues and functions, also of handlers that are added after it', () => {
+    const missing = [...ofType('AWS::SQS::Queue'), ...ofType('AWS::Lambda::Function')].filter(
+      ({ id }) => !body.includes(`"${id}"`),
+    )
+
+    expect(missing.map(({ id }) => id)).toEqual([])
+    expect(body).toContain('Handlers/Later')
+  })
+
+  test('is none unless the app asks for it', () => {
+    expect(readTemplate(aSystem().stack).ofType('AWS::CloudWatch::Dashboard')).toEqual([])
+  })
+})
+
+describe('the least level of log lines', () => {
+  const levelsOf = (props: Parameters<typeof synthesise>[0], level?: 'DEBUG' | 'ERROR') => {
+    const { stack, tasks } = aSystem(props)
+    tasks.addHandler('Resize', { ...RESIZE, ...(level && { logLevel: level }) })
+    const functions = readTemplate(stack).ofType('AWS::Lambda::Function')
+    const levels = (isHandler: boolean) => [
+      ...new Set(
+        functions
+          .filter(
+            ({ id }) =>
+              id.startsWith('TasksHandlersResize') === isHandler && !id.startsWith('TasksHandlersWebhook'),
+          )
+          .map(({ Properties: { Environment, LoggingConfig } }) =>
+            [
+              Environment.Variables.POWERTOOLS_LOG_LEVEL,
+              LoggingConfig.ApplicationLogLevel,
+              LoggingConfig.SystemLogLevel,
+            ].join(' '),
+          ),
+      ),
+    ]
+    return { handler: levels(true), own: levels(false) }
+  }
+
+  test.each([
+    ['is INFO for handlers, WARN for the system', {}, undefined, 'INFO INFO WARN', 'WARN INFO WARN'],
+    [
+      'is one for all where the system says it',
+      { logLevel: 'ERROR' },
+      undefined,
+      'ERROR INFO WARN',
+      'ERROR INFO WARN',
+    ],
+    [
+      'is what a handler says for itself',
+      { logLevel: 'WARN' },
+      'DEBUG',
+      'DEBUG DEBUG INFO',
+      'WARN INFO WARN',
+    ],
+  ] as const)('%s', (_name, props, level, handler, own) => {
+    expect(levelsOf(props, level)).toEqual({ handler: [handler], own: [own] })
+  })
+
+  test('is INFO for the shipped webhook handler', () => {
+    const webhook = synthesise()
+      .ofType('AWS::Lambda::Function')
+      .find(({ id }) => id.startsWith('TasksHandlersWebhook'))
+
+    expect(webhook?.Properties.Environment.Variables.POWERTOOLS_LOG_LEVEL).toBe('INFO')
+  })
+
+  test.each([
+    [{}, undefined, 'INFO'],
+    [{ logLevel: 'WARN' }, undefined, 'WARN'],
+    [{}, 'DEBUG', 'DEBUG'],
+  ] as const)(
+    'of a worker service, where the system says %j and it says %j, is %s',
+    (props, level, expected) => {
+      const { stack, tasks } = aSystem(props)
+      const entry = 'test/infra/fixtures/two-tasks.ts'
+      tasks.addWorkerService('Media', { entry, ...(level && { logLevel: level }) })
+
+      const [definition] = readTemplate(stack).ofType('AWS::ECS::TaskDefinition')
+      expect(definition?.Properties.ContainerDefinitions[0].Environment).toContainEqual({
+        Name: 'POWERTOOLS_LOG_LEVEL',
+        Value: expected,
+      })
+    },
+  )
+
+  test('is refused where it is none', () => {
+    expect(() => aSystem({ logLevel: 'LOUD' as never })).toThrow("logLevel is 'LOUD'; give 'DEBUG'")
+  })
+})

@@ -1,0 +1,129 @@
+import type { Stack } from 'aws-cdk-lib'
+import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
+import { describe, expect, test } from 'vitest'
+import type { Runner } from '../../../infra/index.ts'
+import { aSystem, readTemplate } from '../synthesised.ts'
+
+/** Programs of the user: what is written into their policies. What the policies allow is tried by test/system/permissions/grants.test.ts. */
+
+type Statement = {
+  readonly Action: string | string[]
+  readonly Resource: unknown
+  readonly Condition?: Record<string, Record<string, string[]>>
+}
+
+function aProgram(stack: Stack): Runner & { readonly role: Role } {
+  const role = new Role(stack, 'Mine', { assumedBy: new AnyPrincipal() })
+  return { role, addToRolePolicy: one => role.addToPrincipalPolicy(one), addEnvironment: () => {} }
+}
+
+function statementsOf(stack: Stack): Statement[] {
+  const policies = readTemplate(stack).ofType('AWS::IAM::Policy')
+  return policies.find(({ id }) => id.startsWith('Mine'))?.Properties.PolicyDocument.Statement
+}
+
+const keysOf = (statements: readonly Statement[]) =>
+  new Set(
+    statements.flatMap(({ Condition = {} }) =>
+      Object.values(Condition).flatMap(one => one['dynamodb:LeadingKeys'] ?? []),
+    ),
+  )
+
+describe('a worker of a type', () => {
+  test('is told where the system is, in the variables that createWorker reads', () => {
+    const { stack, tasks } = aSystem()
+
+    const environment = tasks.grantServe(aProgram(stack).role, { types: ['resize'] })
+
+    expect(Object.keys(environment).sort()).toEqual(['BATON_SYSTEM', 'BATON_TABLE', 'BATON_WAKE_QUEUE_URL'])
+    expect(environment.BATON_SYSTEM).toBe('Baton')
+    const outputs = Object.keys(readTemplate(stack).json.Outputs)
+    expect(outputs).toEqual(expect.arrayContaining(['SystemName', 'TableName', 'WakeQueueUrl']))
+  })
+
+  test('reaches flows whose steps it does, whether they were added before or after the grant', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addHandler('Reserve', { entry: 'test/infra/fixtures/shop.ts', task: 'reserve' })
+    tasks.addHandler('Charge', { entry: 'test/infra/fixtures/shop.ts', task: 'charge' })
+    tasks.grantServe(aProgram(stack).role, { types: ['reserve'] })
+    tasks.addFlow('Order', { entry: 'test/infra/fixtures/shop.ts', flow: 'buy' })
+
+    const keys = keysOf(statementsOf(stack))
+
+    expect(keys).toContain('reserve:*')
+    expect(keys).toContain('buy:*')
+    expect(keys).not.toContain('*:*')
+  })
+
+  test('fetches from the queue that is named after its type, and from no other', () => {
+    const { stack, tasks } = aSystem()
+    tasks.grantServe(aProgram(stack).role, { types: ['resize'] })
+
+    const queues = statementsOf(stack).filter(({ Action }) =>
+      [Action].flat().some(one => one.startsWith('sqs:')),
+    )
+
+    expect(queues).toHaveLength(1)
+    expect(JSON.stringify(queues[0]?.Resource)).toMatch(/:Baton-q-resize"/)
+  })
+})
+
+describe('a program that publishes', () => {
+  test('types that it names is given no route that publishes, since their types stand in the body', () => {
+    const { stack, tasks } = aSystem()
+    tasks.grantPublish(aProgram(stack), { types: ['resize'] })
+
+    const routes = JSON.stringify(
+      statementsOf(stack)
+        .filter(({ Action }) => Action === 'execute-api:Invoke')
+        .map(({ Resource }) => Resource),
+    )
+
+    expect(routes).toContain('/GET/v1/tasks/resize:*')
+    expect(routes).not.toContain('POST')
+  })
+})
+
+describe('a program that operates', () => {
+  test('is given routes by their stage, so that none is found at the end of another path', () => {
+    const { stack, tasks } = aSystem()
+    tasks.grantOperate(aProgram(stack), { types: ['resize'] })
+
+    const resources = statementsOf(stack).flatMap(({ Resource }) => [Resource].flat())
+
+    expect(resources.length).toBeGreaterThan(5)
+    for (const resource of resources) expect(JSON.stringify(resource)).toMatch(/\/\$default\/[A-Z]+\/v1\//)
+  })
+})
+
+test.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']]])(
+  'types %j are refused: a policy would take more than they say',
+  types => {
+    const { stack, tasks } = aSystem()
+    const program = aProgram(stack)
+
+    expect(() => tasks.grantPublish(program, { types })).toThrow(/'types'/)
+    expect(() => tasks.grantOperate(program, { types })).toThrow(/'types'/)
+    expect(() => tasks.grantServe(program.role, { types })).toThrow(/'types'/)
+  },
+)
+
+test('fifteen types fit the inline policies of a role, and more are refused', () => {
+  const { stack, tasks } = aSystem()
+  const types = Array.from({ length: 16 }, (_, nth) => `a-type-of-20-chars-${nth}`)
+
+  expect(() => tasks.grantServe(aProgram(stack).role, { types })).toThrow(/15 fit a policy/)
+  const own = new Role(stack, 'Full', { assumedBy: new AnyPrincipal() })
+  tasks.grantServe(own, { types: types.slice(1) })
+
+  const policy = readTemplate(stack)
+    .ofType('AWS::IAM::Policy')
+    .find(({ id }) => id.startsWith('Full'))
+  // As deployed: an ARN takes the place of the references that it is joined from.
+  const text = JSON.stringify(policy?.Properties.PolicyDocument, (key, value) =>
+    key === 'Resource'
+      ? [value].flat().map(() => `arn:aws:service:us-east-1:000000000000:${'x'.repeat(60)}`)
+      : value,
+  )
+  expect(text.length).toBeLessThan(10_240)
+})

@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest'
+import { named, synthesise, targetOf } from '../synthesised.ts'
+
+type Statement = {
+  readonly Effect: string
+  readonly Action: string | string[]
+  readonly Resource: unknown
+  readonly Condition?: Record<string, Record<string, string[]>>
+}
+
+const { ofType } = synthesise()
+const policies = ofType('AWS::IAM::Policy')
+const listOf = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value])
+const statements = policies.flatMap(({ id, Properties }) =>
+  (Properties.PolicyDocument.Statement as Statement[]).map(
+    (statement, index) => [`${id} #${index}`, statement] as const,
+  ),
+)
+
+/** A resource as text, references in braces: `{TableArn}/index/view`. */
+function textOf(resource: unknown): string {
+  if (typeof resource === 'string') return resource
+  const join = (resource as { 'Fn::Join'?: [string, unknown[]] })['Fn::Join']
+  return join ? join[1].map(textOf).join(join[0]) : `{${targetOf(resource)}}`
+}
+
+/** What the role of `name` may do: `service:Action resource`, sorted; logs and traces left out. */
+function allowedTo(name: string): string[] {
+  const own = policies.filter(({ id }) => id.startsWith(`Tasks${name}Role`))
+  return own
+    .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[])
+    .flatMap(({ Effect, Action, Resource, Condition = {} }) => {
+      const keys = Object.values(Condition).flatMap(wanted => wanted['dynamodb:LeadingKeys'] ?? [])
+      const on = keys.length > 0 ? ` on ${keys.join(' ')}` : ''
+      const not = Effect === 'Deny' ? 'never ' : ''
+      return listOf(Action).flatMap(action =>
+        listOf(Resource).map(resource => `${not}${action} ${shorten(textOf(resource))}${on}`),
+      )
+    })
+    .filter(permission => !/^(logs|xray):/.test(permission))
+    .sort()
+}
+
+/** Hashes of logical ids and the account's part of ARNs say nothing here. */
+const shorten = (text: string) =>
+  text
+    .replace(/[0-9A-F]{8}(?=\})/g, '')
+    .replace(/arn:\{AWS::Partition\}:([a-z-]+):\{AWS::Region\}:\{AWS::AccountId\}:/, '$1/')
+
+const consume = (queue: string) =>
+  ['ChangeMessageVisibility', 'DeleteMessage', 'GetQueueAttributes', 'GetQueueUrl', 'ReceiveMessage'].map(
+    action => `sqs:${action} {${queue}}`,
+  )
+
+const planAhead = [
+  'iam:PassRole {TasksFarTimersRole}',
+  'scheduler:CreateSchedule scheduler/schedule/{TasksFarTimersGroup}/*',
+]
+const toWaker = 'sqs:SendMessage {TasksMessagesWakeQueue}'
+const toJobs = 'sqs:SendMessage {TasksMessagesJobsQueue}'
+const send = ['sqs:SendMessage sqs/Baton-q-*', toWaker, toJobs]
+const onTable = (...actions: string[]) => actions.map(action => `dynamodb:${action} {TasksTable}`)
+const onKeys = (actions: readonly string[], ...keys: string[]) =>
+  onTable(...actions).map(permission => `${permission} on ${keys.join(' ')}`)
+const inPlaces = (...keys: string[]) => `dynamodb:Query {TasksTable}/index/place on ${keys.join(' ')}`
+const ofTypes = [
+  ...onKeys(['GetItem', 'Query', 'UpdateItem'], 'types'),
+  ...onKeys(['GetItem', 'PutItem'], 'steps#*'),
+]
+const handedOn = onKeys(['GetItem'], 'canvas:*')
+/** Of a handler that may publish every type. */
+const anyTask = [
+  ...onKeys(
+    ['BatchGetItem', 'GetItem', 'PutItem', 'UpdateItem'],
+    ...['*:*', 'front#*#*', 'permits#*', 'starts#*', 'turns#*#*'],
+  ),
+  inPlaces('limit#*', 'ready#*#*'),
+  ...onKeys(['PutItem', 'UpdateItem'], 'canvas:*', 'schedule:*').map(permission => `never ${permission}`),
+  ...handedOn,
+  ...ofTypes,
+]
+const queries = (...indexes: string[]) => indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`)
+
+describe('Every statement', () => {
+  test.each(statements)('%s names its actions', (_id, { Action }) => {
+    for (const action of listOf(Action)) expect(action).not.toContain('*')
+  })
+
+  test.each(statements)(
+    '%s names its resources, unless the service takes none',
+    (_id, { Action, Resource }) => {
+      const takesNone = listOf(Action).every(action => action.startsWith('xray:Put'))
+
+      if (!takesNone) for (const resource of listOf(Resource)) expect(textOf(resource)).not.toBe('*')
+    },
+  )
+
+  test.each(statements)(
+    '%s ends in a wildcard only within what belongs to the system',
+    (_id, { Resource }) => {
+      const open = listOf(Resource)
+        .map(textOf)
+        .filter(text => text.length > 1 && text.includes('*'))
+      const own = [
+        /:Baton-q-\*$/,
+        /:schedule\/\{TasksFarTimersGroup\w+\}\/\*$/,
+        /:secret:Baton\/webhook\/\*$/,
+        /^\{TasksTable\w+\}\/stream\/\*$/,
+      ]
+
+      for (const text of open)
+        expect(
+          own.some(pattern => pattern.test(text)),
+          text,
+        ).toBe(true)
+    },
+  )
+
+  test.each(statements)('%s passes a role on to Scheduler only', (_id, { Action, Condition }) => {
+    if (!listOf(Action).includes('iam:PassRole')) return
+
+    expect(Condition).toEqual({ StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } })
+  })
+})
+
+describe('Exactly what it needs is allowed to', () => {
+  test.each<[string, string[]]>([
+    [
+      'Api',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('owner', 'place', 'view'),
+        toJobs,
+      ],
+    ],
+    [
+      'ApiClaims',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place'),
+      ],
+    ],
+    [
+      'Jobs',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place', 'view'),
+        ...send,
+        ...consume('TasksMessagesJobsQueue'),
+      ],
+    ],
+    [
+      'Planner',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place'),
+        ...['DescribeStream', 'GetRecords', 'GetShardIterator'].map(
+          action => `dynamodb:${action} {TasksTable}`,
+        ),
+        'dynamodb:ListStreams {TasksTable}/stream/*',
+        'sqs:SendMessage {TasksPlannerFailuresQueue}',
+        'events:PutEvents {TasksEventsBus}',
+        ...planAhead,
+        ...send,
+      ],
+    ],
+    [
+      'Waker',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place', 'view'),
+        ...send,
+        ...consume('TasksMessagesWakeQueue'),
+        'sqs:GetQueueAttributes sqs/Baton-q-*',
+        'events:PutEvents {TasksEventsBus}',
+      ],
+    ],
+    [
+      'Sweeper',
+      [
+        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+        ...queries('place', 'view'),
+        'sqs:GetQueueAttributes sqs/Baton-q-*',
+        'sqs:GetQueueAttributes {TasksMessagesJobsQueue}',
+        ...planAhead,
+        ...send,
+      ],
+    ],
+    ['Registrar', [...onTable('GetItem', 'PutItem', 'Query'), toJobs]],
+    [
+      'HandlersResize',
+      [
+        ...anyTask,
+        ...consume('TasksHandlersResizeTasksQueue'),
+        'sqs:SendMessage {TasksHandlersResizeTasksQueue}',
+      ],
+    ],
+    [
+      'HandlersWebhook',
+      [
+        ...anyTask,
+        ...consume('TasksHandlersWebhookTasksQueue'),
+        'sqs:SendMessage {TasksHandlersWebhookTasksQueue}',
+        'secretsmanager:GetSecretValue secretsmanager/secret:Baton/webhook/*',
+      ],
+    ],
+    [
+      'FarTimers',
+      ['sqs:SendMessage {TasksFarTimersUndeliveredQueue}', 'sqs:SendMessage {TasksMessagesWakeQueue}'],
+    ],
+    [
+      'SweeperSchedule',
+      ['lambda:InvokeFunction {TasksSweeperFunction}', 'sqs:SendMessage {TasksFarTimersUndeliveredQueue}'],
+    ],
+  ])('%s', (name, expected) => {
+    expect(allowedTo(name)).toEqual([...expected].sort())
+  })
+})
+
+describe('Every role', () => {
+  test.each(named(ofType('AWS::IAM::Role')))(
+    '%s may write its logs at most by a policy of its own',
+    (_id, { Properties }) => {
+      expect(Properties.ManagedPolicyArns).toBeUndefined()
+    },
+  )
+
+  test.each(named(ofType('AWS::IAM::Role')))(
+    "%s is lent to schedules only of this system's group",
+    (_id, { Properties }) => {
+      const [trust] = Properties.AssumeRolePolicyDocument.Statement
+      if (trust.Principal.Service !== 'scheduler.amazonaws.com') return
+
+      const { 'aws:SourceAccount': account, 'aws:SourceArn': arn } = trust.Condition.StringEquals
+      expect(targetOf(account)).toBe('AWS::AccountId')
+      expect(targetOf(arn)).toMatch(/^TasksFarTimersGroup/)
+    },
+  )
+
+  test.each(named(ofType('AWS::IAM::Role')))(
+    '%s stays below the 10,240 characters of inline policies',
+    (id, _role) => {
+      const own = policies.filter(({ Properties }) =>
+        Properties.Roles.some((role: unknown) => targetOf(role) === id),
+      )
+      const characters = own.reduce(
+        (sum, { Properties }) => sum + JSON.stringify(Properties.PolicyDocument).length,
+        0,
+      )
+
+      expect(characters).toBeLessThan(10_240)
+    },
+  )
+})
+
+test('The HTTP API asks for signed requests', () => {
+  for (const { Properties } of ofType('AWS::ApiGatewayV2::Route'))
+    expect(Properties.AuthorizationType).toBe('AWS_IAM')
+  for (const { Properties } of synthesise({ apiAuth: 'none' }).ofType('AWS::ApiGatewayV2::Route')) {
+    expect(Properties.AuthorizationType).toBe('NONE')
+  }
+})

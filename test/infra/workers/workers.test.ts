@@ -1,0 +1,310 @@
+import { globSync, readFileSync } from 'node:fs'
+import { Vpc } from 'aws-cdk-lib/aws-ec2'
+import { Cluster } from 'aws-cdk-lib/aws-ecs'
+import { describe, expect, test } from 'vitest'
+import type { WorkerServiceProps } from '../../../infra/workers/workers.ts'
+import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
+import { aSystem, type Resource, readTemplate, targetOf } from '../synthesised.ts'
+
+const TWO_TASKS = 'test/infra/fixtures/two-tasks.ts'
+const RESIZE = 'test/infra/fixtures/resize.ts'
+
+/** A system with one service of two types. */
+function withService(props: Partial<WorkerServiceProps> = {}) {
+  const { stack, tasks } = aSystem()
+  tasks.addWorkerService('Media', { entry: TWO_TASKS, ...props })
+  return readTemplate(stack)
+}
+
+const { ofType, json } = withService()
+const only = (type: string, of = ofType) => of(type).filter(({ id }) => id.includes('Media'))[0] as Resource
+const containerOf = (definition: Resource) => definition.Properties.ContainerDefinitions[0]
+const service = only('AWS::ECS::Service')
+const definition = only('AWS::ECS::TaskDefinition')
+const container = containerOf(definition)
+
+/** Logical ids without their hashes. */
+const dependenciesOf = (resource: Resource) =>
+  (resource.DependsOn ?? []).map(id => id.replace(/[0-9A-F]{8}$/, ''))
+
+describe('The first containers of a worker service', () => {
+  test('wait for the route to the internet, and for what their roles may do', () => {
+    const policies = ofType('AWS::IAM::Policy').map(({ id }) => id)
+    const roles = ['TaskRoleArn', 'ExecutionRoleArn'].map(name => targetOf(definition.Properties[name]))
+    const allowed = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
+      Properties.Roles.some((role: unknown) => roles.includes(targetOf(role))),
+    )
+
+    expect(dependenciesOf(service)).toEqual(
+      expect.arrayContaining([
+        'TasksHandlersWorkerNetworkPublicSubnet1DefaultRoute',
+        'TasksHandlersWorkerNetworkPublicSubnet2DefaultRoute',
+      ]),
+    )
+    expect(allowed).toHaveLength(2)
+    expect(service.DependsOn).toEqual(expect.arrayContaining([...allowed.map(({ id }) => id), ...roles]))
+    expect(policies).toEqual(expect.arrayContaining(allowed.map(({ id }) => id)))
+  })
+
+  test('wait for the NAT gateway’s route in private subnets', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, vpc: new Vpc(stack, 'Net', { maxAzs: 1 }) })
+    const [inPrivate] = readTemplate(stack).ofType('AWS::ECS::Service')
+
+    expect(dependenciesOf(inPrivate!)).toContain('NetPrivateSubnet1DefaultRoute')
+  })
+})
+
+describe('A worker service', () => {
+  test('has a queue with a dead-letter queue for each type that its entry exports', () => {
+    const queues = ofType('AWS::SQS::Queue').filter(({ Properties }) =>
+      /first|second/.test(String(Properties.QueueName)),
+    )
+
+    expect(queues.map(({ Properties }) => Properties.QueueName)).toEqual([
+      'Baton-q-first',
+      queueNameOf('Baton', 'images.second'),
+    ])
+    for (const { Properties } of queues)
+      expect(Properties.RedrivePolicy.maxReceiveCount).toBeGreaterThanOrEqual(5)
+  })
+
+  test('registers each type', () => {
+    const types = ofType('Custom::BatonType').map(({ Properties }) => Properties.type)
+
+    expect(types).toEqual(expect.arrayContaining(['first', 'images.second']))
+  })
+
+  test('registers its types as served by workers, which Lambda’s are not', () => {
+    const byWorkers = ofType('Custom::BatonType').filter(
+      ({ Properties }) => Properties.servedBy === 'workers',
+    )
+
+    expect(byWorkers.map(({ Properties }) => Properties.type).sort()).toEqual(['first', 'images.second'])
+  })
+
+  test('runs on Fargate, on the processor and the Node version that functions run on', () => {
+    expect(service.Properties.LaunchType).toBe('FARGATE')
+    expect(definition.Properties).toMatchObject({ Cpu: '256', Memory: '512' })
+    expect(definition.Properties.RuntimePlatform.CpuArchitecture).toBe('ARM64')
+    const [dockerfile = ''] = globSync('.baton/images/BatonTasksHandlersMedia*/Dockerfile')
+    expect(readFileSync(dockerfile, 'utf8')).toContain('node:24-slim')
+  })
+
+  test('is told where the system is, and what it may do at a time', () => {
+    const names = container.Environment.map(({ Name }: { Name: string }) => Name)
+
+    expect(names).toEqual(
+      expect.arrayContaining(['BATON_SYSTEM', 'BATON_TABLE', 'BATON_WAKE_QUEUE_URL', 'BATON_CONCURRENCY']),
+    )
+  })
+
+  test('is not killed before its runs have drained', () => {
+    const { Value } = container.Environment.find(({ Name }: { Name: string }) => Name === 'BATON_DRAIN_MS')
+
+    expect(container.StopTimeout).toBeLessThanOrEqual(120)
+    expect(container.StopTimeout * 1_000).toBeGreaterThan(Number(Value))
+  })
+
+  test('keeps its logs as long as functions do', () => {
+    const group = json.Resources[targetOf(container.LogConfiguration.Options['awslogs-group'])!]
+
+    expect(group?.Properties.RetentionInDays).toBe(30)
+  })
+
+  test('is rolled back when its containers do not stay up', () => {
+    expect(service.Properties.DeploymentConfiguration).toEqual({
+      DeploymentCircuitBreaker: { Enable: true, Rollback: true },
+      MinimumHealthyPercent: 100,
+      MaximumPercent: 200,
+    })
+  })
+
+  test('raises an alarm when too few containers run, also when there is none to report', () => {
+    const alarm = ofType('AWS::CloudWatch::Alarm').find(({ id }) => id.includes('MediaTooFew'))
+
+    expect(alarm?.Properties).toMatchObject({
+      MetricName: 'RunningTaskCount',
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'breaching',
+    })
+  })
+})
+
+test('Its code may use the table as a worker that announces itself, and its own queues alone', () => {
+  const policy = ofType('AWS::IAM::Policy').find(({ id }) => id.includes('MediaDefinitionTaskRole'))
+  const granted = policy?.Properties.PolicyDocument.Statement.map(
+    ({ Action, Resource }: { Action: unknown; Resource: unknown }) => [
+      [Action].flat(),
+      [Resource].flat().map(resource => targetOf(resource)?.replace(/[0-9A-F]{8}$/, '')),
+    ],
+  )
+
+  const queues = ['TasksHandlersMediaTypesfirstTasksQueue', 'TasksHandlersMediaTypessecondTasksQueue']
+  const ofTable = ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem']
+  // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of many shapes
+  const actions = new Set(granted.flatMap(([names]: any) => names))
+  expect([...actions].filter(name => String(name).startsWith('dynamodb:')).sort()).toEqual(
+    ofTable.map(action => `dynamodb:${action}`),
+  )
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  expect(granted.filter(([names]: any) => names.some((name: string) => name.startsWith('sqs:')))).toEqual([
+    [['DeleteMessage', 'ReceiveMessage', 'SendMessage'].map(action => `sqs:${action}`), queues],
+  ])
+})
+
+describe('Its scaling', () => {
+  const scaling = (of = ofType) =>
+    only('AWS::ApplicationAutoScaling::ScalingPolicy', of).Properties.TargetTrackingScalingPolicyConfiguration
+
+  test('follows the messages that wait in all its queues, per running container', () => {
+    const { Metrics } = scaling().CustomizedMetricSpecification
+    const measured = Metrics.slice(0, -1).map(
+      // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of many shapes
+      ({ Id, MetricStat }: any) => [Id, MetricStat.Metric.MetricName],
+    )
+
+    expect(measured).toEqual([
+      ['waiting0', 'ApproximateNumberOfMessagesVisible'],
+      ['waiting1', 'ApproximateNumberOfMessagesVisible'],
+      ['running', 'RunningTaskCount'],
+    ])
+    expect(Metrics.at(-1)).toMatchObject({
+      Expression: '(FILL(waiting0, 0) + FILL(waiting1, 0)) / IF(FILL(running, 0) > 0, running, 1)',
+      ReturnData: true,
+    })
+    expect(json.Resources[service.Properties.Cluster.Ref]?.Properties.ClusterSettings).toEqual([
+      { Name: 'containerInsights', Value: 'enabled' },
+    ])
+  })
+
+  test('aims at as many waiting tasks as a container runs at a time, unless told otherwise', () => {
+    expect(scaling().TargetValue).toBe(10)
+    expect(scaling(withService({ concurrency: 4 }).ofType).TargetValue).toBe(4)
+    expect(scaling(withService({ concurrency: 4, backlogPerTask: 1 }).ofType).TargetValue).toBe(1)
+  })
+
+  test('stays within the given range', () => {
+    const target = (props: Partial<WorkerServiceProps>) =>
+      only('AWS::ApplicationAutoScaling::ScalableTarget', withService(props).ofType).Properties
+
+    expect(target({})).toMatchObject({ MinCapacity: 1, MaxCapacity: 10 })
+    expect(target({ minTasks: 20 })).toMatchObject({ MinCapacity: 20, MaxCapacity: 20 })
+    expect(target({ minTasks: 2, maxTasks: 3 })).toMatchObject({ MinCapacity: 2, MaxCapacity: 3 })
+  })
+})
+
+describe('Its network', () => {
+  const networkOf = (of: typeof ofType) =>
+    only('AWS::ECS::Service', of).Properties.NetworkConfiguration.AwsvpcConfiguration
+
+  test('is one for all services without a network of their own, and costs nothing while it idles', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS })
+    tasks.addWorkerService('More', { entry: RESIZE })
+    const shared = readTemplate(stack)
+
+    expect(shared.ofType('AWS::ECS::Cluster')).toHaveLength(1)
+    expect(shared.ofType('AWS::EC2::VPC')).toHaveLength(1)
+    expect(shared.ofType('AWS::EC2::NatGateway')).toHaveLength(0)
+    expect(networkOf(shared.ofType).AssignPublicIp).toBe('ENABLED')
+  })
+
+  test('lets nobody in', () => {
+    const groups = ofType('AWS::EC2::SecurityGroup')
+
+    expect(groups).toHaveLength(1)
+    expect(groups[0]?.Properties.SecurityGroupIngress).toBeUndefined()
+    expect(ofType('AWS::EC2::SecurityGroupIngress')).toHaveLength(0)
+  })
+
+  test.each([
+    ['private where the given one has private subnets', undefined, 'DISABLED'],
+    ['public where that is wanted', 'public', 'ENABLED'],
+  ] as const)('is %s', (_name, subnets, address) => {
+    const { stack, tasks } = aSystem()
+    const vpc = new Vpc(stack, 'Mine', { natGateways: 1 })
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, vpc, ...(subnets && { subnets }) })
+
+    expect(networkOf(readTemplate(stack).ofType).AssignPublicIp).toBe(address)
+  })
+
+  test('is that of the given cluster', () => {
+    const { stack, tasks } = aSystem()
+    const cluster = new Cluster(stack, 'Mine', { vpc: new Vpc(stack, 'Network') as never })
+    tasks.addWorkerService('Media', { entry: TWO_TASKS, cluster })
+    const template = readTemplate(stack)
+
+    expect(template.ofType('AWS::ECS::Cluster')).toHaveLength(1)
+    expect(targetOf(only('AWS::ECS::Service', template.ofType).Properties.Cluster)).toMatch(/^Mine/)
+  })
+})
+
+describe('It is refused', () => {
+  test.each<[string, Partial<WorkerServiceProps>, string]>([
+    ['that it drains longer than Fargate waits', { drainSeconds: 111 }, 'drainSeconds is 111'],
+    [
+      'that it scales from zero, which target tracking cannot',
+      { minTasks: 0 },
+      'minTasks must be a whole number from 1',
+    ],
+    [
+      'that its containers have a size that Fargate has not',
+      { cpu: 300 },
+      'cpu must be one of 256, 512, 1024',
+    ],
+    [
+      'that its memory does not go with its CPU',
+      { cpu: 1_024, memory: 512 },
+      'memory must be 2048–8192 in steps of 1024 with cpu 1024, not 512',
+    ],
+    [
+      'that it runs nothing at a time',
+      { concurrency: 0 },
+      'concurrency must be a whole number from 1 to 1000, not 0',
+    ],
+    ['that its range is upside down', { minTasks: 3, maxTasks: 2 }, 'minTasks 3 to maxTasks 2'],
+    [
+      'that an environment variable takes a name of Baton',
+      { environment: { BATON_TABLE: 'mine' } },
+      'BATON_TABLE',
+    ],
+    ['that its entry exports no task', { entry: 'test/infra/fixtures/no-task.ts' }, 'exports no task'],
+    [
+      'that its entry defines a type claimed over HTTP',
+      { entry: 'test/infra/fixtures/pulled.ts' },
+      "kind 'http'",
+    ],
+  ])('%s', (_name, props, message) => {
+    expect(() => withService(props)).toThrow(message)
+  })
+
+  test('that a handler, a queue or a service serves a type that another serves', () => {
+    const { tasks } = aSystem()
+    tasks.addWorkerService('Media', { entry: TWO_TASKS })
+
+    expect(() => tasks.addHandler('First', { entry: TWO_TASKS, task: 'first' })).toThrow(
+      "serves the type 'first'",
+    )
+    expect(() => tasks.addWorkerQueue('Again', { entry: TWO_TASKS, task: 'second' })).toThrow(
+      "serves the type 'images.second'",
+    )
+  })
+})
+
+test('A worker queue is a queue, a dead-letter queue and a registration, and nothing that runs', () => {
+  const { stack, tasks } = aSystem()
+  const worker = tasks.addWorkerQueue('Resize', { entry: RESIZE })
+  const added = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersResize'))
+
+  expect(worker.type).toBe('resize')
+  expect(added.map(({ Type }) => Type).sort()).toEqual([
+    'AWS::CloudWatch::Alarm',
+    'AWS::SQS::Queue',
+    'AWS::SQS::Queue',
+    'AWS::SQS::QueuePolicy',
+    'AWS::SQS::QueuePolicy',
+    'Custom::BatonType',
+  ])
+})

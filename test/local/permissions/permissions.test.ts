@@ -1,0 +1,219 @@
+import {
+  DynamoDBClient,
+  GetItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb'
+import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { LocalCloud } from '../../../local/cloud.ts'
+import { type Asked, compilePolicy, type Statement } from '../../../local/permissions/policy.ts'
+import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
+
+const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
+const like = (...keys: string[]) => ({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } })
+const reading = (...keys: string[]): Asked => ({
+  action: 'dynamodb:GetItem',
+  resource: 'arn:t',
+  context: key => (key === 'dynamodb:LeadingKeys' ? keys : undefined),
+})
+const get = (Condition: Statement['Condition']): Statement => ({
+  ...{ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: 'arn:t' },
+  ...(Condition && { Condition }),
+})
+
+describe('a policy', () => {
+  test.each<[string, Statement[], Asked, boolean]>([
+    ['allows nothing by itself', [], { action: 'sqs:SendMessage', resource: 'q' }, false],
+    ['takes any text for *', [ALLOW], { action: 'sqs:SendMessage', resource: 'q' }, true],
+    ['of another service', [ALLOW], { action: 'dynamodb:GetItem', resource: 'q' }, false],
+    [
+      'knows actions in any case',
+      [{ ...ALLOW, Action: 'SQS:send*' }],
+      { action: 'sqs:SendMessage', resource: 'q' },
+      true,
+    ],
+    [
+      'knows resources in their case',
+      [{ ...ALLOW, Resource: 'Q' }],
+      { action: 'sqs:SendMessage', resource: 'q' },
+      false,
+    ],
+    [
+      'takes any one character for ?',
+      [{ ...ALLOW, Resource: 'q-?' }],
+      { action: 'sqs:X', resource: 'q-10' },
+      false,
+    ],
+    ['takes dots as they are', [{ ...ALLOW, Resource: 'a.b' }], { action: 'sqs:X', resource: 'axb' }, false],
+    [
+      'denies before it allows',
+      [ALLOW, { ...ALLOW, Effect: 'Deny' }],
+      { action: 'sqs:X', resource: 'q' },
+      false,
+    ],
+    [
+      'names what it is not about',
+      [{ Effect: 'Allow', NotAction: 'sqs:Delete*', Resource: '*' }],
+      { action: 'sqs:DeleteMessage', resource: 'q' },
+      false,
+    ],
+    [
+      'fits a request that names no resource',
+      [{ ...ALLOW, Resource: 'q' }],
+      { action: 'sqs:X', resource: undefined },
+      true,
+    ],
+    ['asks all keys for all values', [get(like('a:*', 'b:*'))], reading('a:1', 'b:1'), true],
+    ['refuses one key among many', [get(like('a:*'))], reading('a:1', 'b:1'), false],
+    ['does not add statements up', [get(like('a:*')), get(like('b:*'))], reading('a:1', 'b:1'), false],
+    [
+      'for all values of none holds',
+      [get(like('a:*'))],
+      { action: 'dynamodb:GetItem', resource: 'arn:t' },
+      true,
+    ],
+    [
+      'denies for any of the keys',
+      [
+        get(undefined),
+        { ...get({ 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': ['b:*'] } }), Effect: 'Deny' },
+      ],
+      reading('a:1', 'b:1'),
+      false,
+    ],
+    [
+      'does not deny for other keys',
+      [
+        get(undefined),
+        { ...get({ 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': ['b:*'] } }), Effect: 'Deny' },
+      ],
+      reading('a:1'),
+      true,
+    ],
+    [
+      'needs equal text for StringEquals',
+      [get({ StringEquals: { 'dynamodb:LeadingKeys': 'a:*' } })],
+      reading('a:1'),
+      false,
+    ],
+    [
+      'holds without a key that need not be',
+      [get({ StringEqualsIfExists: { 'iam:PassedToService': 'x' } })],
+      reading('a:1'),
+      true,
+    ],
+    [
+      'allows by a condition that cannot be judged here',
+      [get({ IpAddress: { 'aws:SourceIp': '1.2.3.4' } })],
+      reading('a:1'),
+      true,
+    ],
+  ])('%s', (_name, statements, asked, allowed) => {
+    expect(compilePolicy(statements).allows(asked)).toBe(allowed)
+  })
+})
+
+describe('a call', () => {
+  let cloud: LocalCloud
+  const logged: string[] = []
+
+  beforeAll(async () => {
+    cloud = await bootTiny(
+      stack => {
+        const key = { name: 'pk', type: AttributeType.STRING }
+        const table = new TableV2(stack, 'Items', {
+          partitionKey: key,
+          globalSecondaryIndexes: [
+            { indexName: 'byKind', partitionKey: { name: 'kind', type: AttributeType.STRING } },
+          ],
+        })
+        const queue = new Queue(stack, 'Work')
+        fixtureFunction(stack, 'Writer', 'writer', {
+          environment: { TABLE: table.tableName, QUEUE_URL: queue.queueUrl },
+        })
+        const reader = new Role(stack, 'Reader', { assumedBy: new AnyPrincipal() })
+        reader.addToPolicy(
+          new PolicyStatement({
+            actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'],
+            resources: [table.tableArn, `${table.tableArn}/index/byKind`],
+            conditions: like('mine#*'),
+          }),
+        )
+        queue.grantSendMessages(reader)
+        const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
+        foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
+      },
+      { log: line => void logged.push(line) },
+    )
+  })
+  afterAll(() => cloud?.stop())
+
+  const roleOf = (name: string) => cloud.resource('AWS::IAM::Role', name)
+  const idOf = (name: string) =>
+    Object.keys(cloud.resources).find(id => cloud.resources[id] === roleOf(name)) ?? ''
+  const as = (name: string) => ({
+    ...cloud.clientOptions,
+    credentials: { ...cloud.clientOptions.credentials, accessKeyId: idOf(name) },
+    maxAttempts: 1,
+  })
+  const TableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId
+  const item = (pk: string) => new GetItemCommand({ TableName: TableName(), Key: { pk: { S: pk } } })
+  const DENIED = { name: 'AccessDeniedException' }
+
+  test('of a function is refused as IAM would refuse it, and told', async () => {
+    const result = await cloud.functions.find('Writer').invoke({ put: { pk: { S: 'x' } } })
+
+    expect(result).toMatchObject({ ok: false, error: { errorType: 'AccessDeniedException' } })
+    expect(JSON.stringify(result)).toMatch(
+      /assumed-role\/Tiny-Writer\w+\/Writer\w+ is not authorized to perform: dynamodb:PutItem on resource: arn:aws:dynamodb:/,
+    )
+    expect(cloud.denials).toContainEqual(expect.objectContaining({ action: 'dynamodb:PutItem' }))
+    expect(logged.join('\n')).toContain('a call was denied')
+  })
+
+  test('under a role is held to its keys: of items, of an index, of each part of a transaction', async () => {
+    const dynamo = new DynamoDBClient(as('Reader'))
+    const query = (kind: string) =>
+      new QueryCommand({
+        TableName: TableName(),
+        IndexName: 'byKind',
+        KeyConditionExpression: '#k = :k',
+        ExpressionAttributeNames: { '#k': 'kind' },
+        ExpressionAttributeValues: { ':k': { S: kind } },
+      })
+    const puts = (...keys: string[]) =>
+      new TransactWriteItemsCommand({
+        TransactItems: keys.map(pk => ({ Put: { TableName: TableName(), Item: { pk: { S: pk } } } })),
+      })
+
+    await dynamo.send(item('mine#1'))
+    await dynamo.send(query('mine#kind'))
+    await dynamo.send(puts('mine#1', 'mine#2'))
+
+    await expect(dynamo.send(item('yours#1'))).rejects.toMatchObject(DENIED)
+    await expect(dynamo.send(query('yours#kind'))).rejects.toMatchObject(DENIED)
+    await expect(dynamo.send(puts('mine#1', 'yours#2'))).rejects.toMatchObject(DENIED)
+  })
+
+  test('that sends many messages is asked for as one that sends a message', async () => {
+    const sqs = new SQSClient(as('Reader'))
+    const QueueUrl = cloud.resource('AWS::SQS::Queue').physicalId
+    const batch = new SendMessageBatchCommand({ QueueUrl, Entries: [{ Id: '1', MessageBody: 'hello' }] })
+
+    expect((await sqs.send(batch)).Successful).toHaveLength(1)
+  })
+
+  test('under a role with a policy of AWS, which the template does not hold, is not judged, and that is told', async () => {
+    await new DynamoDBClient(as('Foreign')).send(item('anything'))
+
+    expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
+  })
+
+  test('of every other caller is the account owner’s', async () => {
+    await new DynamoDBClient(cloud.clientOptions).send(item('anything'))
+  })
+})

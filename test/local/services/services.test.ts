@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import { Duration, type Stack } from 'aws-cdk-lib'
+import { Vpc } from 'aws-cdk-lib/aws-ec2'
+import { Cluster, ContainerImage, FargateService, FargateTaskDefinition } from 'aws-cdk-lib/aws-ecs'
+import { expect, test } from 'vitest'
+import type { LocalCloud } from '../../../local/cloud.ts'
+import { bootTiny, eventually } from '../tiny-cloud.ts'
+
+const image = join(import.meta.dirname, '../fixtures/container')
+
+/** A service in a network of its own, whose container is told `greeting`. */
+const aService =
+  (greeting: string, container: ContainerImage = ContainerImage.fromAsset(image)) =>
+  (stack: Stack) => {
+    const taskDefinition = new FargateTaskDefinition(stack, 'Definition')
+    taskDefinition.addContainer('worker', {
+      image: container,
+      environment: { GREETING: greeting },
+      stopTimeout: Duration.seconds(2),
+    })
+    const vpc = new Vpc(stack, 'Network', { natGateways: 0, restrictDefaultSecurityGroup: false })
+    const cluster = new Cluster(stack, 'Cluster', { vpc: vpc as never })
+    new FargateService(stack, 'Service', { cluster: cluster as never, taskDefinition, assignPublicIp: true })
+  }
+
+const serviceOf = ({ services }: LocalCloud) => services[0]!
+const linesOf = (cloud: LocalCloud) =>
+  serviceOf(cloud).logs.flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
+const started = (cloud: LocalCloud) => linesOf(cloud).filter(({ said }) => said === 'started')
+
+test('a service runs from its image folder, as itself, with the environment of its template', async () => {
+  const cloud = await bootTiny(aService('hello'))
+
+  const [line] = await eventually('it starts', () => started(cloud).length > 0 && started(cloud))
+  await cloud.stop()
+
+  expect(line).toMatchObject({ greeting: 'hello', key: serviceOf(cloud).logicalId })
+  expect(cloud.unsupported).toEqual([])
+})
+
+test('a service that ends by itself is started again, and says so', async () => {
+  const cloud = await bootTiny(aService('hello'))
+  await eventually('it starts', () => started(cloud).length === 1)
+  const first = serviceOf(cloud).pid()!
+
+  process.kill(first, 'SIGKILL')
+  await eventually('it starts again', () => started(cloud).length === 2)
+  const second = serviceOf(cloud).pid()
+  await cloud.stop()
+
+  expect(second).not.toBe(first)
+  expect(serviceOf(cloud).logs).toContain('ended by itself (SIGKILL) and is started again')
+})
+
+test('a stopping service can still reach the cloud, which waits for it', async () => {
+  const cloud = await bootTiny(aService('hello'))
+  await eventually('it starts', () => started(cloud).length === 1)
+
+  await cloud.stop()
+
+  expect(linesOf(cloud).at(-1)).toMatchObject({ said: 'the cloud still answers' })
+})
+
+test('a service that does not stop is killed after the time that its template leaves it', async () => {
+  const cloud = await bootTiny(aService('deaf'))
+  await eventually('it starts', () => started(cloud).length === 1)
+  const pid = serviceOf(cloud).pid()!
+  const begun = Date.now()
+
+  await cloud.stop()
+
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(1_900)
+  expect(() => process.kill(pid, 0)).toThrow()
+})
+
+test('a service whose image comes from elsewhere is reported and left out', async () => {
+  const lines: string[] = []
+
+  const cloud = await bootTiny(aService('hello', ContainerImage.fromRegistry('public.ecr.aws/nginx/nginx')), {
+    log: line => lines.push(line),
+  })
+  await cloud.stop()
+
+  expect(cloud.services).toEqual([])
+  expect(lines.join()).toContain('public.ecr.aws/nginx/nginx is not built from this app')
+})

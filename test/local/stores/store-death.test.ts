@@ -1,0 +1,23 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { startDynamoDbLocal } from '../../../local/stores/dynamodb-local.ts'
+import { javaOf } from '../../support/local-system/local-process.ts'
+
+test('a store with files that does not start again is lost, and the reason is told', async () => {
+  const lost = Promise.withResolvers<string>()
+  const dataDir = mkdtempSync(join(tmpdir(), 'store-death-'))
+  const dynamo = await startDynamoDbLocal({ dataDir, onLost: lost.resolve })
+  const java = await javaOf(process.pid)
+  vi.stubEnv('PATH', '/nowhere')
+
+  process.kill(java, 'SIGKILL')
+
+  expect(await lost.promise).toBe(
+    'DynamoDB Local has ended and does not start again: DynamoDB Local needs Java 17 or newer, and no `java` is on the PATH',
+  )
+  expect(await dynamo.isUp()).toBe(false)
+  vi.unstubAllEnvs()
+  await dynamo.stop()
+})

@@ -1,0 +1,184 @@
+import type { PartialOptions } from '../../../shared/core/options/options.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
+import {
+  CALM,
+  type Scenario,
+  type ServedBy,
+  type Step,
+  type TrialName,
+  type TypeSetup,
+  type Weather,
+  type WorkerSetup,
+} from '../scenario.ts'
+import { type Cast, FIRST_JOB_NONCE } from './cast.ts'
+import { withControl } from './control.ts'
+import { createDice, type Dice } from './dice.ts'
+import { flowSetups } from './flows.ts'
+import { scheduleSteps } from './schedules.ts'
+import { generateSteps } from './steps.ts'
+import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './trials/trials.ts'
+
+/** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. Or a trial. */
+export type Rarity = 'control' | 'far' | 'schedules' | TrialName
+
+export const RARITIES: readonly Rarity[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
+
+/**
+ * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
+ * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `rare` is there in any case, or wherever the
+ * number of workers allows it.
+ */
+export function generate(seed: number, rare?: Rarity): Scenario {
+  const trial = rare === undefined ? trialOf(seed) : rare
+  return isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
+}
+
+function generateUsual(seed: number, rare: Rarity | undefined): Scenario {
+  const dice = createDice(createSeededChance(seed))
+  const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
+  const types = typeSetups(dice)
+  const workers = types.flatMap(setup => workerSetups(dice, setup))
+  const flows = dice.odds(0.3) ? flowSetups(dice, types) : []
+  const spanMs = dice.between(5_000, 40_000)
+  const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
+  const { isFar, stormMs } = mayBeLong
+    ? lengthOf(dice, workers, rare)
+    : { isFar: false, stormMs: usualStormMs(dice) }
+  const weather =
+    drawn !== CALM && stormMs > LONG_STORM_MS
+      ? { ...drawn, messageLost: Math.min(drawn.messageLost, MILD_LOSS) }
+      : drawn
+  const scenario: Scenario = {
+    seed,
+    weather,
+    calmAt: spanMs + stormMs,
+    types,
+    flows,
+    workers,
+    afterwardsMs: mayBeLong && dice.odds(0.04) ? AFTERWARDS_MS : 0,
+    steps: stepsOf(
+      dice,
+      {
+        types,
+        flows,
+        workers,
+        spanMs,
+        isCalm: drawn === CALM,
+        isFar,
+        has: {
+          stages: dice.odds(0.2),
+          callbacks: dice.odds(0.25),
+          canvases: dice.odds(0.25),
+          purges: mayBeLong && drawn !== CALM && dice.odds(0.2),
+        },
+        nextNonce: counting(FIRST_JOB_NONCE),
+      },
+      rare,
+    ),
+  }
+  return dice.odds(CONTROL) || rare === 'control' ? withControl(dice, scenario) : scenario
+}
+
+const CONTROL = 0.2
+
+/** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
+function stepsOf(dice: Dice, cast: Cast, rare: Rarity | undefined): Step[] {
+  const steps = generateSteps(dice, cast)
+  const mayTick = cast.workers.length <= MOST_WORKERS_FOR_SCHEDULES
+  const schedules = mayTick && (dice.odds(SCHEDULES) || rare === 'schedules') ? scheduleSteps(dice, cast) : []
+  return [...steps, ...schedules].sort((a, b) => a.at - b.at)
+}
+
+const SCHEDULES = 0.3
+const MOST_WORKERS_FOR_SCHEDULES = 1
+
+/** Without workers nobody polls, and time goes by quickly. */
+function lengthOf(
+  dice: Dice,
+  workers: readonly WorkerSetup[],
+  rare: Rarity | undefined,
+): { isFar: boolean; stormMs: number } {
+  const odds = workers.length === 0 ? { far: 0.15, farStorm: 0.3 } : { far: 0.04, farStorm: 0.7 }
+  const isFar = dice.odds(odds.far) || rare === 'far'
+  return { isFar, stormMs: isFar && dice.odds(odds.farStorm) ? FAR_STORM_MS : usualStormMs(dice) }
+}
+
+function counting(from: number): () => number {
+  let next = from
+  return () => {
+    next += 1
+    return next
+  }
+}
+
+/** Workers poll: a scenario that goes on for long has few, or it takes as much time as a hundred others. */
+const MOST_WORKERS_FOR_LONG = 1
+
+/** Longer than any message can be delayed. */
+const AFTERWARDS_MS = 20 * 60_000
+
+/** Until after the last far task is due. */
+const FAR_STORM_MS = 1_600_000
+/**
+ * When half of all messages are lost for longer than this, the sweeper takes its own for delivered and sends ever more
+ * rarely: no such queue exists.
+ */
+const LONG_STORM_MS = 60_000
+const MILD_LOSS = 0.05
+
+const SERVED_BY: readonly ServedBy[] = ['lambda', 'workers', 'http']
+
+function typeSetups(dice: Dice): TypeSetup[] {
+  const drawn = dice.some(SERVED_BY, 0.5)
+  const servers = drawn.length > 0 ? drawn : [dice.pick(SERVED_BY)]
+  return servers.map(servedBy => ({
+    type: `by-${servedBy}`,
+    servedBy,
+    defaults: defaultsOf(dice),
+    shards: dice.between(1, 3),
+  }))
+}
+
+function defaultsOf(dice: Dice): PartialOptions {
+  return dice.odds(0.5) ? {} : { leaseMs: dice.between(2_000, 10_000), heartbeatMs: dice.between(400, 1_500) }
+}
+
+/** A Lambda scales by itself. The first worker of a type has the highest version, so that there is one for every task. */
+function workerSetups(dice: Dice, { type, servedBy }: TypeSetup): WorkerSetup[] {
+  if (servedBy === 'lambda') return []
+  return dice.many(1, 3, index => ({
+    kind: servedBy === 'http' ? 'http' : 'standalone',
+    workerId: `${servedBy === 'http' ? 'h' : 'w'}${index + 1}`,
+    types: [type],
+    concurrency: dice.between(1, 4),
+    ...((index === 0 || dice.odds(0.3)) && { version: index === 0 ? '2.0' : '1.5' }),
+    startsAt: dice.odds(0.8) ? 0 : dice.between(0, 20_000),
+  }))
+}
+
+/** Most storms are over soon; some last for several rounds of the sweeper. */
+function usualStormMs(dice: Dice): number {
+  return dice.odds(0.93) ? dice.between(5_000, 30_000) : dice.between(120_000, 300_000)
+}
+
+/** Each kind is there in half of the seeds, mild in most of those. */
+function badWeather(dice: Dice): Weather {
+  const share = (mild: number, wild: number) => (dice.odds(0.5) ? 0 : dice.odds(0.8) ? mild : wild)
+  return {
+    refused: share(0.02, 0.2),
+    answerLost: share(0.02, 0.15),
+    slow: share(0.02, 0.2),
+    death: share(0.002, 0.02),
+    freeze: share(0.001, 0.01),
+    messageLost: share(0.05, 0.5),
+    messageDoubled: share(0.1, 0.6),
+    messageLate: share(0.1, 0.6),
+    streamGap: share(0.05, 0.3),
+    streamLate: share(0.1, 0.5),
+    streamAgain: share(0.1, 0.5),
+    staleIndex: share(0.2, 0.8),
+    scheduleOff: share(0.2, 0.8),
+    skewMs: share(500, 2_000),
+    stepMs: 0,
+  }
+}

@@ -1,0 +1,150 @@
+import type { Task } from '../../../../shared/core/task/task.ts'
+import { jobsIn } from '../../jobs-in.ts'
+import type { Step } from '../../scenario.ts'
+import type { Invariant } from '../invariant.ts'
+import { isCreation, nonceOf } from '../tags.ts'
+import { type End, type Part, standing, startable } from './canvas-model.ts'
+
+/** What has become of one birth of a canvas, as its tasks' writes show it. */
+type Canvas = {
+  readonly part: Part
+  readonly ends: Map<number, End>
+  readonly begun: Set<number>
+  isSettled: boolean
+}
+
+/** Promises about canvases: what starts when, and how they end. */
+export const OF_CANVASES: readonly Invariant[] = [
+  {
+    name: 'a task of a canvas is published once, and only when those before it have ended as they must',
+    watch: ({ steps }) => {
+      const known = createKnown(steps)
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          const canvas = known.of(after)
+          const fault = canvas && faultOfStart(canvas, before, after)
+          known.see(before, after)
+          return fault
+        },
+      }
+    },
+  },
+  {
+    name: 'a canvas ends as the first ends of its tasks say, unless it is cancelled',
+    watch: ({ steps }) => {
+      const known = createKnown(steps)
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          known.see(before, after)
+          if (!after.canvas || before?.state !== 'open' || after.state === 'open') return undefined
+          const canvas = known.named(after.key, after.born)
+          const expected = canvas && standing(canvas.part, canvas.ends)
+          return after.state === 'cancelled' || after.state === expected
+            ? undefined
+            : `${after.id} has ${after.state}, but its tasks make it ${expected}`
+        },
+      }
+    },
+  },
+  {
+    name: 'no task of a canvas is claimed once all of it has been cancelled, but to undo',
+    watch: ({ steps }) => {
+      const known = createKnown(steps)
+      const startedOver = new Set<string>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          known.see(before, after)
+          if (after.operation === 'restart' || after.operation === 'resume') startedOver.add(after.id)
+          const isClaim = after.operation === 'claim' && after.flow?.direction !== 'undo'
+          return isClaim && known.of(after)?.isSettled && !startedOver.has(after.id)
+            ? `${after.id} was claimed after its canvas was cancelled`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'a cancelled canvas leaves none of its tasks open',
+    watch: () => {
+      const startedOver = new Set<string>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { id, operation } = happening.after
+          if (operation === 'restart' || operation === 'resume') startedOver.add(id)
+          return undefined
+        },
+        atEnd: heads => {
+          const cancelled = new Set(
+            heads.flatMap(({ canvas, state, born }) => (canvas && state === 'cancelled' ? [born] : [])),
+          )
+          const open = heads.find(
+            ({ id, member, state }) =>
+              member && state === 'open' && cancelled.has(member.born) && !startedOver.has(id),
+          )
+          return open && `${open.id} is open, though its canvas was cancelled`
+        },
+      }
+    },
+  },
+]
+
+/** What is known of each canvas; `see` every write. */
+export function createKnown(steps: readonly Step[]) {
+  const parts = new Map(
+    steps.flatMap(step => (step.do === 'publish-canvas' ? [[step.canvas, step.composition] as const] : [])),
+  )
+  const canvases = new Map<string, Canvas>()
+  const nonces = new Map<string, number>()
+  const named = (key: string, born: string): Canvas | undefined => {
+    const name = `${key} ${born}`
+    const part = parts.get(key)
+    if (!canvases.has(name) && part)
+      canvases.set(name, { part, ends: new Map(), begun: new Set(), isSettled: false })
+    return canvases.get(name)
+  }
+  const of = ({ member }: Task) => member && named(member.canvasId, member.born)
+  return {
+    named,
+    of,
+    see: (before: Task | undefined, after: Task) => {
+      if (isAllCancelled(after)) settled(named(after.key, after.born))
+      const canvas = of(after)
+      const nonce = nonceOf(after) ?? nonces.get(after.id)
+      if (!canvas || nonce === undefined) return
+      nonces.set(after.id, nonce)
+      if (before?.born !== after.born) canvas.begun.add(nonce)
+      if (after.state !== 'open') canvas.ends.set(nonce, canvas.ends.get(nonce) ?? endOf(after))
+    },
+  }
+}
+
+function endOf({ state }: Task): End {
+  return state === 'succeeded' ? 'succeeded' : 'failed'
+}
+
+/** Whether a canvas is cancelled, and nothing of it left to be. */
+function isAllCancelled({ canvas, state, owes }: Task): boolean {
+  return canvas !== undefined && state === 'cancelled' && !owes
+}
+
+function settled(canvas: Canvas | undefined): void {
+  if (canvas) canvas.isSettled = true
+}
+
+function faultOfStart(canvas: Canvas, before: Task | undefined, after: Task): string | undefined {
+  const nonce = nonceOf(after)
+  if (!isCreation(before, after) || nonce === undefined) return undefined
+  if (canvas.begun.has(nonce)) return `${after.id} is published a second time`
+  if (canvas.isSettled) return `${after.id} is published after its canvas was cancelled`
+  if (!jobsIn(canvas.part).some(job => job.nonce === nonce)) return `${after.id} is none of its canvas`
+  return startable(canvas.part, canvas.ends).includes(nonce)
+    ? undefined
+    : `${after.id} is published before those have ended that it waits for`
+}

@@ -1,0 +1,70 @@
+import type { Task } from '../../../../shared/core/task/task.ts'
+import { jobsIn } from '../../jobs-in.ts'
+import type { Job, Step } from '../../scenario.ts'
+import { placesIn } from '../callbacks.ts'
+import { isHollow, nonceOf, type Result, resultIn } from '../tags.ts'
+import { failure, partValue, type Source, sourcesIn } from './canvas-model.ts'
+import { createKnown } from './canvases.ts'
+
+/** What a task has come to each time that it succeeded. */
+type Past = {
+  readonly results: Array<Result | null>
+  /** Somebody has removed it, or started it over: what it hands on is no longer certain. */
+  isTouched: boolean
+}
+
+export type HandOnModel = {
+  see(before: Task | undefined, after: Task): void
+  /** What a task may be handed, one of these; undefined when that cannot be told. */
+  expected(task: Task, job: Job): readonly unknown[] | undefined
+}
+
+const TOUCHING: ReadonlySet<string> = new Set(['restart', 'resume', 'remove'])
+const NOTHING = [undefined]
+
+export function createHandOnModel(steps: readonly Step[]): HandOnModel {
+  const known = createKnown(steps)
+  const places = placesIn(steps)
+  const sources = new Map<number, Source>(
+    steps.flatMap(step => (step.do === 'publish-canvas' ? [...sourcesIn(step.composition)] : [])),
+  )
+  const pasts = new Map<string, Past>()
+  const members = new Map<string, string>()
+  const hollow = new Set<string>()
+  const pastOf = (id = ''): Past => {
+    const past = pasts.get(id) ?? { results: [], isTouched: false }
+    pasts.set(id, past)
+    return past
+  }
+
+  const expectedOfMember = ({ member }: Task, nonce: number): readonly unknown[] | undefined => {
+    const source = sources.get(nonce)
+    if (!member || !source) return NOTHING
+    const idOf = (one: number) => members.get(`${member.born} ${one}`)
+    if (jobsIn(source.of).some(job => pastOf(idOf(job.nonce)).isTouched)) return undefined
+    if (source.kind === 'value') return [partValue(source.of, one => pastOf(idOf(one)).results[0] ?? null)]
+    const { ends } = known.named(member.canvasId, member.born) ?? {}
+    return [{ taskId: idOf((ends && failure(source.of, ends)) ?? Number.NaN) }]
+  }
+
+  return {
+    see: (before, after) => {
+      known.see(before, after)
+      const nonce = nonceOf(after)
+      if (after.member && nonce !== undefined) members.set(`${after.member.born} ${nonce}`, after.id)
+      const past = pastOf(after.id)
+      if (TOUCHING.has(after.operation)) past.isTouched = true
+      if (isHollow(before, after)) hollow.add(after.id)
+      const isDone = after.state === 'succeeded' && before?.state !== 'succeeded'
+      if (isDone) past.results.push(resultIn(after) ?? null)
+    },
+    expected: (task, { nonce, immutable }) => {
+      if (hollow.has(task.id)) return undefined
+      if (immutable) return NOTHING
+      const when = places.get(nonce)?.when
+      if (when === 'onError') return [{ taskId: task.parentId }]
+      if (when === 'onSuccess') return pastOf(task.parentId).results.map(result => result ?? undefined)
+      return expectedOfMember(task, nonce)
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Task } from '../../../../shared/core/task/task.ts'
+import { allJobs } from '../../jobs-in.ts'
+import type { Job } from '../../scenario.ts'
+import type { Happening } from '../../world/history.ts'
+import type { Invariant } from '../invariant.ts'
+import { nonceOf, plainResult, type Result } from '../tags.ts'
+import { createHandOnModel } from './hand-on-model.ts'
+
+type Began = Extract<Happening, { readonly what: 'began' }>
+
+/** Promises about what a handler is given beside its own input. */
+export const OF_INPUTS: readonly Invariant[] = [
+  {
+    name: 'the steps of a flow are given the results of those before them',
+    watch: () => {
+      const results = new Map<string, Readonly<Record<string, Result>>>()
+      return {
+        on: happening => {
+          if (happening.what === 'write' && happening.after.operation === 'claim') {
+            const { after } = happening
+            if (after.flow) results.set(`${after.id} ${after.fence}`, resultsOfSteps(after))
+          }
+          if (happening.what !== 'began' || !happening.params) return undefined
+          const { id, fence } = happening
+          const expected = results.get(`${id} ${fence}`) ?? {}
+          const given = resultsGiven(happening)
+          return isDeepStrictEqual(given, expected)
+            ? undefined
+            : `${id} is given the results ${JSON.stringify(given)}, expected are ${JSON.stringify(expected)}`
+        },
+      }
+    },
+  },
+  {
+    name: 'what is handed on is what those before it came to',
+    watch: ({ steps }) => {
+      const model = createHandOnModel(steps)
+      const jobs = new Map(allJobs(steps).map(job => [job.nonce, job]))
+      const tasks = new Map<string, Task>()
+      return {
+        on: happening => {
+          if (happening.what === 'write') {
+            model.see(happening.before, happening.after)
+            tasks.set(happening.after.id, happening.after)
+          }
+          if (happening.what !== 'began') return undefined
+          const task = tasks.get(happening.id)
+          const job = jobs.get((task && nonceOf(task)) ?? Number.NaN)
+          const expected = task && job && model.expected(task, job)
+          if (!expected) return undefined
+          const given = plainPrevious(happening.previous)
+          return expected.some(one => isDeepStrictEqual(one, given))
+            ? faultOfInput(happening, job)
+            : `${task.id} is handed ${JSON.stringify(given)}, expected is ${JSON.stringify(expected)}`
+        },
+      }
+    },
+  },
+]
+
+function resultsOfSteps({ id, flow }: Task): Record<string, Result> {
+  const all = (flow?.definition.steps ?? []).flatMap(({ name }, at) => {
+    const fence = flow?.steps[at]?.do.fence
+    return fence === undefined ? [] : [[name, { by: fence, of: id }] as const]
+  })
+  return Object.fromEntries(all)
+}
+
+const OF_SCRIPTS: ReadonlySet<string> = new Set(['nonce', 'acts', 'pieces', 'padding'])
+
+function resultsGiven({ params }: Began): Record<string, unknown> {
+  const results = Object.entries(params ?? {}).filter(([name]) => !OF_SCRIPTS.has(name))
+  return Object.fromEntries(results.map(([name, value]) => [name, plainResult(value)]))
+}
+
+/** An error is told by the task that it is of. */
+function plainPrevious(previous: unknown): unknown {
+  const error = errorIn(previous)
+  return error ? { taskId: error.taskId } : plainResult(previous)
+}
+
+type HandedError = { readonly taskId: string; readonly error: { readonly message: string } }
+
+function errorIn(previous: unknown): HandedError | undefined {
+  const isError = typeof previous === 'object' && previous !== null && 'error' in previous
+  return isError ? (previous as HandedError) : undefined
+}
+
+/**
+ * An input that is an array takes what was handed on: as one more argument, the results of a group as so many where a
+ * chord calls back, and the message of an error in front.
+ */
+function faultOfInput({ id, input, previous }: Began, { isList }: Job): string | undefined {
+  if (!isList) return undefined
+  const all = Array.isArray(input) ? input : []
+  const error = errorIn(previous)
+  const rest = error ? all.slice(0, 1) : all.slice(1)
+  const single = previous === undefined ? [] : [error ? error.error.message : previous]
+  const isTaken = [single, ...(Array.isArray(previous) ? [previous] : [])].some(added =>
+    isDeepStrictEqual(rest, added),
+  )
+  return isTaken ? undefined : `${id} has the arguments ${JSON.stringify(rest)} beside its own`
+}

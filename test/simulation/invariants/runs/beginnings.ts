@@ -1,0 +1,71 @@
+import { CHILD_NONCE, NEXT_NONCE, scriptIn } from '../../actors/handlers.ts'
+import { STEP_NONCE } from '../../generate/flows.ts'
+import { PATCHED_NONCE } from '../../generate/steps.ts'
+import { allJobs } from '../../jobs-in.ts'
+import type { Step } from '../../scenario.ts'
+import type { Invariant } from '../invariant.ts'
+import { claimIn } from '../pieces.ts'
+
+/** Of one run: the first, and one local retry where the scenario asks for it. */
+const MOST_BEGINNINGS = 2
+
+/** Promises about handlers that begin. */
+export const OF_BEGINNINGS: readonly Invariant[] = [
+  {
+    name: 'a handler begins once per run and local retry, by the worker that claimed it',
+    watch: () => {
+      const claims = new Map<string, string>()
+      const begun = new Map<string, number>()
+      return {
+        on: happening => {
+          const run = claimIn(happening)
+          if (run && happening.what === 'write') {
+            // Where a head was deleted, the next birth of its key begins with the first fence again.
+            claims.set(`${happening.after.id} ${run.fence}`, run.workerId)
+            begun.delete(`${happening.after.id} ${run.fence}`)
+          }
+          if (happening.what !== 'began') return undefined
+          const { id, fence, workerId } = happening
+          const name = `${id} ${fence}`
+          if (claims.get(name) !== workerId)
+            return `${workerId} runs ${id} under fence ${fence}, which it did not claim`
+          const times = (begun.get(name) ?? 0) + 1
+          begun.set(name, times)
+          return times > MOST_BEGINNINGS
+            ? `the handler of ${id} began ${times} times under fence ${fence}`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'a handler is given an input that was given to its task',
+    watch: ({ steps }) => {
+      const givenTo = takers(steps)
+      return {
+        on: happening => {
+          if (happening.what !== 'began') return undefined
+          const { id, input } = happening
+          const nonce = scriptIn(input)?.nonce ?? Number.NaN
+          const isGiven = OWN_NONCES.has(nonce) || givenTo.get(nonce)?.(id)
+          return isGiven ? undefined : `${id} runs with an input of another task`
+        },
+      }
+    },
+  },
+]
+
+const OWN_NONCES: ReadonlySet<number> = new Set([PATCHED_NONCE, CHILD_NONCE, STEP_NONCE, NEXT_NONCE])
+
+/** Who may be given the input of a nonce: the task that was published with it, or any of the job's type. */
+function takers(steps: readonly Step[]): Map<number, (id: string) => boolean> {
+  const published = steps.flatMap(step => {
+    if (step.do !== 'publish') return []
+    const { type, key } = step.request
+    return [[step.nonce, (id: string) => id === `${type}:${key}`] as const]
+  })
+  const jobs = allJobs(steps).map(
+    ({ nonce, type }) => [nonce, (id: string) => id.startsWith(`${type}:`)] as const,
+  )
+  return new Map([...published, ...jobs])
+}

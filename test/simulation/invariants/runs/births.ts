@@ -1,0 +1,135 @@
+import type { Task } from '../../../../shared/core/task/task.ts'
+import type { Step } from '../../scenario.ts'
+import type { Happening } from '../../world/history.ts'
+import { START } from '../../world/world.ts'
+import type { Invariant } from '../invariant.ts'
+
+/** Promises about the births of a key, and about what outsiders were told of them. */
+export const OF_BIRTHS: readonly Invariant[] = [
+  {
+    name: 'nothing of an earlier birth of a key touches a later one',
+    watch: () => {
+      const past = new Set<string>()
+      return {
+        on: happening => (happening.what === 'write' ? judgeBirth(happening, past) : undefined),
+      }
+    },
+  },
+  {
+    name: 'no claim of a task succeeds after its cancel or its removal was acknowledged',
+    watch: () => {
+      const over = new Set<string>()
+      /** An acknowledgement may come when somebody has taken the task up again. */
+      const resumed = new Map<string, number>()
+      return {
+        on: happening => {
+          const ended = endedBirth(happening)
+          if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) over.add(birth(ended))
+          if (happening.what !== 'write') return undefined
+          const { after } = happening
+          if (after.operation === 'resume') {
+            over.delete(birth(after))
+            resumed.set(birth(after), after.revision)
+          }
+          const isUndo = after.flow?.direction === 'undo'
+          return after.operation === 'claim' && !isUndo && over.has(birth(after))
+            ? `${after.id} was claimed after its end was acknowledged`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'a removal that was acknowledged has been written',
+    watch: () => {
+      const removals = new Map<string, number>()
+      return {
+        on: happening => {
+          const { what, at } = happening
+          if (what === 'write' && happening.after.operation === 'remove') removals.set(happening.after.id, at)
+          if (what !== 'answer' || !happening.answer.ok || happening.step.do !== 'remove') return undefined
+          const { step } = happening
+          const isWritten = (removals.get(step.id) ?? 0) >= START + step.at
+          return isWritten ? undefined : `the removal of ${step.id} was acknowledged, but not written`
+        },
+      }
+    },
+  },
+  {
+    name: 'what was published is there until it is removed',
+    watch: ({ steps }) => {
+      const removed = new Set(steps.flatMap(mayVanish))
+      const isPurged = (id: string) =>
+        steps.some(step => step.do === 'purge' && id.startsWith(`${step.type}:`))
+      const published = new Map<string, number>()
+      return {
+        on: happening => {
+          if (happening.what !== 'answer') return undefined
+          const { step, answer, at } = happening
+          if (step.do === 'publish' && answer.ok && answer.task) published.set(answer.task.id, at)
+          if (step.do !== 'read' || answer.ok || removed.has(step.id)) return undefined
+          const since = published.get(step.id) ?? Number.POSITIVE_INFINITY
+          const isMissing = since < START + step.at && !isPurged(step.id)
+          return isMissing ? `${step.id} was published, and is not found` : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'what an answer shows has been written',
+    watch: () => {
+      const written = new Set<string>()
+      return {
+        on: happening => {
+          if (happening.what === 'write') written.add(version(happening.after))
+          if (happening.what !== 'answer' || !happening.answer.ok || !happening.answer.task) return undefined
+          const { task } = happening.answer
+          return written.has(version(task))
+            ? undefined
+            : `the answer to ${happening.step.do} shows ${version(task)}, which was never written`
+        },
+      }
+    },
+  },
+]
+
+/** What is over with this: its removal was written, or its cancel acknowledged. */
+function endedBirth(happening: Happening): Task | undefined {
+  if (happening.what === 'write') {
+    const { before, after } = happening
+    return before && after.operation === 'remove' ? before : undefined
+  }
+  if (happening.what !== 'answer' || happening.step.do !== 'cancel' || !happening.answer.ok) return undefined
+  return happening.answer.task
+}
+
+/** What is removed, or kept for a short time after its end. */
+function mayVanish(step: Step): string[] {
+  if (step.do === 'remove') return [step.id]
+  const isShort = step.do === 'publish' && step.request.options?.retentionMs !== undefined
+  return isShort ? [`${step.request.type}:${step.request.key}`] : []
+}
+
+function judgeBirth(
+  { before, after }: { readonly before: Task | undefined; readonly after: Task },
+  past: Set<string>,
+): string | undefined {
+  if (past.has(birth(after)))
+    return `${after.operation} of ${after.id} was written for the past birth ${after.born}`
+  if (!before || before.born === after.born) return undefined
+  past.add(birth(before))
+  const begins = after.operation === 'publish' || after.operation === 'restart'
+  if (!begins) return `${after.operation} began a new birth of ${after.id}`
+  const wasRunning = before.state === 'open' && Object.keys(before.live).length > 0
+  return wasRunning
+    ? `${after.operation} began a new birth of ${after.id} while the last one was running`
+    : undefined
+}
+
+function birth({ id, born }: Task): string {
+  return `${id} ${born}`
+}
+
+function version(task: Task): string {
+  return `${birth(task)} r${task.revision}`
+}

@@ -1,0 +1,117 @@
+import { isComplete } from '../../../../shared/core/run/several-successes.ts'
+import { endedRuns, liveRuns, successes, type Task } from '../../../../shared/core/task/task.ts'
+import { versionSuffices } from '../../../../shared/core/worker/worker.ts'
+import type { Invariant, Write } from '../invariant.ts'
+import { claimIn, endsOf, isOpening } from '../pieces.ts'
+
+/** Promises about runs: who may have them, what counts, and what their workers were told. */
+export const OF_RUNS: readonly Invariant[] = [
+  {
+    name: 'only an allowed worker claims',
+    watch: ({ workers }) => {
+      const versions = new Map(workers.map(({ workerId, version }) => [workerId, version]))
+      return {
+        on: happening => {
+          const run = claimIn(happening)
+          if (!run) return undefined
+          const { before, after } = happening as Write
+          const { workerIds, minWorkerVersion } = after.options
+          if (workerIds.length > 0 && !workerIds.includes(run.workerId))
+            return `${run.workerId} claimed ${after.id}, which lists ${workerIds}`
+          if (!versionSuffices(versions.get(run.workerId), minWorkerVersion))
+            return `${run.workerId} is too old for ${after.id}`
+          const hasSucceeded =
+            before &&
+            before.born === after.born &&
+            successes(before).some(({ workerId }) => workerId === run.workerId)
+          return hasSucceeded ? `${run.workerId} claimed ${after.id} again after its success` : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'every failed or lost run costs a retry, and no other does; what a deadline ends has no use for one',
+    watch: () => {
+      const costs = new Map<string, number>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const { before, after } = happening
+          const birth = `${after.id} ${after.born}`
+          const isFresh = isOpening(before, after)
+          const spent = isFresh
+            ? 0
+            : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
+          costs.set(birth, spent)
+          // A flow that a person has taken up again may end by that: what it shows is of the piece before.
+          const isOver = after.state === 'removed' || ['expire', 'settle'].includes(after.operation)
+          if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
+          return `${after.operation} left ${after.id} with ${after.failures} failures after ${spent} failed and lost runs`
+        },
+      }
+    },
+  },
+  {
+    name: 'no run begins once the retry budget is spent',
+    watch: () => ({
+      on: happening => {
+        const run = claimIn(happening)
+        if (!run) return undefined
+        const { after } = happening as Write
+        const { retry } = after.options
+        const spent = retry.scope === 'task' ? after.failures : (after.failuresBy[run.workerId] ?? 0)
+        return spent > retry.maxRetries
+          ? `${after.id} was claimed after ${spent} failures of ${retry.maxRetries} retries`
+          : undefined
+      },
+    }),
+  },
+  {
+    name: 'a run that disappears has ended on record',
+    watch: () => ({
+      on: happening => {
+        if (happening.what !== 'write') return undefined
+        const { before, after } = happening
+        if (!before || before.born !== after.born || after.state === 'removed') return undefined
+        const ends = endsOf(after)
+        const missing = liveRuns(before).find(({ fence }) => !after.live[fence] && !ends[fence])
+        return missing && `run ${missing.fence} of ${after.id} is gone without an end`
+      },
+    }),
+  },
+  {
+    name: 'a task has succeeded exactly when as many different workers have as it asks for, by the next write and at rest',
+    watch: () => ({
+      atEnd: heads => {
+        const complete = heads.find(isComplete)
+        return complete && `${complete.id} has all its successes, and nothing has written its end`
+      },
+      on: happening => (happening.what === 'write' ? wrongSuccess(happening) : undefined),
+    }),
+  },
+]
+
+/** Runs that were live before a write and have ended with it, or have begun and ended with it: a claim that was refused. */
+function endedNow(before: Task | undefined, after: Task) {
+  if (!before || before.born !== after.born) return []
+  const isNew = (fence: number) => fence === before.fence + 1 && after.operation === 'fail'
+  return endedRuns(after).filter(({ fence }) => before.live[fence] || isNew(fence))
+}
+
+function isCostly({ state }: { readonly state: string }): boolean {
+  return state === 'failed' || state === 'lost'
+}
+
+/** How the successes of a task do not fit its state after a write. */
+function wrongSuccess({ before, after }: Write): string | undefined {
+  if (after.state === 'removed') return undefined
+  const workers = new Set(successes(after).map(({ workerId }) => workerId))
+  const isEnough = workers.size >= after.options.concurrency
+  if (workers.size < successes(after).length) return `one worker succeeded twice on ${after.id}`
+  const isRun = !after.flow && !after.canvas && !after.schedule
+  const counts = `${workers.size} of ${after.options.concurrency}`
+  if (after.state === 'succeeded' && !isEnough && isRun) return `${after.id} succeeded with ${counts}`
+  // A success that is counted beside others may complete the head; the next write must be its end.
+  const isCounted = after.operation === 'succeed' && before !== undefined && !isComplete(before)
+  return after.state === 'open' && isEnough && !isCounted ? `${after.id} is open with ${counts}` : undefined
+}

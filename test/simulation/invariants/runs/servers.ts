@@ -1,0 +1,77 @@
+import type { Task } from '../../../../shared/core/task/task.ts'
+import type { Scenario } from '../../scenario.ts'
+import type { Happening } from '../../world/history.ts'
+import type { Invariant } from '../invariant.ts'
+import { claimIn, pieceOf, servingTypeOf } from '../pieces.ts'
+
+/** Promises about who works on a piece of work. */
+export const OF_SERVERS: readonly Invariant[] = [
+  {
+    name: 'only who serves the type of the present step claims it',
+    watch: ({ workers }) => {
+      const typesOf = new Map(workers.map(({ workerId, types }) => [workerId, types]))
+      return {
+        on: happening => {
+          const run = claimIn(happening)
+          if (!run || happening.what !== 'write') return undefined
+          const { after } = happening
+          const type = servingTypeOf(after)
+          const serves =
+            typesOf.get(run.workerId)?.includes(type) || run.workerId.startsWith(`lambda ${type}-`)
+          return serves ? undefined : `${run.workerId} claimed ${after.id}, which is at a step of ${type}`
+        },
+      }
+    },
+  },
+  /**
+   * A dispatch stands for any task of its type where the type has an order or tenants. The process reads the type when it
+   * serves the dispatch, which may be long after it took it: the type may have got its first tenant meanwhile. So the type is
+   * judged here as it is at the claim.
+   */
+  {
+    name: 'a dispatch of one piece of work claims no other, unless it stands for any of its type',
+    watch: scenario => {
+      const byHttp = new Set(
+        scenario.types.flatMap(({ type, servedBy }) => (servedBy === 'http' ? [type] : [])),
+      )
+      const ordered = new Set(orderedTypes(scenario))
+      const taken = new Set<string>()
+      /** Tasks that listed workers at some time: these find them by markers of their own. */
+      const targeted = new Set<string>()
+      const noteTaken = (by: string, task: Task) => {
+        taken.add(`${by} ${nameOf(task)}`)
+        taken.add(`${by} of ${servingTypeOf(task)}`)
+        if (task.fairnessKey !== undefined) taken.add(`${by} any ${servingTypeOf(task)}`)
+      }
+      const isAllowed = (by: string, task: Task) => {
+        const type = servingTypeOf(task)
+        const isFound = byHttp.has(type) || targeted.has(task.id)
+        const hasTicket =
+          taken.has(`${by} any ${type}`) || (ordered.has(type) && taken.has(`${by} of ${type}`))
+        return isFound || hasTicket || taken.has(`${by} ${nameOf(task)}`)
+      }
+      return {
+        on: happening => {
+          const { by } = happening
+          if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
+          if (happening.what === 'delivered') noteTaken(by, happening.task)
+          if (happening.what !== 'write') return undefined
+          const { after } = happening
+          if (after.options.workerIds.length > 0) targeted.add(after.id)
+          if (after.operation !== 'claim' || isAllowed(by, after)) return undefined
+          return `${by} claimed ${after.id} at '${pieceOf(after)}', of which it had no dispatch`
+        },
+      }
+    },
+  },
+]
+
+function nameOf(task: Task): string {
+  return `${task.id} ${task.born} ${pieceOf(task)}`
+}
+
+/** Types whose tasks are taken in another order than that of their dispatches, at some time. */
+function orderedTypes({ types, steps }: Scenario): ReadonlySet<string> {
+  const puts = steps.flatMap(step => (step.do === 'deploy' || step.do === 'put-type' ? [step] : []))
+  return new Set([...types, ...puts].flatMap(({ type, ordering }) => (ordering ? [type] : [])))
+}

@@ -1,0 +1,144 @@
+import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
+import type { Step } from '../../scenario.ts'
+import type { Happening } from '../../world/history.ts'
+import { START } from '../../world/world.ts'
+import type { Invariant, Write } from '../invariant.ts'
+import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
+
+/** The sweeper comes every minute, and calls may be slow on the way. */
+const REPAIRED_WITHIN_MS = 120_000
+
+/** Promises about schedules. */
+export const OF_SCHEDULES: readonly Invariant[] = [
+  {
+    name: 'the task of a tick is published once, and never before its time',
+    watch: () => {
+      const seen = new Set<string>()
+      return {
+        on: happening => {
+          const task = tickedBy(happening)
+          if (!task || happening.what !== 'write') return undefined
+          const name = nameOfTick(task, task.type)
+          if (seen.has(name)) return `${task.id} is another task of the same tick`
+          seen.add(name)
+          const early = task.dueAt - happening.clock
+          return early > 0 ? `${task.id} is published ${early} ms before its tick` : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'no tick publishes anything once its schedule was paused or removed',
+    watch: ({ weather }) => {
+      const silence = createSilence()
+      return {
+        on: happening => {
+          silence.see(happening)
+          const task = tickedBy(happening)
+          const since = task && silence.since(task.parentId ?? '')
+          // Whoever judges a tick by a clock that is ahead may have seen the schedule before.
+          return task && since !== undefined && task.dueAt > since + 2 * weather.skewMs
+            ? `${task.id} is published for a tick ${Math.round(task.dueAt - since)} ms after the end of its schedule was acknowledged`
+            : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'every tick is published, or passed over for a stated reason',
+    watch: () => {
+      const published = new Set<string>()
+      return {
+        on: happening => {
+          if (happening.what !== 'write') return undefined
+          const task = tickedBy(happening)
+          if (task) published.add(nameOfTick(task, task.type))
+          return happening.after.operation === 'tick' ? faultOfTick(happening, published) : undefined
+        },
+      }
+    },
+  },
+  {
+    name: 'once it is calm, no schedule is late for more than two minutes',
+    watch: ({ calmAt }) => ({
+      on: happening => {
+        if (happening.what !== 'write') return undefined
+        const { before, after, at } = happening
+        if (!before?.schedule || before.schedule.paused || before.state !== 'open') return undefined
+        if (after.operation !== 'tick' && after.operation !== 'remove') return undefined
+        const late = at - Math.max(before.dueAt, before.updatedAt, START + calmAt)
+        return late > REPAIRED_WITHIN_MS
+          ? `${after.id} waited ${Math.round(late / 1_000)} s for its tick`
+          : undefined
+      },
+    }),
+  },
+]
+
+/** Since when it was acknowledged of each schedule that it is paused or gone; `see` everything. */
+function createSilence() {
+  const since = new Map<string, number>()
+  const ticking = new Set<string>()
+  const written = ({ before, after }: Write) => {
+    if (!before?.schedule && !after.schedule) return
+    if (!after.schedule || after.schedule.paused) ticking.delete(after.id)
+    else ticking.add(after.id)
+    if (ticking.has(after.id)) since.delete(after.id)
+  }
+  return {
+    since: (id: string) => since.get(id),
+    see: (happening: Happening) => {
+      if (happening.what === 'write') written(happening)
+      const id = silencedBy(happening)
+      if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, happening.at)
+    },
+  }
+}
+
+/** The schedule that, as somebody was told, ticks no more. */
+function silencedBy(happening: Happening): string | undefined {
+  if (happening.what !== 'answer' || !happening.answer.ok) return undefined
+  const { step } = happening
+  const isSilence = step.do === 'pause-schedule' || step.do === 'remove-schedule'
+  return isSilence ? `schedule:${step.schedule}` : undefined
+}
+
+/** What a tick passed over that it should not have. */
+function faultOfTick({ before, after, clock }: Write, published: ReadonlySet<string>): string | undefined {
+  const schedule = before?.schedule
+  if (!before || !schedule) return `${after.id} ticks without being a schedule`
+  if (schedule.paused) return `${after.id} ticks, though it is paused`
+  const isOver = after.state !== 'open'
+  const until = isOver ? clock + 1 : after.dueAt
+  const passed = ticksBetween(before, until)
+  const isPublished = (tick: number) =>
+    published.has(nameOfTick({ ...before, dueAt: tick }, schedule.taskType))
+  const early = passed.find(tick => tick > clock)
+  if (early !== undefined) return `${after.id} passes over ${textOfTick(early)}, which is not due yet`
+  if (!isOver && ticksBetween({ ...before, dueAt: until }, until + 1).length === 0) {
+    return `${after.id} is due at ${textOfTick(until)}, which is no tick`
+  }
+  const lost = owedTicks(schedule, passed, clock).find(tick => !isPublished(tick))
+  return lost === undefined ? undefined : `${after.id} passes over ${textOfTick(lost)}, which it owes`
+}
+
+/**
+ * Those of the ticks passed over that had to be published. With `skip` that is the latest one, unless it was later than
+ * the grace by the clock of the look, or fell into a pause; otherwise the latest few.
+ */
+function owedTicks(
+  { missed, graceMs, pauses = [] }: ScheduleState,
+  passed: readonly number[],
+  clock: number,
+): readonly number[] {
+  if (missed !== 'skip') return passed.slice(-missed.catchUp)
+  const isMissed = (tick: number) =>
+    clock - tick > graceMs ||
+    pauses.some(({ from, to = Number.POSITIVE_INFINITY }) => tick >= from && tick < to)
+  return passed.slice(-1).filter(tick => !isMissed(tick))
+}
+
+/** The schedules that steps put. */
+export function schedulesIn(steps: readonly Step[]): string[] {
+  return [...new Set(steps.flatMap(step => (step.do === 'put-schedule' ? [step.schedule] : [])))]
+}

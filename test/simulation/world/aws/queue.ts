@@ -1,0 +1,99 @@
+import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import type { World } from '../world.ts'
+
+/** One delivery of a message; a later delivery of it has another receipt. */
+export type Received<Body> = { readonly messageId: string; readonly body: Body; readonly receipt: number }
+
+/**
+ * A queue like SQS's: at least once, in no order, a message that is received hides for its visibility timeout. Beyond
+ * that the weather loses, doubles and delays messages.
+ */
+export type Queue<Body> = {
+  send(body: Body, delaySeconds: number): void
+  /** At most `max` of what is visible. */
+  receive(max: number): Received<Body>[]
+  delete(received: Received<Body>): void
+  /** The queue is deleted, with all that is in it. */
+  drop(): void
+  visible(): number
+  /** Calls whenever a message may have become visible; the answer ends that. */
+  onVisible(look: () => void): () => void
+}
+
+/** Hardly a delay: a queue hands a message on within milliseconds. */
+const USUAL_LAG_MS = 15
+const MOST_LATE_MS = 20_000
+/** A message that is received so often goes to the dead-letter queue. */
+const MAX_RECEIVES = 10
+
+type Message<Body> = { readonly messageId: string; readonly body: Body; visibleAt: number; receives: number }
+
+export function createQueue<Body>(world: World, name: string, visibilityMs: number): Queue<Body> {
+  const { timeline, history } = world
+  const chance = createSeededChance(world.seedOf(`queue ${name}`))
+  const messages = new Map<string, Message<Body>>()
+  const lookers = new Set<() => void>()
+  let sent = 0
+
+  const announceAt = (time: number) =>
+    timeline.at(time, () => {
+      for (const look of [...lookers]) look()
+    })
+  const note = (text: () => string) => history.note(timeline.now(), `queue ${name}`, text)
+
+  const put = (body: Body, delayMs: number) => {
+    sent += 1
+    const isLate = chance.fraction() < world.weather().messageLate
+    const lag = chance.fraction() * (isLate ? MOST_LATE_MS : USUAL_LAG_MS)
+    const message = {
+      messageId: `${name}/${sent}`,
+      body,
+      visibleAt: timeline.now() + delayMs + lag,
+      receives: 0,
+    }
+    messages.set(message.messageId, message)
+    announceAt(message.visibleAt)
+  }
+  const isVisible = (message: Message<Body>) => message.visibleAt <= timeline.now()
+  const isLatest = ({ messageId, receipt }: Received<Body>) => messages.get(messageId)?.receives === receipt
+
+  return {
+    send: (body, delaySeconds) => {
+      history.tell({ at: timeline.now(), by: name, what: 'sent', queue: name })
+      const weather = world.weather()
+      if (world.loses('message') || chance.fraction() < weather.messageLost)
+        return note(() => 'loses a message')
+      put(body, delaySeconds * 1_000)
+      if (chance.fraction() < weather.messageDoubled) put(body, delaySeconds * 1_000)
+    },
+    receive: max => {
+      const lots = [...messages.values()]
+        .filter(isVisible)
+        .map(message => ({ message, lot: chance.fraction() }))
+      const picked = lots.sort((a, b) => a.lot - b.lot).slice(0, max)
+      return picked.flatMap(({ message }) => {
+        message.receives += 1
+        message.visibleAt = timeline.now() + visibilityMs
+        if (message.receives > MAX_RECEIVES) {
+          messages.delete(message.messageId)
+          note(() => `gives ${message.messageId} up`)
+          return []
+        }
+        announceAt(message.visibleAt)
+        return [{ messageId: message.messageId, body: message.body, receipt: message.receives }]
+      })
+    },
+    delete: received => {
+      if (isLatest(received)) messages.delete(received.messageId)
+    },
+    drop: () => {
+      messages.clear()
+      lookers.clear()
+    },
+    visible: () => [...messages.values()].filter(isVisible).length,
+    onVisible: look => {
+      lookers.add(look)
+      return () => lookers.delete(look)
+    },
+  }
+}

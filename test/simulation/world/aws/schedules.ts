@@ -1,0 +1,57 @@
+import { MINUTE_LEAD_MS } from '../../../../shared/core/bounds.ts'
+import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import type { World } from '../world.ts'
+
+/** Scheduler: fires late by up to a minute, and in bad weather twice, or not at all. */
+export type Schedules = {
+  /** One schedule for a minute, however often it is asked for. */
+  ensureMinute(minute: number): void
+  /** Fires about every minute from now on. */
+  everyMinute(fire: () => void): void
+}
+
+const MINUTE_MS = 60_000
+const MOST_LATE_MS = 60_000
+const USUAL_LATE_MS = 2_000
+
+export function createSchedules(world: World, fireMinute: (minute: number) => void): Schedules {
+  const { timeline, history } = world
+  const chance = createSeededChance(world.seedOf('schedules'))
+  const minutes = new Set<number>()
+
+  /** In bad weather a schedule is late, doubled, or missing. */
+  const fireAbout = (time: number, fire: () => void) => {
+    const isOff = chance.fraction() < world.weather().scheduleOff
+    const kind = chance.fraction()
+    if (isOff && kind < 1 / 3) return history.note(time, 'scheduler', () => 'does not fire')
+    const late = () => chance.fraction() * (isOff ? MOST_LATE_MS : USUAL_LATE_MS)
+    timeline.at(time + late(), fire)
+    if (isOff && kind < 2 / 3) timeline.at(time + late(), fire)
+  }
+  /** What falls due while the service is out fires when it is back. */
+  const onceBack = (fire: () => void) => () => {
+    if (world.isOut('scheduler'))
+      timeline.at(world.backAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
+    else fire()
+  }
+
+  return {
+    ensureMinute: minute => {
+      if (minutes.has(minute)) return
+      minutes.add(minute)
+      const fire = onceBack(() => {
+        minutes.delete(minute)
+        if (!world.loses('minute')) fireMinute(minute)
+      })
+      fireAbout(minute * MINUTE_MS - MINUTE_LEAD_MS, fire)
+    },
+    everyMinute: fire => {
+      const tick = (time: number) => {
+        // The sweeper's invocation is not repeated: the next minute has another.
+        fireAbout(time, () => !world.isOut('scheduler') && !world.loses('round') && fire())
+        timeline.at(time + MINUTE_MS, () => tick(time + MINUTE_MS))
+      }
+      tick(timeline.now() + chance.fraction() * MINUTE_MS)
+    },
+  }
+}

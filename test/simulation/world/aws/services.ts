@@ -1,0 +1,324 @@
+import { WORKER_VISIBILITY_S } from '../../../../shared/core/bounds.ts'
+import type { LimitChange, LimitLook } from '../../../../shared/core/limits/held-permits.ts'
+import { workOf } from '../../../../shared/core/task/piece.ts'
+import type { TaskType } from '../../../../shared/core/types/task-type.ts'
+import type { JobLook } from '../../../../shared/core/types/type-job.ts'
+import type { Log } from '../../../../shared/ports/machine.ts'
+import type {
+  CanvasLook,
+  Delivery,
+  Dispatch,
+  Inbox,
+  Look,
+  Messages,
+  SendFailure,
+  Wake,
+} from '../../../../shared/ports/messages.ts'
+import type { LimitStore, TypeStore } from '../../../../shared/ports/stores.ts'
+import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
+import { createMemoryCanvasStore } from '../../../../shared/testing/canvas-store.ts'
+import { createMemoryLimitStore } from '../../../../shared/testing/limit-store.ts'
+import { createMemoryRecordStore } from '../../../../shared/testing/record-store.ts'
+import { createMemoryTargets } from '../../../../shared/testing/targets.ts'
+import { createMemoryTurnStore } from '../../../../shared/testing/turn-store.ts'
+import { createMemoryTypeStore } from '../../../../shared/testing/type-store.ts'
+import { createMemoryWorkerStore } from '../../../../shared/testing/worker-store.ts'
+import { withFaults } from '../faults.ts'
+import type { Process } from '../process.ts'
+import type { World } from '../world.ts'
+import { createQueue, type Queue, type Received } from './queue.ts'
+import type { Schedules } from './schedules.ts'
+import { createStrictness } from './strict-store.ts'
+import type { Table } from './table.ts'
+
+/** What a dispatch carries. */
+export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops'>
+
+/** The services of a world, and every port on them as one process reaches it. */
+export type Services = {
+  readonly wakes: Queue<Wake>
+  /** Long jobs and large canvases. */
+  readonly jobs: Queue<Wake>
+  /** The queue of a type that has a handler. */
+  queueOf(type: string): Queue<Dispatched> | undefined
+  /** Queues appear with the deployment of their handler. */
+  addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
+  /** What is in the queue is gone with it. */
+  removeQueue(type: string): void
+  /** Whether a purge is under way. */
+  isPurging(): boolean
+  /** Types that are paused now. */
+  paused(): readonly string[]
+  systemFor(process: Process): PlanningSystem
+  inboxFor(process: Process): Inbox
+}
+
+/** As in the adapter. */
+const MISSING_QUEUE_PAUSE_MS = 10_000
+/** A message is hidden for so long after a receive: of functions six times what they may take, as the constructs set it. */
+const VISIBILITY_MS = { wakes: 180_000, jobs: 360_000, lambda: 720_000, workers: WORKER_VISIBILITY_S * 1_000 }
+
+export function createServices(
+  world: World,
+  {
+    table,
+    schedules,
+    onLimit,
+  }: {
+    readonly table: Table
+    readonly schedules: () => Schedules
+    /** Told what the table's stream tells of limits. */
+    readonly onLimit: (change: LimitChange) => void
+  },
+): Services {
+  const { timeline } = world
+  const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
+  const jobs = createQueue<Wake>(world, 'jobs', VISIBILITY_MS.jobs)
+  const queues = new Map<string, Queue<Dispatched>>()
+  const clock = { now: () => Math.floor(timeline.now()) }
+  const types = watchedTypes(world)
+  const kept = {
+    types: types.store,
+    canvases: createMemoryCanvasStore(),
+    records: createMemoryRecordStore(clock),
+    limits: watchedLimits(world, onLimit),
+    turns: createMemoryTurnStore(),
+    targets: createMemoryTargets(clock),
+    workers: createMemoryWorkerStore(clock),
+  }
+  const stores = { ...kept, ...createStrictness(world).stores(kept) }
+
+  return {
+    wakes,
+    jobs,
+    queueOf: type => queues.get(type),
+    addQueue: (type, servedBy) => {
+      const queue = queues.get(type) ?? createQueue<Dispatched>(world, type, VISIBILITY_MS[servedBy])
+      queues.set(type, queue)
+      return queue
+    },
+    removeQueue: type => {
+      queues.get(type)?.drop()
+      queues.delete(type)
+    },
+    isPurging: types.isPurging,
+    paused: types.paused,
+    systemFor: process => ({
+      clock: process.clock,
+      chance: process.chance,
+      tasks: withFaults(world.scenario, table.storeFor(process)),
+      types: reachedBy(process, 'types', stores.types),
+      canvases: reachedBy(process, 'canvases', stores.canvases),
+      records: reachedBy(process, 'records', stores.records),
+      limits: reachedBy(process, 'limits', stores.limits),
+      turns: reachedBy(process, 'turns', stores.turns),
+      targets: reachedBy(process, 'targets', stores.targets),
+      workers: reachedBy(process, 'workers', stores.workers),
+      messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),
+      timers: {
+        ensureMinute: minute =>
+          process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute), 'scheduler'),
+      },
+      log: logOf(world, process),
+      metrics: { add: () => undefined },
+    }),
+    inboxFor: process => ({
+      receive: (type, limits, signal) => {
+        const queue = queues.get(type)
+        return queue
+          ? receive(world, process, queue, limits, signal)
+          : missing(process, limits.waitMs, signal)
+      },
+    }),
+  }
+}
+
+/** The store of types, and which of them are paused, or being purged. */
+function watchedTypes({ history, timeline }: World): {
+  readonly store: TypeStore
+  readonly isPurging: () => boolean
+  readonly paused: () => readonly string[]
+} {
+  const store = createMemoryTypeStore()
+  const purged = new Set<string>()
+  const paused = new Set<string>()
+  const tell = (type: TaskType) => history.tell({ at: timeline.now(), by: 'the types', what: 'type', type })
+  return {
+    isPurging: () => purged.size > 0,
+    paused: () => [...paused],
+    store: {
+      ...store,
+      put: async (next, version) => {
+        const isPut = await store.put(next, version)
+        if (isPut && next.purges) purged.add(next.type)
+        else if (isPut) purged.delete(next.type)
+        if (isPut && next.paused) paused.add(next.type)
+        else if (isPut) paused.delete(next.type)
+        if (isPut) tell(next)
+        return isPut
+      },
+      markFair: async (next, version) => {
+        const isMarked = await store.markFair(next, version)
+        if (isMarked) tell(next)
+        return isMarked
+      },
+    },
+  }
+}
+
+/** What limits have granted; the history is told who holds a permit. */
+function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChange) => void): LimitStore {
+  const store = createMemoryLimitStore(onLimit)
+  const tell = (limit: string, holder: string, isHeld: boolean) =>
+    history.tell({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
+  return {
+    ...store,
+    acquire: async (limit, holder, max) => {
+      const usedUp = await store.acquire(limit, holder, max)
+      if (!usedUp) tell(limit, holder.holder, true)
+      return usedUp
+    },
+    release: async (limit, holder, since) => {
+      const left = await store.release(limit, holder, since)
+      if (!left.holders.some(one => one.holder === holder)) tell(limit, holder, false)
+      return left
+    },
+  }
+}
+
+/** Every method of a store as a call of the process. */
+function reachedBy<Store extends object>(process: Process, name: string, store: Store): Store {
+  const methods = Object.entries(store).map(([method, does]) => [
+    method,
+    (...args: unknown[]) => process.call(`${name}.${method}`, () => does(...args)),
+  ])
+  return Object.fromEntries(methods) as Store
+}
+
+function messagesFor(
+  { history, timeline }: World,
+  process: Process,
+  { wakes, jobs, queueOf }: Pick<Services, 'wakes' | 'jobs' | 'queueOf'>,
+): Messages {
+  const { name: by } = process
+  /** Each message of a batch fails or succeeds by itself; an outage fails the whole batch, as an answer. */
+  const sendAll = async <M>(
+    operation: string,
+    all: readonly M[],
+    send: (one: M) => void,
+  ): Promise<SendFailure[]> => {
+    try {
+      return await process.call(
+        operation,
+        () =>
+          all.flatMap((one, index) => {
+            if (process.suffers('refused')) return { index, reason: 'this one was refused', transient: true }
+            send(one)
+            return []
+          }),
+        'queues',
+      )
+    } catch (error) {
+      return all.map((_, index) => ({ index, reason: String(error), transient: true }))
+    }
+  }
+  return {
+    dispatch: dispatches =>
+      sendAll<Dispatch>(
+        `send ${dispatches.length} dispatches`,
+        dispatches,
+        ({ task, delaySeconds, passedOn = 0, hops = 0 }) => {
+          const { id, born, revision } = task
+          history.tell({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
+          queueOf(workOf(task).type)?.send({ task, passedOn, hops }, delaySeconds)
+        },
+      ),
+    look: looks =>
+      sendAll<Look>(`send ${looks.length} looks`, looks, look =>
+        wakes.send({ kind: 'look', look }, look.delaySeconds),
+      ),
+    lookAtMinute: look =>
+      process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0), 'queues'),
+    lookAtCanvases: looks =>
+      sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
+        jobs.send({ kind: 'canvas', look }, look.delaySeconds),
+      ),
+    lookAtLimits: looks =>
+      sendAll<LimitLook>(`send ${looks.length} looks at limits`, looks, look =>
+        wakes.send({ kind: 'limit', look }, look.delaySeconds),
+      ),
+    goOnWithJobs: looks =>
+      sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
+        jobs.send({ kind: 'job', look }, look.delaySeconds),
+      ),
+    backlog: type => process.call('read a backlog', () => queueOf(type)?.visible(), 'queues'),
+    waitingJobs: () => process.call('read how many jobs wait', () => jobs.visible(), 'queues'),
+  }
+}
+
+/** As in the adapter: a queue that does not exist is asked again only after a while. */
+async function missing(process: Process, waitMs: number, signal: AbortSignal | undefined): Promise<[]> {
+  await process.call('receive', () => undefined, 'queues')
+  await process.clock.sleep(Math.min(waitMs, MISSING_QUEUE_PAUSE_MS), signal)
+  return []
+}
+
+/** Long polling: answers as soon as something is visible, after `waitMs`, or when the signal aborts. */
+async function receive(
+  { timeline, history }: World,
+  process: Process,
+  queue: Queue<Dispatched>,
+  { max, waitMs }: { readonly max: number; readonly waitMs: number },
+  signal: AbortSignal | undefined,
+): ReturnType<Inbox['receive']> {
+  const received = await process.call<Received<Dispatched>[]>(
+    'receive',
+    () =>
+      new Promise(resolve => {
+        const end = () => {
+          stop()
+          cancel()
+          resolve(process.isAlive() && !signal?.aborted ? queue.receive(max) : [])
+        }
+        const stop = queue.onVisible(() => queue.visible() > 0 && end())
+        const cancel = timeline.at(timeline.now() + waitMs, end)
+        signal?.addEventListener('abort', end, { once: true })
+        process.onDeath(end)
+        if (queue.visible() > 0 || signal?.aborted) end()
+      }),
+    'queues',
+  )
+  for (const { body } of received)
+    history.tell({ at: timeline.now(), by: process.name, what: 'delivered', task: body.task })
+  return received.map(one => ({
+    ...one.body,
+    done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
+    again: async (delaySeconds, passedOn = one.body.passedOn) => {
+      const anew = { task: one.body.task, passedOn }
+      await process.call('send a message anew', () => queue.send(anew, delaySeconds), 'queues')
+      await process.call('delete a message', () => queue.delete(one), 'queues')
+    },
+  }))
+}
+
+/** Code that catches everything and goes on must not hide its own mistakes. */
+function logOf({ history, timeline }: World, { name }: Process): Log {
+  const line =
+    (level: string): Log['info'] =>
+    (message, fields = {}) => {
+      const at = timeline.now()
+      history.note(at, name, () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`)
+      const mistake = [fields.error, fields.reason].find(isMistake)
+      if (mistake !== undefined) history.tell({ at, by: name, what: 'surprise', error: mistake })
+    }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** What JavaScript throws by itself, as it is or as the text of a reason. */
+function isMistake(value: unknown): boolean {
+  return /^(Type|Reference|Range|Syntax)Error/.test(String(value))
+}
+
+function plainErrors(_name: string, value: unknown): unknown {
+  return value instanceof Error ? String(value) : value
+}

@@ -1,0 +1,143 @@
+import { addEnds } from '../../../../shared/aws/dynamo/canvas/canvas-requests.ts'
+import { putBody } from '../../../../shared/aws/dynamo/head/body-requests.ts'
+import { putHead, updateHead } from '../../../../shared/aws/dynamo/head/head-requests.ts'
+import { headItem } from '../../../../shared/aws/dynamo/head/items.ts'
+import { acquirePermit, noteWaiting, putStarts } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { putRecord } from '../../../../shared/aws/dynamo/records/record-requests.ts'
+import { putType } from '../../../../shared/aws/dynamo/types/type-requests.ts'
+import { putMarker } from '../../../../shared/aws/dynamo/worker/target-requests.ts'
+import type { Change } from '../../../../shared/core/change/change.ts'
+import type { BodyWrite } from '../../../../shared/core/task/body.ts'
+import type {
+  CanvasStore,
+  LimitStore,
+  RecordStore,
+  Targets,
+  TypeStore,
+} from '../../../../shared/ports/stores.ts'
+import type { World } from '../world.ts'
+import { problemOf, type Request } from './dynamo-rules.ts'
+
+/** Refuses what DynamoDB refuses whatever stands in the table. It judges the very requests that the adapters would send. */
+export type StrictStore = {
+  /** @throws Error for a write of a head that DynamoDB would refuse. */
+  ofHead(change: Change): void
+  /** @throws Error for a body or a record that DynamoDB would refuse. */
+  ofBody(id: string, body: BodyWrite): void
+  /** The same stores, but they refuse what DynamoDB would. */
+  stores(kept: Stores): Stores
+}
+
+type Stores = {
+  readonly limits: LimitStore
+  readonly records: RecordStore
+  readonly targets: Targets
+  readonly types: TypeStore
+  readonly canvases: CanvasStore
+}
+
+const TABLE = 'tasks'
+const TOKEN = 'token'
+/** Building requests takes a quarter of the time of a run: of the usual ones every fifth does, of trials each. */
+const STRICT_EVERY = 5
+
+export function createStrictness({ scenario, history, timeline }: World): StrictStore {
+  const isStrict = scenario.trial !== undefined || scenario.seed % STRICT_EVERY === 0
+  const check: Check = (what, requestOf) => {
+    const problem = isStrict ? problemOf(requestOf()) : undefined
+    if (problem === undefined) return
+    const why = `${what}: ${problem}`
+    history.tell({ at: timeline.now(), by: 'the table', what: 'refused', why })
+    throw new Error(`the store refuses ${why}`)
+  }
+  return {
+    ofHead: change => {
+      const { after } = change
+      check(after.id, () => requestOfHead(change))
+      if (change.before && isLarge(after)) check(after.id, () => ({ Item: { ...headItem(after) } }))
+    },
+    ofBody: (id, body) => check(`a body of ${id}`, () => putBody(TABLE, id, body)),
+    stores: ({ limits, records, targets, types, canvases }) => ({
+      limits: strictLimits(limits, check),
+      records: strictRecords(records, check),
+      targets: strictTargets(targets, timeline.now, check),
+      types: strictTypes(types, check),
+      canvases: strictCanvases(canvases, check),
+    }),
+  }
+}
+
+/** @throws Error when DynamoDB would refuse the request. */
+type Check = (what: string, requestOf: () => Request) => void
+
+function requestOfHead(change: Change): Request {
+  const { before } = change
+  return before ? updateHead(TABLE, { ...change, before }, TOKEN) : putHead(TABLE, change, TOKEN)
+}
+
+/** Only heads with many runs come near the largest item. */
+function isLarge({ live, ended, failuresBy }: Change['after']): boolean {
+  return [live, ended, failuresBy].some(map => Object.keys(map).length > 20)
+}
+
+function strictLimits(store: LimitStore, check: Check): LimitStore {
+  return {
+    ...store,
+    putStarts: async (limit, log, seen, expiresAt) => {
+      check(`the starts of ${limit}`, () => putStarts(TABLE, limit, log, { seen, expiresAt, token: TOKEN }))
+      return store.putStarts(limit, log, seen, expiresAt)
+    },
+    acquire: async (limit, holder, max) => {
+      check(`a permit of ${limit}`, () => acquirePermit(TABLE, limit, holder, max))
+      return store.acquire(limit, holder, max)
+    },
+    noteWaiting: async (limit, now, most) => {
+      check(`a note at ${limit}`, () => noteWaiting(TABLE, limit, now, most))
+      return store.noteWaiting(limit, now, most)
+    },
+  }
+}
+
+function strictRecords(store: RecordStore, check: Check): RecordStore {
+  return {
+    ...store,
+    put: async (name, value, expiresAt) => {
+      check(`the record ${name}`, () => putRecord(TABLE, name, value, expiresAt))
+      return store.put(name, value, expiresAt)
+    },
+    putNew: async (name, value, expiresAt) => {
+      check(`the record ${name}`, () => putRecord(TABLE, name, value, expiresAt))
+      return store.putNew(name, value, expiresAt)
+    },
+  }
+}
+
+function strictTargets(store: Targets, now: () => number, check: Check): Targets {
+  return {
+    ...store,
+    mark: async marker => {
+      check(`the marker of ${marker.taskId}`, () => putMarker(TABLE, marker, now()))
+      return store.mark(marker)
+    },
+  }
+}
+
+function strictTypes(store: TypeStore, check: Check): TypeStore {
+  return {
+    ...store,
+    put: async (next, version) => {
+      check(`the type ${next.type}`, () => putType(TABLE, next, version))
+      return store.put(next, version)
+    },
+  }
+}
+
+function strictCanvases(store: CanvasStore, check: Check): CanvasStore {
+  return {
+    ...store,
+    addEnds: async (canvas, chunk, ends, expiresAt) => {
+      check(`ends of ${canvas.canvasId}`, () => addEnds(TABLE, canvas, chunk, { ends, expiresAt }))
+      return store.addEnds(canvas, chunk, ends, expiresAt)
+    },
+  }
+}

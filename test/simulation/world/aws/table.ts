@@ -1,0 +1,167 @@
+import type { Change } from '../../../../shared/core/change/change.ts'
+import type { BodyWrite } from '../../../../shared/core/task/body.ts'
+import type { Task } from '../../../../shared/core/task/task.ts'
+import type { Applied, TaskStore } from '../../../../shared/ports/stores.ts'
+import { createMemoryBodies, inOrderOfWriting } from '../../../../shared/testing/bodies.ts'
+import { createSeededChance } from '../../../../shared/testing/chance.ts'
+import { createMemoryHeads } from '../../../../shared/testing/heads.ts'
+import { entriesIn, pageOf } from '../../../../shared/testing/index-pages.ts'
+import type { Process } from '../process.ts'
+import type { World } from '../world.ts'
+import { createExpiry } from './expiry.ts'
+import { createStrictness } from './strict-store.ts'
+
+/** The tasks of a world: what every process sees through its own calls. */
+export type Table = {
+  /** The store as one process reaches it: bodies, head and records are written by calls of their own. */
+  storeFor(process: Process): TaskStore
+  heads(): Iterable<Task>
+  head(id: string): Task | undefined
+}
+
+const USUAL_LAG_MS = 30
+const MOST_LAG_MS = 5_000
+const MOST_UNTIL_AGAIN_MS = 4_000
+
+/** `onWrite` is told of every head that is written, at that very instant. */
+export function createTable(
+  world: World,
+  onWrite: (before: Task | undefined, after: Task, by: Process) => void,
+): Table {
+  const { timeline } = world
+  const chance = createSeededChance(world.seedOf('table'))
+  const strict = createStrictness(world)
+  const heads = createMemoryHeads()
+  const { keep, ...bodies } = createMemoryBodies()
+  /** What each index and eventually consistent reads show: each head with a lag of its own in each of them. */
+  const shown = {
+    view: new Map(),
+    place: new Map(),
+    owner: new Map(),
+    reads: new Map<string, Task>(),
+  } satisfies Record<string, Map<string, Task>>
+  /** Names the last write of each head that carried a name. */
+  const tokens = new Map<string, number>()
+
+  /** How many heads have been written, and how many had been when each was deleted that has expired. */
+  let written = 0
+  const dropped = new Map<string, number>()
+
+  const showLater = (task: Task) => {
+    written += 1
+    const order = written
+    for (const view of Object.values<Map<string, Task>>(shown)) {
+      const isStale = chance.fraction() < world.weather().staleIndex
+      timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
+        const current = view.get(task.id)
+        // What was written before a deletion shows no more after it.
+        if (order <= (dropped.get(task.id) ?? 0)) return
+        if (!current || isNewer(task, current)) view.set(task.id, task)
+      })
+    }
+  }
+  /** DynamoDB may end a page early. */
+  const pageLimit = (most: number) => {
+    const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
+    return chance.fraction() < world.weather().staleIndex ? 1 + Math.floor(chance.fraction() * limit) : limit
+  }
+  const keepStrictly = (id: string, written: readonly BodyWrite[]) => {
+    for (const body of written) strict.ofBody(id, body)
+    keep(id, written)
+  }
+  const expire = createExpiry(world, heads, id => {
+    for (const view of Object.values<Map<string, Task>>(shown)) view.delete(id)
+    dropped.set(id, written)
+  })
+  const write = (change: Change, by: Process) => {
+    const before = heads.get(change.after.id)
+    strict.ofHead(change)
+    const applied = heads.write(change)
+    const after = heads.get(change.after.id)
+    if (applied.applied && after) {
+      if (isNamed(change)) tokens.set(after.id, (tokens.get(after.id) ?? 0) + 1)
+      showLater(after)
+      expire(after)
+      onWrite(before, after, by)
+    }
+    return applied
+  }
+
+  /** When the answer gets lost on the way, the SDK sends the same write again; it knows its own work by its token, which heartbeats and counted successes have none of. */
+  const writeOnceOrTwice = async (process: Process, operation: string, change: Change): Promise<Applied> => {
+    const { id, born } = change.after
+    const first = await process.call(operation, () => ({
+      answer: write(change, process),
+      token: tokens.get(id),
+    }))
+    if (!process.suffers('answerLost')) return first.answer
+    await process.clock.sleep(chance.fraction() * MOST_UNTIL_AGAIN_MS)
+    return process.call(`${operation} once more`, () => {
+      const head = heads.get(id)
+      const isOurBirth = head?.born === born && born !== change.before?.born
+      const isOurs = isNamed(change) && first.answer.applied && (tokens.get(id) === first.token || isOurBirth)
+      return isOurs && head ? { applied: true, task: head } : write(change, process)
+    })
+  }
+
+  return {
+    heads: heads.all,
+    head: heads.get,
+    storeFor: process => ({
+      head: id => process.call(`read ${id}`, () => heads.get(id)),
+      bury: async () => false,
+      heads: ids =>
+        process.call(`read ${ids.length} heads`, () =>
+          [...new Set(ids)].flatMap(id => shown.reads.get(id) ?? []),
+        ),
+      apply: async change => {
+        const { id, operation } = change.after
+        const { beforeHead, afterHead } = inOrderOfWriting(change.bodies)
+        if (beforeHead.length > 0)
+          await process.call(`write bodies of ${id}`, () => keepStrictly(id, beforeHead))
+        const applied = await writeOnceOrTwice(process, `${operation} ${id}`, change)
+        // As in the adapter: a record that cannot be written costs a detail of the history.
+        if (applied.applied && afterHead.length > 0) {
+          await process
+            .call(`write records of ${id}`, () => keepStrictly(id, afterHead))
+            .catch(() => undefined)
+        }
+        return applied
+      },
+      recordLook: (task, record, now) =>
+        process.call(`record a look at ${task.id}`, () => {
+          const isRecorded = heads.recordLook(task, record, now)
+          const head = heads.get(task.id)
+          if (isRecorded && head) showLater(head)
+          return isRecorded
+        }),
+      body: (id, ref) => process.call(`read a body of ${id}`, () => bodies.body(id, ref)),
+      renewBody: (id, ref, expiresAt) =>
+        process.call(`renew a body of ${id}`, () => bodies.renewBody(id, ref, expiresAt)),
+      dropBodies: (id, dropped) => process.call(`drop bodies of ${id}`, () => bodies.dropBodies(id, dropped)),
+      runRecords: (id, born, limit) =>
+        process.call(`read records of ${id}`, () => bodies.runRecords(id, born, limit)),
+      page: query =>
+        process.call(`read ${query.partition}`, () =>
+          pageOf(shown[query.index].values(), { ...query, limit: pageLimit(query.limit) }),
+        ),
+      count: range =>
+        process.call(`count ${range.partition}`, () => entriesIn(shown[range.index].values(), range).length),
+    }),
+  }
+}
+
+/** As in the adapter: what is guarded by its run alone carries no token. */
+function isNamed({ guard, after }: Change): boolean {
+  return guard.kind !== 'counted' && after.operation !== 'beat'
+}
+
+/** Heartbeats bump no revision: of two states of one revision the one with the later lease is newer. */
+function isNewer(task: Task, current: Task): boolean {
+  if (task.revision !== current.revision) return task.revision > current.revision
+  return latestLease(task) >= latestLease(current)
+}
+
+function latestLease({ live }: Task): number {
+  return Math.max(0, ...Object.values(live).map(({ leaseUntil }) => leaseUntil))
+}

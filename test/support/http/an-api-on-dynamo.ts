@@ -1,0 +1,25 @@
+import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { type DynamoStores, dynamoStores } from '../dynamo/dynamo-stores.ts'
+import { type DynamoDbLocal, startDynamoDbLocal } from '../dynamo/dynamodb-local.ts'
+import { anApi, type TestApi } from './an-api.ts'
+
+export type ApiOnDynamo = {
+  readonly dynamo: DynamoDbLocal
+  readonly api: TestApi
+  readonly stores: DynamoStores
+  close(): Promise<void>
+}
+
+/** The HTTP API over a table of its own in DynamoDB Local, for what memory cannot show. */
+export async function anApiOnDynamo(seed: number): Promise<ApiOnDynamo> {
+  const dynamo = await startDynamoDbLocal()
+  const stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  const api = await anApi({ ...stores, chance: createSeededChance(seed) })
+
+  async function close() {
+    stores.documents.destroy()
+    await dynamo.stop()
+  }
+
+  return { dynamo, api, stores, close }
+}

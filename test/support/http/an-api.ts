@@ -1,0 +1,92 @@
+import { expect } from 'vitest'
+import { allRoutes } from '../../../functions/http/all-routes.ts'
+import { createApi } from '../../../functions/http/create-api.ts'
+import { taskPath } from '../../../shared/api/paths.ts'
+import { jsonBytes } from '../../../shared/core/json.ts'
+import type { LogFields } from '../../../shared/ports/machine.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { aMemorySystem, type MemorySystem } from '../worlds/memory-system.ts'
+
+/** Tests read answers as their users do, without types. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export type Shown = any
+
+type Answered = {
+  readonly status: number
+  readonly body: Shown
+  readonly headers: Headers
+}
+
+export type TestApi = {
+  readonly system: MemorySystem
+  /** What was logged as a warning or an error. */
+  readonly complaints: ReadonlyArray<{ readonly message: string; readonly fields: LogFields }>
+  readonly app: ReturnType<typeof createApi>
+  /** A body that is no string is sent as JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
+}
+
+/** The API over a system in memory, of which parts may be replaced, with a type `jobs` that is claimed over HTTP and a handler type `resize`. */
+export async function anApi(parts: Partial<System> = {}): Promise<TestApi> {
+  const complaints: Array<{ message: string; fields: LogFields }> = []
+  const complain = (message: string, fields: LogFields = {}) => void complaints.push({ message, fields })
+  const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
+  const system = { ...aMemorySystem(), log, ...parts } as MemorySystem
+  const app = createApi(system, allRoutes)
+  const call: TestApi['call'] = async (method, path, body, headers = {}) => {
+    const request = {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: isRaw(body) ? (body as string) : JSON.stringify(body) }),
+    }
+    const response = await app.request('/', request, { event: asDelivered(path) })
+    const text = await response.text()
+    expect(jsonBytes(text), 'bytes that Lambda delivers').toBeLessThan(6_291_556 - 1_000)
+    return {
+      status: response.status,
+      body: text === '' ? undefined : JSON.parse(text),
+      headers: response.headers,
+    }
+  }
+  await call('PUT', '/v1/types/jobs', { kind: 'http' })
+  await call('PUT', '/v1/types/resize', { kind: 'handler' })
+  return { system, complaints, app, call }
+}
+
+/** The path as API Gateway delivers it: decoded once, and cut at a decoded `?`; the query stays as it is. */
+function asDelivered(target: string) {
+  const [path = '/', rawQueryString = ''] = target.split(/\?(.*)/s)
+  try {
+    return { rawPath: decodeURIComponent(path).split('?')[0] ?? '', rawQueryString }
+  } catch {
+    return { rawPath: path, rawQueryString }
+  }
+}
+
+function isRaw(body: unknown): boolean {
+  return typeof body === 'string' || body instanceof Uint8Array
+}
+
+export function pathOf(id: string): string {
+  return taskPath(id)
+}
+
+/** Publishes one task of type `jobs` and returns its id. */
+export async function published({ call }: TestApi, body: object = {}): Promise<string> {
+  const { status, body: answer } = await call('POST', '/v1/tasks', { type: 'jobs', ...body })
+  if (status > 201) throw new Error(`not published: ${JSON.stringify(answer)}`)
+  return answer.id
+}
+
+/** Claims one task of type `jobs` and returns where its run is spoken for, and its fence. */
+export async function claimed({ call }: TestApi, more: object = {}) {
+  const { body } = await call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1', ...more })
+  const [claim] = body.claims
+  if (!claim) throw new Error('nothing to claim')
+  return {
+    id: claim.task.id as string,
+    runId: claim.run.id as string,
+    fence: claim.run.fence as number,
+    path: `${taskPath(claim.task.id)}/runs/${claim.run.id}`,
+  }
+}

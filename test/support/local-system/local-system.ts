@@ -1,0 +1,148 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../../local/cloud.ts'
+import { taskPath } from '../../../shared/api/paths.ts'
+import { testAssembly } from '../../system/synthesise.ts'
+import { sharedDynamoDb } from '../dynamo/one-dynamodb.ts'
+
+/** What the HTTP API answered. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
+type Answer = { readonly status: number; readonly body: any; readonly headers: Headers }
+
+type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
+
+/** What the probe handler reports of itself. */
+type Report = {
+  readonly event: 'started' | 'aborted' | 'refused' | 'done'
+  readonly key: string
+  readonly attempt: number
+  readonly fence: number
+  readonly runId: string
+  readonly pid: number
+  readonly at: number
+}
+
+export type LocalSystem = {
+  readonly cloud: LocalCloud
+  readonly call: Call
+  /** Publishes one task and returns its id; anything but 200 and 201 throws. */
+  publish(body: Readonly<Record<string, unknown>>): Promise<string>
+  /** The task once `until` holds. Throws with the task's last state after `limitMs`. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  taskWhen(id: string, until: (task: any) => boolean, limitMs?: number): Promise<any>
+  /** Where probes report, and what they reported. */
+  readonly reportUrl: string
+  readonly reports: readonly Report[]
+  /** The first report that fits, once it is there. */
+  reportWhen(fits: (report: Report) => boolean, limitMs?: number): Promise<Report>
+  stop(): Promise<void>
+}
+
+const POLL_MS = 40
+/** How long a wait goes on for its condition: no claim about speed. A message that a busy machine fails to serve comes after 30 s. */
+export const PATIENCE_MS = 120_000
+
+/**
+ * Boots the system under test on the local cloud, with a receiver for the probes' reports. Its worker service polls and
+ * writes by itself, so it runs only where a test is about it.
+ */
+export async function startLocalSystem(
+  deployed: Pick<Partial<LocalCloudOptions>, 'assemblyDir' | 'dataDir' | 'services' | 'environment'> = {},
+): Promise<LocalSystem> {
+  const reports: Report[] = []
+  const receiver = await startReportReceiver(reports)
+  const port = sharedDynamoDb()
+  const cloud = await startLocalCloud({
+    assemblyDir: testAssembly(),
+    stackName: 'Baton',
+    apiPort: 0,
+    services: false,
+    ...(port !== undefined && { dynamoDbPort: port }),
+    ...deployed,
+    log: line => {
+      if (process.env.VERBOSE || line.includes('"level":"ERROR"')) console.error(line)
+    },
+  })
+  const call = caller(cloud.apiUrl)
+  return {
+    cloud,
+    call,
+    publish: async body => {
+      const answer = await call('POST', '/v1/tasks', body)
+      if (answer.status > 201)
+        throw new Error(`publish answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+      return answer.body.id
+    },
+    taskWhen: (id, until, limitMs = PATIENCE_MS) =>
+      eventually(async () => {
+        const { body } = await call('GET', taskPath(id))
+        return { done: until(body), value: body }
+      }, limitMs),
+    reportUrl: receiver.url,
+    reports,
+    reportWhen: (fits, limitMs = PATIENCE_MS) =>
+      eventually(async () => {
+        const found = reports.find(fits)
+        return { done: found !== undefined, value: found as Report }
+      }, limitMs),
+    stop: async () => {
+      await cloud.stop()
+      await receiver.stop()
+      refuseDenials(cloud)
+    },
+  }
+}
+
+/** A function or a worker that was denied a call lacks a grant. Roles that a test takes on are denied what they must be. */
+function refuseDenials({ denials, resources }: LocalCloud): void {
+  const lacking = denials.filter(({ caller }) => resources[caller]?.type !== 'AWS::IAM::Role')
+  if (lacking.length > 0) throw new Error(`calls were denied: ${JSON.stringify(lacking.slice(0, 5))}`)
+}
+
+function caller(apiUrl: string): Call {
+  return async (method, path, body) => {
+    const response = await fetch(apiUrl + path, {
+      method,
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      body: text === '' ? undefined : JSON.parse(text),
+      headers: response.headers,
+    }
+  }
+}
+
+/** Asks until it is done; after `limitMs` throws what was seen last. */
+async function eventually<T>(ask: () => Promise<{ done: boolean; value: T }>, limitMs: number): Promise<T> {
+  const until = Date.now() + limitMs
+  for (;;) {
+    const { done, value } = await ask()
+    if (done) return value
+    if (Date.now() > until) throw new Error(`not within ${limitMs} ms; last seen: ${JSON.stringify(value)}`)
+    await sleep(POLL_MS)
+  }
+}
+
+async function startReportReceiver(reports: Report[]): Promise<{ url: string; stop(): Promise<void> }> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    reports.push({ ...JSON.parse(Buffer.concat(chunks).toString('utf8')), at: Date.now() })
+    response.end()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    stop: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

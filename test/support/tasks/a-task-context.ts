@@ -1,0 +1,23 @@
+import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { Next } from '../../../shared/signals.ts'
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** What a handler is given besides its input, with these particulars. */
+export function aTaskContext(particulars: Partial<TaskContext> = {}): TaskContext {
+  return {
+    taskId: 'webhook:k',
+    type: 'webhook',
+    key: 'k',
+    runId: 'r',
+    attempt: 2,
+    fence: 3,
+    idempotencyKey: 'webhook:k/b',
+    signal: new AbortController().signal,
+    progress: () => {},
+    next: stage => new Next(stage),
+    publish: async () => ({ id: '', created: true }),
+    log: silent,
+    ...particulars,
+  }
+}

@@ -1,0 +1,156 @@
+import type { Change } from '../../../shared/core/change/change.ts'
+import { definitionName } from '../../../shared/core/flow/flow.ts'
+import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
+import { indexed } from '../../../shared/core/place/place.ts'
+import type { Publication } from '../../../shared/core/publish/publish.ts'
+import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
+import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
+
+/** Builders of core values: a test names what matters to it, the rest is plain. */
+
+/** The present of all decision tables. */
+export const NOW = Date.UTC(2026, 0, 1, 12)
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+export const BORN = '01KDX3A0000000000000000000'
+export const LATER_BORN = '01KDX3A0000000000000000001'
+
+export type TaskParts = Partial<Omit<Task, 'options' | 'live' | 'ended'>> & {
+  readonly options?: PartialOptions
+  readonly live?: readonly LiveRun[]
+  readonly ended?: readonly EndedRun[]
+}
+
+/**
+ * A task that is due, of a handler type, in revision 1. Options overlay the system's defaults; the fence and the failure
+ * counts follow from the runs; view and place follow from everything as of `NOW`.
+ */
+export function aTask(parts: TaskParts = {}): Task {
+  const { options, live = [], ended = [], ...rest } = parts
+  const failed = ended.filter(run => run.state === 'failed' || run.state === 'lost')
+  const resolved = resolveOptions(options ?? {})
+  const type = rest.type ?? 'resize'
+  const key = rest.key ?? 'k1'
+  const dueAt = rest.dueAt ?? NOW
+  const task: Task = {
+    id: taskId(type, key),
+    type,
+    key,
+    kind: 'handler',
+    ordering: 'arrival',
+    born: BORN,
+    revision: 1,
+    operation: 'publish',
+    state: 'open',
+    dueAt,
+    retrying: false,
+    priority: 0,
+    options: resolved,
+    fence: Math.max(0, ...[...live, ...ended].map(run => run.fence)),
+    live: byFence(live),
+    ended: byFence(ended),
+    failures: failed.length,
+    failuresBy: resolved.retry.scope === 'worker' ? countBy(failed.map(run => run.workerId)) : {},
+    createdAt: NOW,
+    updatedAt: NOW,
+    shard: 0,
+    ...(resolved.deadlineMs !== undefined && { deadlineAt: dueAt + resolved.deadlineMs }),
+    ...(live.length + ended.length > 0 && { startedAt: NOW }),
+    ...rest,
+  }
+  return indexed(task, NOW)
+}
+
+/** A live run of worker `w1`, claimed now with the default lease. */
+export function aRun(parts: Partial<LiveRun> = {}): LiveRun {
+  return { fence: 1, workerId: 'w1', startedAt: NOW, leaseUntil: NOW + 15 * SECOND, ...parts }
+}
+
+/** An ended run of worker `w1`; succeeded unless said otherwise. */
+export function anEndedRun(parts: Partial<EndedRun> = {}): EndedRun {
+  return { fence: 1, workerId: 'w1', state: 'succeeded', startedAt: NOW, endedAt: NOW, ...parts }
+}
+
+/** A publication of `resize:k1`, due now. */
+export function aPublication(
+  parts: Partial<Omit<Publication, 'options'>> & { readonly options?: PartialOptions } = {},
+): Publication {
+  const { options, ...rest } = parts
+  return {
+    type: 'resize',
+    key: 'k1',
+    kind: 'handler',
+    ordering: 'arrival',
+    born: BORN,
+    shard: 0,
+    dueAt: NOW,
+    priority: 0,
+    ...rest,
+    options: resolveOptions(options ?? {}),
+  }
+}
+
+type Decided = { readonly ok: boolean; readonly change?: Change | undefined }
+
+/** The change a decision brings, if any; some refusals bring one, too. */
+export function changeIn(decision: Decided): Change | undefined {
+  return decision.change
+}
+
+/** The change a transition decided on; a refusal fails the test with its reason. */
+export function changeOf(decision: Decided): Change {
+  if (!decision.ok || !decision.change) throw new Error(`no change: ${JSON.stringify(decision)}`)
+  return decision.change
+}
+
+/** The task after a transition that must have been accepted. */
+export function afterOf(decision: Decided): Task {
+  return changeOf(decision).after
+}
+
+function byFence<Run extends { readonly fence: number }>(runs: readonly Run[]): Record<string, Run> {
+  return Object.fromEntries(runs.map(run => [run.fence, run]))
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return Object.fromEntries(counts)
+}
+
+/** What a test says of a step: who does it, and who undoes it. */
+type StepParts = {
+  readonly name: string
+  readonly do?: Partial<StepAction>
+  readonly undo?: Partial<StepAction>
+}
+
+/** Steps `reserve` and `charge`, which can be undone, and `ship`, which cannot; each retried once. */
+export function aFlow(
+  parts: { readonly steps?: readonly StepParts[]; readonly onCancel?: FlowDefinition['onCancel'] } = {},
+): FlowDefinition {
+  const { steps = SAGA, onCancel = 'undo' } = parts
+  const content = {
+    steps: steps.map(step => ({
+      name: step.name,
+      do: anAction(step.name, step.do),
+      ...(step.undo && { undo: anAction(`un${step.name}`, step.undo) }),
+    })),
+    onCancel,
+  }
+  return { name: definitionName(content), ...content }
+}
+
+const SAGA: readonly StepParts[] = [
+  { name: 'reserve', undo: {} },
+  { name: 'charge', do: { kind: 'http', ordering: 'priority' }, undo: { kind: 'http' } },
+  { name: 'ship', do: { options: resolveOptions({ deadlineMs: MINUTE, retry: { maxRetries: 0 } }) } },
+]
+
+function anAction(type: string, parts: Partial<StepAction> = {}): StepAction {
+  const options = resolveOptions({ retry: { maxRetries: 1, delayMs: SECOND } })
+  return { type, kind: 'handler', ordering: 'arrival', shards: 2, options, ...parts }
+}

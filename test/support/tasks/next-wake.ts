@@ -1,0 +1,16 @@
+import { wakesAt } from '../../../shared/core/place/place.ts'
+import { plan } from '../../../shared/core/plan/plan.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+
+/** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined: never again. */
+export function nextWake(task: Task, now: number): number | undefined {
+  const { dispatchAt, markFor, lookAt, minute, settles, driveAt: drivenAt } = plan(task, now)
+  const times = [
+    dispatchAt,
+    (markFor || settles) && now,
+    lookAt,
+    drivenAt,
+    minute === undefined ? undefined : wakesAt(task),
+  ].filter(time => time !== undefined)
+  return times.length > 0 ? Math.min(...times) : undefined
+}

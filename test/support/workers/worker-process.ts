@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { LocalSystem } from '../local-system/local-system.ts'
+
+export type WorkerProcess = {
+  readonly pid: number
+  /** What it wrote so far. */
+  readonly lines: readonly string[]
+  signal(signal: NodeJS.Signals): void
+  /** Resolves to its exit code; null after a signal. */
+  readonly ended: Promise<number | null>
+}
+
+/** A worker of the command line in its own process, once it serves. */
+export async function startWorker(
+  { cloud }: LocalSystem,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+  { leadsGroup = false }: { readonly leadsGroup?: boolean } = {},
+): Promise<WorkerProcess> {
+  const child = spawn(
+    process.execPath,
+    ['cli/baton.ts', 'worker', 'test/system/tasks/by-workers.ts', ...args],
+    {
+      detached: leadsGroup,
+      stdio: ['ignore', 'pipe', process.env.VERBOSE ? 'inherit' : 'pipe'],
+      env: {
+        ...{ PATH: process.env.PATH, ...cloud.environment },
+        BATON_TABLE: String(cloud.outputs.TableName),
+        BATON_SYSTEM: 'Baton',
+        BATON_WAKE_QUEUE_URL: cloud.resource('AWS::SQS::Queue', 'MessagesWakeQueue').physicalId,
+        ...environment,
+      },
+    },
+  )
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  const lines = await linesOnceServing(child)
+  return { pid: child.pid ?? 0, lines, ended, signal: signal => void child.kill(signal) }
+}
+
+async function linesOnceServing(child: ChildProcess): Promise<string[]> {
+  const lines: string[] = []
+  if (!child.stdout) return lines
+  child.stderr?.on('data', (chunk: Buffer) => lines.push(chunk.toString()))
+  const reader = createInterface({ input: child.stdout })
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', code => reject(new Error(`the worker ended with ${code}:\n${lines.join('\n')}`)))
+    reader.on('line', line => {
+      if (process.env.VERBOSE) console.error(line)
+      lines.push(line)
+      if (line.includes(' serves ')) resolve()
+    })
+  })
+  return lines
+}

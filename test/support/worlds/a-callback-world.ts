@@ -1,0 +1,60 @@
+import { viewPartition } from '../../../shared/core/place/place-names.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
+import { publish } from '../../../shared/runtime/publish/publish.ts'
+import { changeOf } from '../tasks/a-task.ts'
+import { DONE } from '../tasks/flow-life.ts'
+import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
+
+/** What is published at the end of a task, most often. */
+export const MAIL = { type: 'mail' }
+
+export type CallbackWorld = Awaited<ReturnType<typeof aCallbackWorld>>
+
+/** A system in memory with the types `work` and `mail`, whose planner runs when it is told to. */
+export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = tasks => tasks) {
+  const complaints: string[] = []
+  const complain = (text: string) => complaints.push(text)
+  const memory = aMemorySystem()
+  const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
+  const system: MemorySystem = { ...memory, tasks: storing(memory.tasks), log }
+  for (const type of ['work', 'mail']) await registered(system, { type })
+  return {
+    system,
+    /** What was logged as a warning or an error. */
+    complaints,
+    published: (request: Partial<PublishRequest> = {}) => published(system, request),
+    ended: (task: Task, outcome: Outcome = DONE) => ended(system, task, outcome),
+    /** What the stream says of the task reaches the planner. Answers the positions that must come again. */
+    planned: (task: Task, on = system) => planChanges(on, [{ task, position: 'p' }]),
+    head: async (id: string) => (await system.tasks.head(id)) as Task,
+    /** Open tasks of a type. */
+    waiting: (type = 'mail') => waiting(system, type),
+  }
+}
+
+async function published(system: MemorySystem, request: Partial<PublishRequest>): Promise<Task> {
+  const outcome = await publish(system, { type: 'work', key: 'k', ...request })
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome))
+  return outcome.task
+}
+
+/** The task after a run of it has ended so. */
+async function ended({ tasks, clock }: MemorySystem, task: Task, outcome: Outcome): Promise<Task> {
+  const claimed = changeOf(claim(task, { workerId: 'w1' }, clock.now()))
+  const word = { born: task.born, fence: claimed.after.fence, ...outcome }
+  await tasks.apply(claimed)
+  const over = await tasks.apply(changeOf(finish(claimed.after, word, clock.now(), 0)))
+  if (!over.applied) throw new Error('not ended')
+  return over.task
+}
+
+async function waiting({ tasks }: MemorySystem, type: string): Promise<Task[]> {
+  const partition = viewPartition(type, 'open', 0)
+  const { entries } = await tasks.page({ index: 'view', partition, limit: 100 })
+  return tasks.heads(entries.map(({ id }) => id))
+}

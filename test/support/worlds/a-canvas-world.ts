@@ -1,0 +1,119 @@
+import type { Composition } from '../../../shared/core/canvas/shape.ts'
+import type { Json } from '../../../shared/core/json.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { type CanvasDescription, readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
+import { type Canvas, type LeafRequest, memberId } from '../../../shared/runtime/canvas/load-canvas.ts'
+import { publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
+import { planChanges } from '../../../shared/runtime/plan/plan-changes.ts'
+import { contentOf } from '../../../shared/runtime/run/content-of.ts'
+import { changeOf } from '../tasks/a-task.ts'
+import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
+
+export type Written = Composition<LeafRequest>
+
+/** A system in memory with arithmetic and failing types, in which a test plays planner and workers by itself. */
+export async function aCanvasWorld(parts: Partial<MemorySystem> = {}): Promise<MemorySystem> {
+  const system = { ...aMemorySystem(), ...parts }
+  for (const type of ['add', 'multiply', 'boom', 'tell', 'list']) {
+    const defaults = { retry: { maxRetries: 0 } }
+    await registered(system, { type, configuration: { kind: 'handler', shards: 1, defaults } })
+  }
+  return system
+}
+
+export function leaf(type: string, input?: Json, more: Partial<LeafRequest> = {}): Written {
+  return { leaf: { type, ...(input !== undefined && { input }), ...more } }
+}
+
+export const add = (...numbers: number[]): Written => leaf('add', numbers)
+export const multiply = (...numbers: number[]): Written => leaf('multiply', numbers)
+export const boom: Written = leaf('boom')
+export const tell = (...words: Json[]): Written => leaf('tell', words)
+
+export async function published(system: MemorySystem, composition: Written, key = 'c'): Promise<Canvas> {
+  const outcome = await publishCanvas(system, { key, composition })
+  if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`)
+  return outcome.canvas
+}
+
+export async function member(
+  system: MemorySystem,
+  canvas: Canvas,
+  number: number,
+): Promise<Task | undefined> {
+  return system.tasks.head(memberId(canvas, number))
+}
+
+/** The leaves that have been published. */
+export async function startedLeaves(system: MemorySystem, canvas: Canvas): Promise<number[]> {
+  const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))
+  return heads.flatMap((head, number) => (head ? [number] : []))
+}
+
+/** Runs one member as its type says; what the planner would be told of it. */
+export async function run(system: MemorySystem, canvas: Canvas, number: number): Promise<Task> {
+  const task = await member(system, canvas, number)
+  if (!task) throw new Error(`leaf ${number} is not published`)
+  const now = system.clock.now()
+  const held = changeOf(claim(task, { workerId: 'w1' }, now)).after
+  const { input } = await contentOf(system, held)
+  const word = { born: held.born, fence: held.fence, ...outcomeOf(task.type, input) }
+  const change = changeOf(finish(held, word, now, 0.5))
+  // One write for both, which only a test may do.
+  const applied = await system.tasks.apply({
+    ...change,
+    before: task,
+    guard: { kind: 'revision', born: task.born, revision: task.revision, leases: [] },
+  })
+  if (!applied.applied) throw new Error(`leaf ${number} changed meanwhile`)
+  return applied.task
+}
+
+function outcomeOf(type: string, input: Json | undefined) {
+  const numbers = (Array.isArray(input) ? input : []) as number[]
+  switch (type) {
+    case 'add':
+      return { outcome: 'succeed', result: numbers.reduce((a, b) => a + b, 0) } as const
+    case 'multiply':
+      return { outcome: 'succeed', result: numbers.reduce((a, b) => a * b, 1) } as const
+    case 'boom':
+      return { outcome: 'fail', error: { name: 'Boom', message: 'no such luck' } } as const
+    default:
+      return { outcome: 'succeed', result: input ?? null } as const
+  }
+}
+
+/** What the stream brings the planner. */
+export async function plan(system: MemorySystem, ...tasks: Array<Task | undefined>): Promise<string[]> {
+  const there = tasks.filter(task => task !== undefined)
+  return planChanges(
+    system,
+    there.map((task, index) => ({ task, position: String(index) })),
+  )
+}
+
+/** Runs members as they come up, in batches of so many, until nothing is left to run. */
+export async function runAll(system: MemorySystem, canvas: Canvas, batch = 1): Promise<void> {
+  for (;;) {
+    const heads = await Promise.all(canvas.types.map((_type, number) => member(system, canvas, number)))
+    const open = heads.flatMap((head, number) =>
+      head?.state === 'open' && !head.member?.first ? [number] : [],
+    )
+    if (open.length === 0) return
+    const ended: Task[] = []
+    for (const number of open.slice(0, batch)) ended.push(await run(system, canvas, number))
+    await plan(system, ...ended)
+  }
+}
+
+export async function shown(
+  system: MemorySystem,
+  canvas: Canvas,
+  query: { limit: number; cursor?: string } = { limit: 100 },
+): Promise<CanvasDescription> {
+  const read = await readCanvas(system, canvas.id, query)
+  if (!read.ok) throw new Error(read.reason)
+  return read.canvas
+}

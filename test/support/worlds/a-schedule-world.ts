@@ -1,0 +1,98 @@
+import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
+import { minuteStart } from '../../../shared/core/place/place.ts'
+import { plan as planOf } from '../../../shared/core/plan/plan.ts'
+import { SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
+import { type Task, taskId } from '../../../shared/core/task/task.ts'
+import type { Look } from '../../../shared/ports/messages.ts'
+import { lookOf, planTasks } from '../../../shared/runtime/plan/plan-tasks.ts'
+import {
+  type PutScheduleOutcome,
+  putSchedule,
+  type ScheduleRequest,
+} from '../../../shared/runtime/schedule/put-schedule.ts'
+import { wakeTasks } from '../../../shared/runtime/wake/wake-tasks.ts'
+import { createManualClock } from '../../../shared/testing/clock.ts'
+import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
+
+export type ScheduleWorld = MemorySystem & {
+  /** Errors that were logged. */
+  readonly errors: string[]
+}
+
+/** A system in memory with a type `resize`, at a time, in which a test plays planner and waker by itself. */
+export async function aScheduleWorld(at: string | number): Promise<ScheduleWorld> {
+  const clock = createManualClock(new Date(at).getTime())
+  const errors: string[] = []
+  const system = aMemorySystem()
+  const log = { ...system.log, error: (message: string) => void errors.push(message) }
+  const world = { ...system, clock, log, errors }
+  await registered(world)
+  return world
+}
+
+export async function put(
+  world: ScheduleWorld,
+  timing: Timing,
+  more: Partial<ScheduleRequest> = {},
+): Promise<Extract<PutScheduleOutcome, { ok: true }>> {
+  const outcome = await putSchedule(world, 's', {
+    timing,
+    missed: 'skip',
+    graceMs: 300_000,
+    task: { type: 'resize' },
+    ...more,
+  })
+  if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome)}`)
+  return outcome
+}
+
+export const ID = taskId(SCHEDULE_TYPE, 's')
+
+export async function head(world: ScheduleWorld): Promise<Task> {
+  const found = await world.tasks.head(ID)
+  if (!found) throw new Error('there is no schedule')
+  return found
+}
+
+/** Keys of the tasks that were published, without the schedule's name, earliest due first. */
+export async function publishedTicks(world: ScheduleWorld): Promise<string[]> {
+  const partition = 'resize#open#0'
+  const page = await world.tasks.page({ index: 'view', partition, limit: 10_000 })
+  return page.entries.map(({ id }) => id.replace('resize:s@', ''))
+}
+
+/**
+ * Lets time pass until `until`, and every look come when its queue would deliver it, `times` times over by as many wakers
+ * at once.
+ */
+export async function pass(world: ScheduleWorld, until: string | number, times = 1): Promise<void> {
+  const end = new Date(until).getTime()
+  for (;;) {
+    const present = await world.tasks.head(ID)
+    const now = world.clock.now()
+    const [look] = present ? lookOf(present, now) : []
+    const at = present && (look ? now + look.delaySeconds * 1_000 : firesAt(present, now))
+    if (at === undefined || at > end) break
+    await world.clock.advance(at - now)
+    if (present && look) await wake(world, look, present.dueAt, times)
+  }
+  await world.clock.advance(Math.max(0, end - world.clock.now()))
+}
+
+/** When the schedule of its minute does. */
+function firesAt(present: Task, now: number): number | undefined {
+  const { minute } = planOf(present, now)
+  return minute === undefined ? undefined : minuteStart(minute) - MINUTE_LEAD_MS
+}
+
+async function wake(world: ScheduleWorld, look: Look, dueAt: number, times: number): Promise<void> {
+  const served = Promise.all(Array.from({ length: times }, () => wakeTasks(world, [look])))
+  await world.clock.advance(Math.min(1_000, Math.max(0, dueAt - world.clock.now())))
+  const failures = (await served).flat()
+  if (failures.length > 0) throw new Error(`not served: ${JSON.stringify(failures)}`)
+}
+
+/** What the planner does of the schedule as it stands. */
+export async function plan(world: ScheduleWorld): Promise<void> {
+  await planTasks(world, [await head(world)])
+}

@@ -1,0 +1,102 @@
+import { create } from '../../../shared/core/publish/publish.ts'
+import { claim } from '../../../shared/core/run/claim.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import type { Log, MetricName } from '../../../shared/ports/machine.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { planLimits } from '../../../shared/runtime/limits/tend-limit.ts'
+import { createMemoryCanvasStore } from '../../../shared/testing/canvas-store.ts'
+import { createSeededChance } from '../../../shared/testing/chance.ts'
+import { createManualClock, type ManualClock } from '../../../shared/testing/clock.ts'
+import { createMemoryLimitStore } from '../../../shared/testing/limit-store.ts'
+import {
+  createMemoryFarTimers,
+  createMemoryMessages,
+  type MemoryMessages,
+} from '../../../shared/testing/messages.ts'
+import { createMemoryRecordStore } from '../../../shared/testing/record-store.ts'
+import { createMemoryTargets } from '../../../shared/testing/targets.ts'
+import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
+import { createMemoryTurnStore } from '../../../shared/testing/turn-store.ts'
+import { createMemoryTypeStore } from '../../../shared/testing/type-store.ts'
+import { createMemoryWorkerStore } from '../../../shared/testing/worker-store.ts'
+import { aPublication, changeOf, NOW } from '../tasks/a-task.ts'
+
+/** A whole system in memory, its clock standing at `NOW`. Its planner sees at once what the stream tells of limits, and no tasks. */
+export type MemorySystem = PlanningSystem & {
+  readonly clock: ManualClock
+  readonly messages: MemoryMessages
+  readonly timers: ReturnType<typeof createMemoryFarTimers>
+  /** Sum of what was counted under a name. */
+  counted(name: MetricName): number
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+export function aMemorySystem(): MemorySystem {
+  const clock = createManualClock(NOW)
+  const counts = new Map<MetricName, number>()
+  const messages = createMemoryMessages()
+  return {
+    clock,
+    chance: createSeededChance(1),
+    tasks: createMemoryTaskStore(),
+    types: createMemoryTypeStore(),
+    canvases: createMemoryCanvasStore(),
+    limits: createMemoryLimitStore(change => void planLimits({ messages, log: silent }, [change])),
+    turns: createMemoryTurnStore(),
+    records: createMemoryRecordStore(clock),
+    targets: createMemoryTargets(clock),
+    workers: createMemoryWorkerStore(clock),
+    messages,
+    timers: createMemoryFarTimers(),
+    log: silent,
+    metrics: { add: (name, value) => counts.set(name, (counts.get(name) ?? 0) + value) },
+    counted: name => counts.get(name) ?? 0,
+  }
+}
+
+/** A task that is stored, published now with these particulars. */
+export async function stored(
+  system: MemorySystem,
+  parts: Parameters<typeof aPublication>[0] = {},
+): Promise<Task> {
+  const change = create(aPublication({ dueAt: system.clock.now(), ...parts }), undefined, system.clock.now())
+  const applied = await system.tasks.apply(change)
+  if (!applied.applied) throw new Error(`${change.after.id} exists`)
+  return applied.task
+}
+
+/** What some work comes to while time goes by in steps of 20 ms, for 20 s at most. */
+export async function timed<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
+  let isOver = false
+  const end = () => {
+    isOver = true
+  }
+  work.then(end, end)
+  for (let nth = 0; nth < 1_000 && !isOver; nth++) await system.clock.advance(20)
+  return work
+}
+
+/** A registered type, served by a handler unless said otherwise. */
+export async function registered(system: MemorySystem, parts: Partial<TaskType> = {}): Promise<TaskType> {
+  const type: TaskType = {
+    type: 'resize',
+    configuration: { kind: 'handler', defaults: {}, shards: 1 },
+    paused: false,
+    handlerSince: NOW,
+    version: 1,
+    createdAt: NOW,
+    updatedAt: NOW,
+    ...parts,
+  }
+  await system.types.put(type, 0)
+  return type
+}
+
+/** The task as a worker has just claimed it. */
+export async function claimed(system: MemorySystem, task: Task): Promise<Task> {
+  const applied = await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now())))
+  if (!applied.applied) throw new Error('not claimed')
+  return applied.task
+}

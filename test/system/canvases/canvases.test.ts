@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anHttpWorker, type Given } from '../../support/http/http-workers.ts'
+import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+
+let system: LocalSystem
+let clerk: ReturnType<typeof anHttpWorker>
+
+const OVER_HTTP = {
+  sum: (terms: number[]) => terms.reduce((sum, term) => sum + term, 0),
+  product: (factors: number[]) => factors.reduce((product, factor) => product * factor, 1),
+}
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  for (const type of Object.keys(OVER_HTTP)) await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
+  clerk = anHttpWorker(system, Object.keys(OVER_HTTP), ({ type, input }) => ({
+    outcome: 'succeed',
+    result: OVER_HTTP[type as keyof typeof OVER_HTTP](input),
+  }))
+})
+
+afterAll(async () => {
+  await clerk?.stop()
+  await system?.stop()
+})
+
+/** The canvas once it has ended. */
+async function ended(body: object): Promise<Given> {
+  const published = await system.call('POST', '/v1/canvases', body)
+  expect(published).toMatchObject({ status: 201, body: { id: expect.any(String) } })
+  return canvasWhen(published.body.id)
+}
+
+async function canvasWhen(id: string, limitMs = PATIENCE_MS): Promise<Given> {
+  const until = Date.now() + limitMs
+  for (;;) {
+    const { body } = await system.call('GET', `/v1/canvases/${id}?limit=100`)
+    if (body.status !== 'running') return body
+    if (Date.now() > until) throw new Error(`still running: ${JSON.stringify(body)}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+describe.each([
+  ['handlers', 'add', 'multiply'],
+  ['an HTTP worker', 'sum', 'product'],
+  ['both', 'add', 'product'],
+])('arithmetic by %s', (_who, add, multiply) => {
+  const sums = [
+    { type: add, input: [1, 1] },
+    { type: add, input: [2, 2] },
+    { type: add, input: [5, 6] },
+  ]
+
+  it('as a chain hands each result on', async () => {
+    const canvas = await ended({
+      chain: [
+        { type: add, input: [2, 2] },
+        { type: add, input: [5, 6] },
+        { type: multiply, input: [4] },
+      ],
+    })
+
+    expect(canvas).toMatchObject({ status: 'succeeded', result: 60 })
+  })
+
+  it('as a group gives the results in the order of its members', async () => {
+    expect(await ended({ group: sums })).toMatchObject({ status: 'succeeded', result: [2, 4, 11] })
+  })
+
+  it('as a chord gives them to its callback', async () => {
+    const canvas = await ended({ chord: { group: sums, then: { type: multiply, input: [] } } })
+
+    expect(canvas).toMatchObject({ status: 'succeeded', result: 88 })
+  })
+
+  it('as a chain of groups of chords', async () => {
+    const chordOf = (group: object[]) => ({ chord: { group, then: { type: add, input: [] } } })
+    const alone = sums.map(sum => ({ ...sum, immutable: true }))
+    const canvas = await ended({
+      chain: [{ group: [chordOf(sums), chordOf(sums)] }, { group: [chordOf(alone), { ...alone[0] }] }],
+    })
+
+    expect(canvas).toMatchObject({ status: 'succeeded', result: [17, 2] })
+    expect(canvas.items).toHaveLength(13)
+  })
+})
+
+it('hands nothing to an immutable member', async () => {
+  const canvas = await ended({
+    chain: [
+      { type: 'add', input: [2, 2] },
+      { type: 'note', input: [], immutable: true },
+    ],
+  })
+
+  expect(canvas.result).toEqual({ words: [], previous: null })
+})
+
+it('stops a chain at an error, which is handed to onError, its message first', async () => {
+  const canvas = await ended({
+    chain: [
+      { type: 'add', input: [1] },
+      {
+        type: 'fail',
+        input: ['no'],
+        immutable: true,
+        onError: [{ type: 'note', key: 'told', input: ['sorry'] }],
+      },
+      { type: 'add', input: [1] },
+    ],
+  })
+  const told = await system.taskWhen('note:told', ({ status }) => status === 'succeeded')
+
+  expect(canvas).toMatchObject({ status: 'failed', error: { message: 'no' } })
+  expect(canvas.items.map(({ status }: Given) => status)).toEqual(['succeeded', 'failed', 'skipped'])
+  expect(told.result.words).toEqual(['no', 'sorry'])
+  expect(told.result.previous).toMatchObject({ taskId: canvas.items[1].taskId, error: { name: 'Fatal' } })
+})
+
+it('runs the error callback of a chord with a failing member once, and never its callback', async () => {
+  const { body } = await system.call('POST', '/v1/canvases', {
+    chord: {
+      group: [
+        { type: 'add', input: [1] },
+        { type: 'fail', input: ['first'] },
+        { type: 'fail', input: ['second'] },
+      ],
+      then: { type: 'note', input: [] },
+      onError: { type: 'note', input: ['sorry'] },
+    },
+  })
+
+  const canvas = await canvasWhen(body.id)
+
+  expect(canvas).toMatchObject({ status: 'failed', error: { message: 'first' } })
+  const [, , , then, onError] = canvas.items
+  expect([then.status, onError.status]).toEqual(['skipped', 'succeeded'])
+  expect((await system.call('GET', `/v1/tasks/${then.taskId}`)).status).toBe(404)
+  expect(onError.result.words).toEqual(['first', 'sorry'])
+  expect((await system.call('GET', `/v1/tasks/${onError.taskId}`)).body.runs).toHaveLength(1)
+})
+
+it('cancels all of a canvas', async () => {
+  const { body } = await system.call('POST', '/v1/canvases', {
+    chain: [
+      {
+        group: [
+          { type: 'add', input: [1], delayMs: 3_600_000 },
+          { type: 'add', input: [1] },
+        ],
+      },
+      { type: 'add', input: [1] },
+    ],
+  })
+
+  const answer = await system.call('POST', `/v1/canvases/${body.id}/cancel`)
+
+  expect(answer).toMatchObject({ status: 200 })
+  const items = async () => (await system.call('GET', `/v1/canvases/${body.id}`)).body.items
+  await expect
+    .poll(async () => (await items()).map(({ status }: Given) => status))
+    .toEqual(['cancelled', expect.stringMatching(/succeeded|cancelled/), 'cancelled'])
+})

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { unitsOf } from '../../support/dynamo/unit-bill.ts'
+import type { Given } from '../../support/http/http-workers.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { scaled } from '../../support/scale.ts'
+import { measured } from '../../support/workers/worker-fleet.ts'
+
+const MEMBERS = scaled(400, 1_000)
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  // It writes by itself once a minute, which no task causes.
+  system.cloud.scheduler.disable('Sweep')
+  await system.cloud.functions.find('Handlersadd').warm(3)
+})
+
+afterAll(() => system?.stop())
+
+const numbers = Array.from({ length: MEMBERS }, (_, number) => number)
+const sum = (MEMBERS * (MEMBERS - 1)) / 2
+
+/** From the first publish until the last of so many tasks has succeeded, in ms. */
+async function plainTasks(count: number, prefix: string): Promise<number> {
+  const begunAt = Date.now()
+  const tasks = numbers
+    .slice(0, count)
+    .map(number => ({ type: 'add', key: `${prefix}${number}`, input: [number] }))
+  const pages = Array.from({ length: count / 100 }, (_, page) => tasks.slice(page * 100, page * 100 + 100))
+  const before = await succeeded('add')
+  await Promise.all(pages.map(page => system.call('POST', '/v1/tasks', { tasks: page })))
+  await until(async () => (await succeeded('add')) >= before + count)
+  return Date.now() - begunAt
+}
+
+async function succeeded(type: string): Promise<number> {
+  return (await system.call('GET', `/v1/types/${type}/counts`)).body.succeeded
+}
+
+async function until(isOver: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
+  for (const end = Date.now() + limitMs; !(await isOver()); await sleep(100)) {
+    if (Date.now() > end) throw new Error(`not within ${limitMs} ms`)
+  }
+}
+
+/** From the publish of the chord until its callback has ended, in ms. */
+async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> {
+  const begunAt = Date.now()
+  const published = await system.call('POST', '/v1/canvases', {
+    chord: {
+      group: numbers.map(number => ({ type: 'add', input: [number] })),
+      then: { type: 'add', input: [] },
+    },
+  })
+  expect(published.status).toBe(201)
+  const callbackId = published.body.taskIds.at(-1)
+  await until(async () => (await system.call('GET', `/v1/tasks/${callbackId}`)).body.status === 'succeeded')
+  const ms = Date.now() - begunAt
+  const callback = (await system.call('GET', `/v1/tasks/${callbackId}`)).body
+  // The canvas hears of its callback's end by the stream.
+  let canvas: Given
+  await until(async () => {
+    canvas = (await system.call('GET', `/v1/canvases/${published.body.id}`)).body
+    return canvas.status !== 'running'
+  })
+  return { ms, canvas, callback }
+}
+
+it(`a chord of ${MEMBERS} calls back once, for 2 units a member more`, async () => {
+  // What comes first has processes to start, and code to compile.
+  await plainTasks(200, 'first-')
+  let called: Awaited<ReturnType<typeof chord>> | undefined
+  const more = await unitsOf(system, async () => {
+    called = await chord()
+  })
+  let plainMs = 0
+  const plain = await unitsOf(system, async () => {
+    plainMs = await plainTasks(MEMBERS, 'plain-')
+  })
+
+  const extra = (more.writeUnits - plain.writeUnits) / MEMBERS
+  measured(`${MEMBERS} plain tasks (${plain.writeUnits} units)`, plainMs)
+  measured(
+    `chord of ${MEMBERS} (${more.writeUnits} units, ${extra.toFixed(2)} a member more)`,
+    called?.ms ?? 0,
+  )
+  expect(called?.callback).toMatchObject({ result: sum, runs: [{ state: 'succeeded' }] })
+  expect(called?.canvas).toMatchObject({ status: 'succeeded', result: sum })
+  expect(extra).toBeLessThanOrEqual(2)
+}, 120_000)

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { anHttpWorker } from '../../support/http/http-workers.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { scaled } from '../../support/scale.ts'
+import { measured } from '../../support/workers/worker-fleet.ts'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+})
+
+afterAll(() => system?.stop())
+
+/** Above the 1,000 that the publisher starts himself. */
+const LARGE = scaled(1_100, 10_000)
+
+it(`a group of ${LARGE} is published page by page and completes`, async () => {
+  await system.call('PUT', '/v1/types/sum', { kind: 'http' })
+  const clerks = ['one', 'two'].map(workerId =>
+    anHttpWorker(
+      system,
+      ['sum'],
+      ({ input: [number] }) => ({ outcome: 'succeed', result: number }),
+      workerId,
+    ),
+  )
+  const begunAt = Date.now()
+
+  const members = Array.from({ length: LARGE }, (_, number) => ({ type: 'sum', input: [number] }))
+  const published = await system.call('POST', '/v1/canvases', { key: 'large', group: members })
+  const publishedMs = Date.now() - begunAt
+  const path = `/v1/canvases/${published.body.id}`
+  // Not more often: each look reads the ends of all members.
+  while ((await system.call('GET', `${path}?limit=1`)).body.status === 'running') await sleep(1_000)
+
+  measured(`group of ${LARGE} over HTTP (answered after ${publishedMs} ms)`, Date.now() - begunAt)
+  await Promise.all(clerks.map(clerk => clerk.stop()))
+  const canvas = (await system.call('GET', path)).body
+  expect(published.status).toBe(202)
+  expect(canvas.result).toEqual(members.map((_, number) => number))
+  expect(canvas.counts).toMatchObject({ succeeded: LARGE, failed: 0 })
+}, 250_000)

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { unitsOf as unitsIn } from '../../support/dynamo/unit-bill.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  // It writes by itself once a minute, which no task causes.
+  system.cloud.scheduler.disable('Sweep')
+})
+
+afterAll(() => system?.stop())
+
+const unitsOf = (work: () => Promise<unknown>) => unitsIn(system, work)
+
+async function runOne(key: string, input: unknown) {
+  const id = await system.publish({ type: 'word-count', key, input })
+  await system.cloud.functions.find('WordCount').warm(1)
+  await system.taskWhen(id, ({ status }) => status === 'succeeded')
+}
+
+it('a plain task costs exactly 6 write units, indexes included', async () => {
+  const { writeUnits, failedWriteUnits } = await unitsOf(() =>
+    runOne('plain', { text: 'to be or not to be' }),
+  )
+
+  expect({ writeUnits, failedWriteUnits }).toEqual({ writeUnits: 6, failedWriteUnits: 0 })
+})
+
+it('a task with a user, tags and a retry policy of its own still costs 6, and 1 more for the index of its user', async () => {
+  const { writeUnits } = await unitsOf(async () => {
+    const id = await system.publish({
+      type: 'word-count',
+      key: 'with-metadata-0123456789012345678901234567890123456789',
+      input: { text: 'to be or not to be' },
+      userId: 'user-0123456789',
+      tags: { tenant: 'acme', origin: 'import' },
+      priority: 7,
+      retry: { maxRetries: 5, backoff: 'ladder', delaysMs: [1_000, 5_000, 60_000] },
+      deadlineMs: 600_000,
+    })
+    await system.taskWhen(id, ({ status }) => status === 'succeeded')
+  })
+
+  expect(writeUnits).toBe(7)
+})
+
+it('claim, heartbeat and finish of a task with 50 KB of input cost what they cost with 0.5 KB', async () => {
+  const type = 'costs'
+  await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
+  // A worker shows itself every ten seconds by a put of its own. How often that is follows the clock, not the task.
+  const unitsOfTask = (work: () => Promise<unknown>) =>
+    unitsIn(system, work, ({ operation }) => operation !== 'PutItem')
+  const costs = []
+  for (const size of [500, 50_000]) {
+    await system.publish({ type, key: `input-${size}`, input: 'x'.repeat(size) })
+    const units = []
+    let claim: { task: { id: string; input: string }; run: { id: string; fence: number } } | undefined
+    units.push(
+      await unitsOfTask(async () => {
+        claim = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 1 })).body.claims[0]
+      }),
+    )
+    expect(claim?.task.input).toHaveLength(size)
+    const run = `/v1/tasks/${claim?.task.id}/runs/${claim?.run.id}`
+    units.push(await unitsOfTask(() => system.call('POST', `${run}/heartbeat`, { fence: claim?.run.fence })))
+    units.push(await unitsOfTask(() => system.call('POST', `${run}/succeed`, { fence: claim?.run.fence })))
+    costs.push(units.map(({ writeUnits }) => writeUnits))
+  }
+
+  expect(costs[1]).toEqual(costs[0])
+  expect(costs[0]?.[1]).toBe(1)
+})
+
+it('what became of tasks is counted once for each, by the planner, for all types together', async () => {
+  const names = ['Published', 'Succeeded', 'Failed', 'Retried'] as const
+  const counted = () => {
+    const logged = system.cloud.functions.find('Planner').logs.filter(line => line.startsWith('{"_aws"'))
+    const lines = logged.map(line => JSON.parse(line)).filter(({ type }) => type === '*')
+    return names.map(name => lines.flatMap(line => line[name] ?? []).reduce((sum, one) => sum + one, 0))
+  }
+  const before = counted()
+
+  const ids = await Promise.all([
+    system.publish({ type: 'word-count', key: 'counted', input: { text: 'to be' } }),
+    system.publish({ type: 'word-count', key: 'refused', input: { other: 1 } }),
+    system.publish({ type: 'probe', key: 'retried', input: { failures: 2 } }),
+  ])
+  for (const id of ids) await system.taskWhen(id, ({ status }) => ['succeeded', 'failed'].includes(status))
+
+  await expect.poll(() => counted().map((count, at) => count - (before[at] ?? 0))).toEqual([3, 2, 1, 2])
+})

@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { totalOf } from '../../../local/gateway/meter.ts'
+import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
+import type { ApiEvent } from '../../../shared/client/api-types.ts'
+import { createClient } from '../../../shared/client/client.ts'
+import { untilQuiet } from '../../support/dynamo/unit-bill.ts'
+import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { startWorker } from '../../support/workers/worker-process.ts'
+
+let system: LocalSystem
+/** All that was told since the system began, as one reader saw it. */
+const seen: ApiEvent[] = []
+const ending = new AbortController()
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  // Every batch of the stream comes twice, as it may on AWS.
+  system.cloud.mapping('Planner').repeat(2)
+  const reading = async () => {
+    for await (const event of events()) seen.push(event)
+  }
+  reading().catch(error => {
+    throw error
+  })
+  await system.cloud.functions.find('Planner').warm(1)
+})
+
+afterAll(async () => {
+  ending.abort()
+  await system?.stop()
+})
+
+const events = (lastEventId?: string) =>
+  createClient({ url: system.cloud.apiUrl }).events({
+    signal: ending.signal,
+    ...(lastEventId !== undefined && { lastEventId }),
+  })
+
+const about = (id: string) => seen.filter(({ taskId }) => taskId === id)
+const wordsOf = (list: readonly ApiEvent[]) => list.map(({ type, status }) => `${type} ${status}`)
+
+const DEAD = { workerId: 'dead', kind: 'http', types: ['word-count'], startedAt: 0 } as const
+
+function workerStore() {
+  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(system.cloud.clientOptions))
+  return createWorkerStore(documents, { table: String(system.cloud.outputs.TableName), clock: Date })
+}
+
+async function until(holds: () => boolean, limitMs = PATIENCE_MS): Promise<void> {
+  for (const giveUp = Date.now() + limitMs; !holds(); await sleep(20)) {
+    if (Date.now() > giveUp)
+      throw new Error(`not within ${limitMs} ms; seen: ${JSON.stringify(wordsOf(seen))}`)
+  }
+}
+
+/** The events about one task or canvas, once its last one is there and nothing more came for a while. */
+async function toldOf(id: string, last: string): Promise<ApiEvent[]> {
+  await until(() => about(id).some(({ type }) => type === last))
+  await sleep(150)
+  return about(id)
+}
+
+it('the life of a task is told once, in its order, with status and run', async () => {
+  const id = await system.publish({ type: 'word-count', key: 'told', input: { text: 'to be' } })
+
+  const told = await toldOf(id, 'task.succeeded')
+
+  const { body: task } = await system.call('GET', `/v1/tasks/${id}`)
+  expect(wordsOf(told)).toEqual([
+    'task.published ready',
+    'task.ready ready',
+    'task.running running',
+    'task.succeeded succeeded',
+  ])
+  expect(told.map(({ runId }) => runId)).toEqual([undefined, undefined, task.runs[0].id, task.runs[0].id])
+  expect(told[3]?.at).toBe(task.finishedAt)
+  expect(Object.keys(told[3] ?? {}).sort()).toEqual([
+    'at',
+    'id',
+    'runId',
+    'status',
+    'taskId',
+    'taskType',
+    'type',
+  ])
+  expect(told[3]?.taskType).toBe('word-count')
+})
+
+it('so are a failure, a cancelled task, and a canvas', async () => {
+  const failing = await system.publish({ type: 'fail', key: 'f', input: ['no'] })
+  const waiting = await system.publish({ type: 'word-count', key: 'later', input: {}, delayMs: 3_600_000 })
+  await system.call('POST', `/v1/tasks/${waiting}/cancel`)
+  const { body: canvas } = await system.call('POST', '/v1/canvases', {
+    key: 'sum',
+    chain: [
+      { type: 'add', input: [1, 2] },
+      { type: 'add', input: [3] },
+    ],
+  })
+
+  const ofCanvas = await toldOf(canvas.id, 'canvas.succeeded')
+  const failed = await toldOf(failing, 'task.failed')
+  const cancelled = await toldOf(waiting, 'task.cancelled')
+
+  expect(wordsOf(failed).slice(-2)).toEqual(['task.running running', 'task.failed failed'])
+  expect(failed.at(-1)).toMatchObject({ taskType: 'fail', error: { name: 'Fatal', message: 'no' } })
+  expect(wordsOf(cancelled)).toEqual(['task.published delayed', 'task.cancelled cancelled'])
+  expect(wordsOf(ofCanvas)).toEqual(['canvas.published running', 'canvas.succeeded succeeded'])
+  for (const id of canvas.taskIds) expect(wordsOf(about(id)).at(-1)).toBe('task.succeeded succeeded')
+})
+
+it('a worker that comes, goes, or dies is told', async () => {
+  const ofWorkers = () => seen.flatMap(({ type, workerId }) => (workerId ? [`${type} ${workerId}`] : []))
+  const worker = await startWorker(system, ['--worker-id', 'studio-1'])
+  await until(() => ofWorkers().includes('worker.joined studio-1'))
+  worker.signal('SIGTERM')
+  await until(() => ofWorkers().includes('worker.left studio-1'))
+
+  await workerStore().announce({ ...DEAD, lastSeen: Date.now() - 60_000 })
+  await until(() => ofWorkers().includes('worker.joined dead'))
+  await system.cloud.scheduler.fire('Sweep')
+  await until(() => ofWorkers().includes('worker.left dead'))
+
+  expect(ofWorkers()).toEqual([
+    ...['worker.joined studio-1', 'worker.left studio-1'],
+    ...['worker.joined dead', 'worker.left dead'],
+  ])
+})
+
+it('a reader that goes on behind any event gets all that came after it, and nothing twice', async () => {
+  const all = [...seen]
+  for (const start of [0, Math.floor(all.length / 2)]) {
+    const again: string[] = []
+    for await (const { id } of events(all[start]?.id)) if (again.push(id) === all.length - start - 1) break
+
+    expect(again).toEqual(all.slice(start + 1).map(({ id }) => id))
+  }
+  expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+})
+
+it('tasks are planned while nothing can be told, and all of it is told later', async () => {
+  const repair = system.cloud.faults.add({ service: 'events', action: 'fail-before' })
+  const ids: string[] = []
+  for (const key of ['x', 'y', 'z']) {
+    const id = await system.publish({ type: 'word-count', key, input: { text: 'to be' } })
+    await system.taskWhen(id, ({ status }) => status === 'succeeded')
+    ids.push(id)
+  }
+
+  expect(repair()).toBeGreaterThan(0)
+  expect(ids.flatMap(about)).toEqual([])
+  await until(() => ids.every(id => about(id).length === 4))
+  expect(new Set(ids.flatMap(about).map(({ id }) => id)).size).toBe(12)
+})
+
+describe('as deployed', () => {
+  let deployed: LocalSystem
+  beforeAll(async () => {
+    deployed = await startLocalSystem({ environment: { BATON_EVENTS: 'types' } })
+  })
+  afterAll(() => deployed?.stop())
+
+  /** What the planner asked for while so many tasks came and ended. */
+  async function askedFor(type: string, count: number) {
+    const before = deployed.cloud.meter.snapshot()
+    const begunAt = Date.now()
+    const tasks = Array.from({ length: count }, (_, key) => ({ type, key: `${key}` }))
+    await deployed.call('POST', '/v1/tasks', { tasks })
+    const { body } = await deployed.call('POST', '/v1/claims', { type, workerId: 'w', limit: count })
+    const runs = body.claims.map(
+      ({ task, run }: { task: { id: string }; run: { id: string; fence: number } }) => ({
+        ...{ taskId: task.id, runId: run.id, fence: run.fence, outcome: 'succeed' },
+      }),
+    )
+    await deployed.call('POST', '/v1/runs/finish', { runs })
+    await untilQuiet(deployed)
+    const seconds = (Date.now() - begunAt) / 1_000
+    const own = deployed.cloud.meter.since(before).filter(({ caller }) => caller.includes('Planner'))
+    return {
+      seconds,
+      requests: totalOf(own.filter(({ service }) => service === 'events')).calls,
+      events: totalOf(own.filter(({ service }) => service === 'events')).requests,
+      reads: totalOf(own.filter(({ operation }) => operation === 'GetItem')).calls,
+    }
+  }
+
+  it('only what a type asks for is told, and all others cost a read of their type a second', async () => {
+    await deployed.call('PUT', '/v1/types/quiet', { kind: 'http' })
+    const quiet = await askedFor('quiet', 20)
+    await deployed.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
+    const loud = await askedFor('loud', 20)
+
+    expect(quiet.events).toBe(0)
+    expect(loud.events).toBe(80)
+    // Ten events a request, of each batch of the stream.
+    expect(loud.requests).toBeLessThan(80)
+    for (const { reads, seconds } of [quiet, loud]) expect(reads).toBeLessThanOrEqual(2 + seconds)
+  })
+})

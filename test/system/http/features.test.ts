@@ -1,0 +1,398 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+})
+
+afterAll(() => system?.stop())
+
+// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
+const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
+const states = (task: { runs: Array<{ state: string }> }) => task.runs.map(({ state }) => state)
+
+/** What a function has logged about a task. */
+function linesAbout(functionName: string, taskId: string) {
+  const logs = system.cloud.functions.find(functionName).logs.filter(line => line.startsWith('{'))
+  return logs.map(line => JSON.parse(line)).filter(line => line.taskId === taskId)
+}
+
+describe('a handler', () => {
+  it.each([
+    [
+      'that throws is retried until it succeeds',
+      { failures: 2 },
+      'succeeded',
+      ['failed', 'failed', 'succeeded'],
+    ],
+    ['that throws a wrapped Fatal is not retried', { failures: 1, how: 'fatal' }, 'failed', ['failed']],
+    [
+      'that throws RetryLater costs a retry',
+      { failures: 1, how: 'later' },
+      'succeeded',
+      ['failed', 'succeeded'],
+    ],
+    ['whose input does not fit fails without a retry', { sleepMs: 'long' }, 'failed', ['failed']],
+    ['that spends its budget fails', { failures: 9 }, 'failed', ['failed', 'failed', 'failed', 'failed']],
+  ])('%s', async (name, input, status, runs) => {
+    const id = await system.publish({ type: 'probe', key: name, input })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task.status).toBe(status)
+    expect(states(task)).toEqual(runs)
+    expect(task.history).toHaveLength(runs.length)
+    expect(task.history[0]).toMatchObject({
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      costMs: expect.any(Number),
+    })
+  })
+
+  it('that fails is seen: GET shows causes and log, its function logs one line for the run, lists stay short', async () => {
+    const id = await system.publish({ type: 'probe', key: 'seen', input: { failures: 1, how: 'fetch' } })
+
+    const task = await system.taskWhen(id, ended)
+
+    // What a function writes takes a moment to its log.
+    await expect.poll(() => linesAbout('Probe', id)).toHaveLength(3)
+    const lines = linesAbout('Probe', id)
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    const cause = { name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:65533' }
+    expect(task.runs[0]).toMatchObject({
+      state: 'failed',
+      error: { name: 'TypeError', message: 'fetch failed', causes: [cause] },
+      log: expect.stringMatching(/^2.*Z INFO about to fail {"how":"fetch"}$/),
+    })
+    expect(task.runs[1]).not.toHaveProperty('log')
+    expect(JSON.stringify(list.body.items)).not.toContain('about to fail')
+    expect(lines.map(({ level, message }) => [level, message])).toEqual([
+      ['INFO', 'about to fail'],
+      ['WARN', 'run failed'],
+      ['INFO', 'run succeeded'],
+    ])
+    expect(lines[1]).toMatchObject({
+      runId: task.runs[0].id,
+      attempt: 1,
+      nextTry: expect.any(String),
+      error: { name: 'TypeError', causes: [cause], stack: expect.any(String) },
+    })
+  })
+
+  it('that gives its task back costs no retry', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'given-back',
+      input: { failures: 1, how: 'release' },
+    })
+    await system.taskWhen(id, task => task.runs.some(({ state }: { state: string }) => state === 'released'))
+    await system.call('POST', `/v1/tasks/${id}/cancel`)
+
+    const { body } = await system.call('GET', `/v1/tasks/${id}`)
+
+    expect(body).toMatchObject({ status: 'cancelled', attempts: { used: 0 } })
+  })
+
+  it('over its limit fails as timed out', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'slow',
+      input: { sleepMs: 600_000 },
+      timeoutMs: 300,
+      retry: { maxRetries: 0 },
+    })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({ status: 'failed', error: { name: 'TimedOut' } })
+  })
+
+  it('that takes down its process every time cannot do so for ever: its task fails after its budget', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'killer',
+      input: { failures: 9, how: 'exit' },
+      retry: { maxRetries: 1 },
+      leaseMs: 1_000,
+    })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: { name: 'LeaseLost' },
+      attempts: { used: 2, left: 0 },
+    })
+    expect(states(task)).toEqual(['lost', 'lost'])
+  })
+
+  it('shows as running in lists and counts while it runs', async () => {
+    const id = await system.publish({
+      type: 'probe',
+      key: 'shown',
+      input: { report: system.reportUrl, sleepMs: 600_000 },
+    })
+    await system.taskWhen(id, ({ status }) => status === 'running')
+
+    const shown = await system.taskWhen(id, () => true)
+    await expect
+      .poll(async () =>
+        (await system.call('GET', '/v1/tasks?type=probe&status=running')).body.items.map(
+          ({ id: found }: { id: string }) => found,
+        ),
+      )
+      .toContain(id)
+    await expect.poll(async () => (await system.call('GET', '/v1/types/probe/counts')).body.running).toBe(1)
+    await system.call('POST', `/v1/tasks/${id}/cancel`)
+
+    expect(shown.runs[0]).toMatchObject({ state: 'running', workerId: expect.stringMatching(/^lambda-/) })
+  })
+
+  it('of a type that is deployed later gets the tasks that waited for it', async () => {
+    await system.call('PUT', '/v1/types/not-yet', { kind: 'handler' })
+
+    const id = await system.publish({ type: 'not-yet', input: {} })
+
+    const { body } = await system.call('GET', `/v1/tasks/${id}`)
+    expect(body).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
+  })
+})
+
+describe('input and result', () => {
+  it.each([
+    ['of 300 KB', { result: 'x'.repeat(300_000) }],
+    ['with every kind of text', { result: ['', 'ünï', '👩‍👩‍👧', '\u0000', '"\\', '\ud800'] }],
+    ['empty', { result: {} }],
+    ['nested', { result: { a: [{ b: [[[]]] }] } }],
+    ['with any numbers', { result: [2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300, 6.02e23, 1e300] }],
+  ])('%s come back exactly', async (name, input) => {
+    const id = await system.publish({ type: 'probe', key: name, input })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task.input).toEqual(input)
+    expect(task.result).toEqual(input.result)
+  })
+
+  it.each([
+    ['numbers that would lose digits', '{"type":"probe","input":{"n":[9007199254740993]}}', 400, 'input.n.0'],
+    ['more than 350 KB', JSON.stringify({ type: 'probe', input: 'x'.repeat(360_000) }), 413, 'input'],
+    ['an unknown field', '{"type":"probe","inputs":{}}', 400, 'inputs'],
+    ['no JSON', '{"type":', 400, ''],
+  ])('%s is refused, naming the field', async (_name, body, status, path) => {
+    const answer = await system.call('POST', '/v1/tasks', body)
+
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('content-type')).toContain('application/problem+json')
+    if (path) expect(JSON.stringify(answer.body)).toContain(path)
+  })
+})
+
+describe('a handler that changes what all tasks of its process share', () => {
+  it('fails by its own error, and spoils nothing that is stored', async () => {
+    const id = await system.publish({ type: 'probe', key: 'pollute', input: { how: 'pollute', failures: 1 } })
+
+    const task = await system.taskWhen(id, ended)
+
+    expect(task).toMatchObject({ status: 'succeeded', runs: [{ state: 'failed' }, { state: 'succeeded' }] })
+    expect(task.runs[0].error.message).toContain('polluted')
+    const list = await system.call('GET', '/v1/tasks?type=probe&limit=100')
+    expect(list.status).toBe(200)
+    expect(JSON.stringify([task, list.body])).not.toContain('"polluted"')
+  })
+})
+
+describe('a program that speaks HTTP', () => {
+  /** The first claims that are not empty. */
+  // biome-ignore lint/suspicious/noExplicitAny: claims are read as users read them
+  async function claimed(type: string, workerId: string): Promise<any[]> {
+    for (;;) {
+      const { body } = await system.call('POST', '/v1/claims', { type, workerId, waitMs: 5_000 })
+      if (body.claims.length > 0) return body.claims
+    }
+  }
+
+  it('claims in the order of priority, beats, and finishes; a stranger is refused', async () => {
+    await system.call('PUT', '/v1/types/render', { kind: 'http' })
+    for (const [key, priority] of [
+      ['low', 0],
+      ['high', 9],
+      ['mid', 5],
+    ]) {
+      await system.publish({ type: 'render', key, priority, input: { key } })
+    }
+
+    const { body } = await system.call('POST', '/v1/claims', { type: 'render', workerId: 'a', limit: 2 })
+    const [first, second] = body.claims
+    const run = `/v1/tasks/render:high/runs/${first.run.id}`
+    const beat = await system.call('POST', `${run}/heartbeat`, {
+      fence: first.run.fence,
+      progress: { half: true },
+    })
+    const wrong = await system.call('POST', `${run}/succeed`, { fence: first.run.fence + 1 })
+    const done = await system.call('POST', `${run}/succeed`, { fence: first.run.fence, result: 42 })
+    const again = await system.call('POST', `${run}/succeed`, { fence: first.run.fence, result: 42 })
+    const released = await system.call('POST', '/v1/runs/finish', {
+      runs: [{ taskId: second.task.id, runId: second.run.id, fence: second.run.fence, outcome: 'release' }],
+    })
+
+    expect(body.claims.map(({ task }: { task: { id: string } }) => task.id)).toEqual([
+      'render:high',
+      'render:mid',
+    ])
+    expect(first.task).toMatchObject({ status: 'running', input: { key: 'high' } })
+    expect(beat).toMatchObject({
+      status: 200,
+      body: { leaseUntil: expect.any(String), options: { heartbeatMs: 5_000 } },
+    })
+    expect(wrong.status).toBe(400)
+    expect(done).toMatchObject({ status: 200, body: { task: { status: 'succeeded', result: 42 } } })
+    expect(again.status).toBe(200)
+    expect(released.body.results[0].status).toBe(200)
+  })
+
+  it('takes a batch in its order, may repeat its words, and is refused other ones with how the run ended', async () => {
+    const type = 'repeats'
+    const keys = Array.from({ length: 30 }, (_, nth) => `k${(nth * 7) % 30}`)
+    await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
+    await system.call('POST', '/v1/tasks', { tasks: keys.map(key => ({ type, key })) })
+    const { claims } = (await system.call('POST', '/v1/claims', { type, workerId: 'w', limit: 100 })).body
+    const say = ({ task, run }: (typeof claims)[number], word: string, more: object) =>
+      system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/${word}`, { fence: run.fence, ...more })
+    const long = 'x'.repeat(2_000)
+    const [first, second] = claims
+
+    expect(claims.map(({ task }: { task: { key: string } }) => task.key)).toEqual(keys)
+    expect((await say(first, 'succeed', { result: { a: long, b: 1 } })).status).toBe(200)
+    expect((await say(first, 'succeed', { result: { b: 1, a: long } })).status).toBe(200)
+    expect(await say(first, 'succeed', { result: { a: long, b: 2 } })).toMatchObject({
+      status: 409,
+      body: { reason: 'ended', run: { state: 'succeeded' } },
+    })
+    const error = { name: 'E', message: long, stack: 'at x' }
+    expect((await say(second, 'fail', { error })).status).toBe(200)
+    expect((await say(second, 'fail', { error })).status).toBe(200)
+    expect(await say(second, 'fail', { error, fatal: true })).toMatchObject({
+      status: 409,
+      body: { reason: 'ended', run: { state: 'failed', error: { name: 'E', message: long } } },
+    })
+    expect(await say(second, 'heartbeat', {})).toMatchObject({ status: 409, body: { reason: 'ended' } })
+  })
+
+  it('waits for a task that falls due while it waits', async () => {
+    await system.call('PUT', '/v1/types/later', { kind: 'http' })
+    const id = await system.publish({ type: 'later', key: 'soon', delayMs: 1_200 })
+
+    const [claim] = await claimed('later', 'a')
+
+    expect(claim.task.id).toBe(id)
+    expect(Date.parse(claim.task.startedAt)).toBeGreaterThanOrEqual(Date.parse(claim.task.dueAt))
+  })
+
+  it('that stops beating loses its task when the lease ends', async () => {
+    await system.call('PUT', '/v1/types/brief', {
+      kind: 'http',
+      defaults: { leaseMs: 1_000, heartbeatMs: 300 },
+    })
+    await system.publish({ type: 'brief', key: 'left' })
+
+    const [{ run }] = await claimed('brief', 'a')
+    // The run that there is keeps its lease; the next one is to outlast the test.
+    await system.call('PATCH', '/v1/tasks/brief:left', { leaseMs: 600_000 })
+    const second = await claimed('brief', 'b')
+    const late = await system.call('POST', `/v1/tasks/brief:left/runs/${run.id}/fail`, {
+      fence: run.fence,
+      error: { name: 'Late', message: 'too late' },
+    })
+
+    expect(second).toHaveLength(1)
+    expect(late).toMatchObject({ status: 409, body: { reason: 'lost', holder: 'b' } })
+  })
+})
+
+describe('far timers', () => {
+  it('tasks due in one far minute share one schedule', async () => {
+    const dueAt = Math.ceil((Date.now() + 30 * 60_000) / 60_000) * 60_000
+    for (const i of [1, 2, 3]) {
+      await system.publish({
+        type: 'probe',
+        key: `far-${i}`,
+        input: {},
+        dueAt: new Date(dueAt + i).toISOString(),
+      })
+    }
+    const name = `minute-${dueAt / 60_000}`
+
+    await expect
+      .poll(
+        () =>
+          system.cloud.scheduler.schedules().filter(schedule => JSON.stringify(schedule).includes(name))
+            .length,
+      )
+      .toBe(1)
+    const { body } = await system.call('GET', '/v1/tasks/probe:far-1')
+    expect(body).toMatchObject({ status: 'delayed', statusReason: 'due' })
+  })
+})
+
+describe('what users are told', () => {
+  const TYPE = 'told'
+  const put = (defaults: object, type = TYPE) =>
+    system.call('PUT', `/v1/types/${type}`, { kind: 'http', defaults })
+
+  beforeAll(async () => void (await put({})))
+
+  it('is why a task waits: no worker claims its type, or none has the version it asks for', async () => {
+    const id = await system.publish({ type: TYPE, key: 'unclaimed' })
+    const asking = await system.publish({ type: 'probe', key: 'newer', input: {}, minWorkerVersion: '9' })
+
+    const pages = await Promise.all(
+      [TYPE, 'probe'].map(type => system.call('GET', `/v1/tasks?type=${type}&status=ready`)),
+    )
+
+    const items = pages.flatMap(({ body }) => body.items)
+    for (const one of [id, asking]) {
+      const listed = items.find(item => item.id === one)
+      expect(listed).toMatchObject({ status: 'ready', statusReason: 'no-worker' })
+    }
+    const { body } = await system.call('PATCH', `/v1/tasks/${asking}`, { minWorkerVersion: null })
+    expect(body.task.options).not.toHaveProperty('minWorkerVersion')
+    expect(await system.taskWhen(asking, ended)).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('is that a deployed type changes its kind by deployment, and that a step names no type', async () => {
+    const kind = await put({}, 'probe')
+    const steps = [{ name: 'a', do: { type: 'porbe' } }]
+    const flow = await system.call('PUT', '/v1/types/typo', { kind: 'flow', steps })
+    const nested = await system.call('POST', '/v1/tasks', { type: TYPE, onError: [{ type: 'porbe' }] })
+
+    expect([kind.status, flow.status, nested.status]).toEqual([409, 400, 404])
+    for (const { body } of [flow, nested]) expect(body.detail).toContain("did you mean 'probe'?")
+    expect(nested.body.errors).toMatchObject([{ path: 'onError.0.type' }])
+  })
+
+  it('is that a callback cannot be published any more, which an operator retries', async () => {
+    const id = await system.publish({
+      type: TYPE,
+      key: 'parent',
+      onSuccess: [{ type: TYPE, key: 'child', workerIds: ['w1'] }],
+    })
+    await put({ concurrency: 2 })
+    const { body } = await system.call('POST', '/v1/claims', { type: TYPE, workerId: 'w1', limit: 10 })
+    const { run } = body.claims.find((claim: { task: { id: string } }) => claim.task.id === id)
+    await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/succeed`, { fence: run.fence })
+
+    const owing = await system.taskWhen(id, task => task.needsAttention === true)
+    await put({})
+    const retried = await system.call('POST', `/v1/tasks/${id}/retry`, { action: 'retry-callbacks' })
+
+    expect(owing).toMatchObject({
+      status: 'succeeded',
+      statusReason: 'callbacks-owed',
+      callbackProblems: [{ path: 'onSuccess.0.workerIds' }],
+    })
+    expect(retried.status).toBe(200)
+    expect((await system.call('GET', `/v1/tasks/${TYPE}:child`)).body).toMatchObject({ parentId: id })
+  })
+})

@@ -1,0 +1,276 @@
+import {
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { totalOf } from '../../../local/gateway/meter.ts'
+import { DEFAULT_SHARDS } from '../../../shared/core/bounds.ts'
+import { unitsOf } from '../../support/dynamo/unit-bill.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
+import { isFullScale, scaled } from '../../support/scale.ts'
+import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
+
+const MINUTE = 60_000
+
+/** Tasks that wait, some over HTTP, the others in a queue that nobody serves: few fill what a round reads of a shard. */
+const [FEW, MANY, NTH_OVER_HTTP] = scaled([300, 550, 5] as const, [1_000, 100_000, 2] as const)
+
+let system: LocalSystem
+let clock: ShiftedClock
+let sqs: SQSClient
+
+beforeAll(async () => {
+  clock = aShiftedClock()
+  system = await startLocalSystem({ environment: clock.environment })
+  system.cloud.scheduler.disable('Sweep')
+  sqs = new SQSClient(system.cloud.clientOptions)
+  await system.call('PUT', '/v1/types/bulk', { kind: 'http', ...(!isFullScale && { shards: 1 }) })
+})
+
+afterAll(async () => {
+  sqs?.destroy()
+  await system?.stop()
+})
+
+/** What one round of the sweeper saw and used. */
+async function aRound() {
+  const sweeper = system.cloud.functions.find('Sweeper')
+  const before = system.cloud.meter.snapshot()
+  const result = await sweeper.invoke({})
+  const used = system.cloud.meter.since(before).filter(({ caller }) => caller === sweeper.logicalId)
+  if (!result.ok) throw new Error(result.error.errorMessage)
+  const total = totalOf(used.filter(({ service }) => service !== 'lambda'))
+  const sends = used.filter(({ operation }) => operation.startsWith('SendMessage'))
+  return {
+    looked: (result.payload as { looked: number }).looked,
+    requests: total.calls,
+    units: total.readUnits + total.writeUnits,
+    sends: totalOf(sends).calls,
+  }
+}
+
+type Round = Awaited<ReturnType<typeof aRound>>
+
+/** A round of the sweeper. Where minutes have passed in real time, one before sees to those. */
+async function aFairRound(): Promise<Round> {
+  if (isFullScale) await aRound()
+  return aRound()
+}
+
+/** What one more task costs, from its publish to its end. */
+async function oneMore(key: string) {
+  const publish = await unitsOf(system, () =>
+    system.publish({ type: 'bulk', key, priority: 9, input: { to: 'be' } }),
+  )
+  const work = await unitsOf(system, async () => {
+    const { body } = await system.call('POST', '/v1/claims', { type: 'bulk', workerId: key, limit: 1 })
+    const [{ task, run }] = body.claims
+    expect(task.key).toBe(key)
+    await system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/succeed`, { fence: run.fence })
+  })
+  return {
+    writes: publish.writeUnits + work.writeUnits,
+    reads: publish.readUnits + work.readUnits,
+  }
+}
+
+/** Tasks that fell due an hour ago, numbered so. */
+async function fill(from: number, to: number): Promise<void> {
+  const dueAt = new Date(clock.now() - 60 * MINUTE).toISOString()
+  for (let start = from; start < to; start += 100) {
+    const tasks = Array.from({ length: Math.min(100, to - start) }, (_, nth) => ({
+      type: (start + nth) % NTH_OVER_HTTP === 0 ? 'bulk' : 'video',
+      key: `wait-${start + nth}`,
+      input: {},
+      dueAt,
+    }))
+    expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
+  }
+  const inQueue = to - Math.ceil(to / NTH_OVER_HTTP)
+  await expect.poll(() => messagesIn('Video').length, { interval: 100 }).toBeGreaterThanOrEqual(inQueue)
+}
+
+function queue(...parts: readonly string[]) {
+  const all = Object.entries(system.cloud.resources).filter(([, { type }]) => type === 'AWS::SQS::Queue')
+  const found = all.filter(([id]) => parts.every(part => id.includes(part)))
+  const [only, second] = parts.includes('DeadLetters')
+    ? found
+    : found.filter(([id]) => !id.includes('DeadLetters'))
+  if (!only || second)
+    throw new Error(`no single queue ${parts.join(' ')}: ${found.map(([id]) => id).join(', ')}`)
+  return only[1]
+}
+
+function messagesIn(...parts: readonly string[]) {
+  return system.cloud.inspectQueue(queue(...parts).arn).messages
+}
+
+describe('a backlog', () => {
+  it(`of ${MANY} costs a round of the sweeper, and one more task, what one of ${FEW} does`, async () => {
+    // A new far minute comes into view in the fifth second of each.
+    const idle: Round[] = []
+    for (let minute = 1; minute <= 3; minute++) {
+      clock.moveTo(Math.ceil(clock.now() / MINUTE) * MINUTE + 10_000)
+      idle.push(await aRound())
+    }
+    await fill(0, FEW)
+    clock.moveTo(clock.now() + MINUTE)
+    const few = { ...(await aFairRound()), task: await oneMore('few') }
+    await fill(FEW, MANY)
+    clock.moveTo(clock.now() + MINUTE)
+    const many = { ...(await aFairRound()), task: await oneMore('many') }
+
+    if (process.env.MEASURE) console.log(JSON.stringify({ idle, few, many }))
+    // By chance a round also reads on among the schedules that it keeps alive: a cursor and a page of each shard.
+    const [less, more] = idle.slice(1).sort((a, b) => a.requests - b.requests)
+    const kept = {
+      requests: Number(less?.requests) + 2 * DEFAULT_SHARDS,
+      units: Number(less?.units) + DEFAULT_SHARDS,
+    }
+    expect([less, { ...less, ...kept }]).toContainEqual(more)
+    expect(idle.map(({ looked, sends }) => [looked, sends])).toEqual(Array(3).fill([0, 0]))
+    expect(few.looked).toBeGreaterThan(100)
+    expect(many.looked).toBeLessThanOrEqual(few.looked * 1.05)
+    expect(many.requests).toBeLessThanOrEqual(few.requests * 1.05)
+    expect(many.units).toBeLessThanOrEqual(few.units * 1.05)
+    expect([few.sends, many.sends]).toEqual([0, 0])
+    expect(many.task.writes).toBeLessThanOrEqual(few.task.writes * 1.05)
+    expect(many.task.reads).toBeLessThanOrEqual(few.task.reads * 1.05)
+  }, 900_000)
+})
+
+describe('a purge', () => {
+  it('empties a type in the background; what is published after the request stays', async () => {
+    const running = await system.publish({
+      type: 'probe',
+      key: 'purged',
+      input: { sleepMs: 60_000, report: system.reportUrl },
+    })
+    await system.reportWhen(({ key, event }) => key === 'purged' && event === 'started')
+    const group = [{ type: 'bulk' }, { type: 'bulk' }]
+    const canvas = (await system.call('POST', '/v1/canvases', { group })).body.id
+    const begunAt = Date.now()
+
+    const answers = await Promise.all([
+      system.call('POST', '/v1/types/bulk/purge', { status: ['ready', 'succeeded'] }),
+      system.call('POST', '/v1/types/probe/purge', { status: ['running'] }),
+    ])
+    await system.publish({ type: 'bulk', key: 'later' })
+    const counts = async () => {
+      const { ready, succeeded } = (await system.call('GET', '/v1/types/bulk/counts')).body
+      return ready + succeeded
+    }
+    await expect.poll(counts, { timeout: 600_000, interval: scaled(100, 2_000) }).toBe(1)
+    measured(`purge of ${Math.ceil(MANY / NTH_OVER_HTTP)} tasks`, Date.now() - begunAt)
+    await system.reportWhen(({ key, event }) => key === 'purged' && event === 'aborted')
+
+    const canvasStatus = async () => (await system.call('GET', `/v1/canvases/${canvas}`)).body.status
+    await expect.poll(canvasStatus, { timeout: 5_000 }).toBe('failed')
+
+    expect(answers.map(({ status }) => status)).toEqual([202, 202])
+    expect((await system.call('GET', `/v1/tasks/${running}`)).status).toBe(404)
+    expect((await system.call('GET', '/v1/tasks/bulk:later')).body.status).toBe('ready')
+    expect((await system.call('GET', '/v1/tasks/bulk:wait-0')).status).toBe(404)
+    expect((await system.call('GET', '/v1/tasks/video:wait-1')).status).toBe(200)
+  }, 700_000)
+})
+
+describe('a dead letter', () => {
+  /** Receives what is in a queue so often that it is given up. */
+  async function giveUp(key: string, ...parts: readonly string[]): Promise<string> {
+    const QueueUrl = queue(...parts).physicalId
+    const dead = () => messagesIn(...parts, 'DeadLetters').filter(({ body }) => body.includes(key))
+    await expect
+      .poll(
+        async () => {
+          await sqs.send(
+            new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 0, MaxNumberOfMessages: 10 }),
+          )
+          return dead().length
+        },
+        { interval: 20 },
+      )
+      .toBeGreaterThan(0)
+    return dead()[0]?.body ?? ''
+  }
+
+  /** What a message move task does. */
+  async function moveBack(...parts: readonly string[]): Promise<void> {
+    const [from, to] = [queue(...parts, 'DeadLetters').physicalId, queue(...parts).physicalId]
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: from, MaxNumberOfMessages: 10 }),
+    )
+    for (const { Body, ReceiptHandle } of Messages) {
+      await sqs.send(new SendMessageCommand({ QueueUrl: to, MessageBody: Body }))
+      await sqs.send(new DeleteMessageCommand({ QueueUrl: from, ReceiptHandle }))
+    }
+  }
+
+  it.each([
+    ['older', (id: string) => ({ v: 1, task: { id, of: 'another time' } })],
+    ['newer', (id: string) => ({ v: 99, id, head: { of: 'another time' } })],
+  ])('whose dispatch %s code has sent is served as the table holds it', async (which, written) => {
+    const probe = system.cloud.mapping('Probe')
+    probe.pause()
+    const id = await system.publish({ type: 'probe', key: which, input: { report: system.reportUrl } })
+    await giveUp(`probe:${which}`, 'Probe')
+
+    const MessageBody = JSON.stringify(written(id))
+    await sqs.send(new SendMessageCommand({ QueueUrl: queue('Probe').physicalId, MessageBody }))
+    probe.resume()
+
+    expect((await system.taskWhen(id, hasEnded)).status).toBe('succeeded')
+  })
+
+  it('of a type, moved back, is served; the same again, stale, runs nothing', async () => {
+    const probe = system.cloud.mapping('Probe')
+    probe.pause()
+    const id = await system.publish({ type: 'probe', key: 'dead', input: { report: system.reportUrl } })
+    const body = await giveUp('probe:dead', 'Probe')
+    const before = (await system.call('GET', `/v1/tasks/${id}`)).body.status
+
+    probe.resume()
+    await moveBack('Probe')
+    const task = await system.taskWhen(id, hasEnded)
+    const again = new SendMessageCommand({ QueueUrl: queue('Probe').physicalId, MessageBody: body })
+    await sqs.send(again)
+    await expect.poll(() => messagesIn('Probe').length, { timeout: 5_000 }).toBe(0)
+
+    expect(JSON.parse(body).id).toBe(id)
+    expect(before).toBe('ready')
+    expect(task.status).toBe('succeeded')
+    expect((await system.call('GET', `/v1/tasks/${id}`)).body.runs).toHaveLength(1)
+    expect(system.reports.filter(({ key, event }) => key === 'dead' && event === 'started')).toHaveLength(1)
+  }, 30_000)
+
+  it('of the wake queue, moved back, is served; one about a birth that is gone does nothing', async () => {
+    const waker = system.cloud.mapping('Waker')
+    const publish = () => system.publish({ type: 'later', key: 'dead', delayMs: 500 })
+    const claim = async () =>
+      (await system.call('POST', '/v1/claims', { type: 'later', workerId: 'w' })).body.claims
+    await system.call('PUT', '/v1/types/later', { kind: 'http' })
+    waker.pause()
+    const id = await publish()
+    const body = await giveUp('later:dead', 'Wake')
+    const whileDead = await claim()
+
+    waker.resume()
+    await moveBack('Wake')
+    await expect.poll(async () => (await claim()).length, { timeout: 5_000 }).toBe(1)
+    await system.call('DELETE', `/v1/tasks/${id}`)
+    await system.publish({ type: 'later', key: 'dead', delayMs: 60_000 })
+    const next = (await system.call('GET', `/v1/tasks/${id}`)).body
+    const again = new SendMessageCommand({ QueueUrl: queue('Wake').physicalId, MessageBody: body })
+    await sqs.send(again)
+    const looks = () => messagesIn('Wake').filter(message => message.body === body).length
+    await expect.poll(looks, { timeout: 5_000 }).toBe(0)
+
+    expect(JSON.parse(body)).toMatchObject({ kind: 'look', id })
+    expect(whileDead).toEqual([])
+    expect((await system.call('GET', `/v1/tasks/${id}`)).body).toEqual(next)
+    expect(await claim()).toEqual([])
+  }, 30_000)
+})

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { hash32 } from '../../../shared/core/hash.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+
+/** Names of one hash modulo 16, 64 and all powers of two below. */
+const [LARGE = '', ...SMALL] = Array.from({ length: 20_000 }, (_, nth) => `tenant-${nth}`)
+  .filter(name => hash32(name) % 64 === 7)
+  .slice(0, 41)
+const [CLAIMERS, EACH] = [4, 10]
+/** Exact turns, and two claims of each that is under way. */
+const BOUND = 82 + 2 * CLAIMERS * EACH
+
+type Claim = { readonly task: { readonly fairnessKey: string }; readonly run: { readonly startedAt: string } }
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  system.cloud.scheduler.disable('Sweep')
+  await system.call('PUT', '/v1/types/bulk', { kind: 'http', defaults: { leaseMs: 600_000 } })
+})
+
+afterAll(async () => {
+  await system?.stop()
+})
+
+async function publishFor(tenants: readonly string[], count: number): Promise<void> {
+  const all = tenants.flatMap(fairnessKey => Array(count).fill({ type: 'bulk', fairnessKey }))
+  for (let start = 0; start < all.length; start += 100) {
+    const tasks = all.slice(start, start + 100)
+    expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
+  }
+}
+
+/** What several workers claim, each one call after the other, until they have claimed so many together. */
+async function claimedTogether(most: number): Promise<Claim[]> {
+  const claims: Claim[] = []
+  const work = async (workerId: string) => {
+    while (claims.length < most) {
+      const { body } = await system.call('POST', '/v1/claims', { type: 'bulk', workerId, limit: EACH })
+      claims.push(...body.claims)
+    }
+  }
+  await Promise.all(Array.from({ length: CLAIMERS }, (_, nth) => work(`w${nth}`)))
+  return claims
+}
+
+it('tenants whose names share a hash take turns among several workers', async () => {
+  await publishFor([LARGE], 400)
+  await publishFor(SMALL, 2)
+
+  const claims = await claimedTogether(BOUND + EACH)
+
+  const order = claims.sort((a, b) => Date.parse(a.run.startedAt) - Date.parse(b.run.startedAt))
+  const tenants = order.map(({ task }) => task.fairnessKey)
+  expect(tenants.filter(name => name !== LARGE)).toHaveLength(80)
+  const last = tenants.findLastIndex(name => name !== LARGE)
+  if (process.env.MEASURE) console.log(`measured: the last task of a small tenant is claim ${last + 1}`)
+  expect(last).toBeLessThan(BOUND)
+}, 120_000)

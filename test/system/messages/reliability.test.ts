@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { scaled } from '../../support/scale.ts'
+
+/** Of tasks whose lease is to end. */
+const LEASE_MS = 2_000
+const MANY = scaled(120, 300)
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  await system.cloud.functions.find('Probe').warm(2)
+})
+
+afterAll(() => system?.stop())
+
+// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
+const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
+
+describe('publishing', () => {
+  it(`runs ${MANY} tasks once each, though every one is published twice by its key`, async () => {
+    const tasks = Array.from({ length: MANY }, (_, i) => ({
+      type: 'probe',
+      key: `twice-${i}`,
+      input: { report: system.reportUrl },
+      // A claim whose answer is lost ends with its lease, within the wait of this test.
+      leaseMs: 60_000,
+    }))
+    const batches = [0, 1, 2].map(nth => tasks.slice((nth * MANY) / 3, ((nth + 1) * MANY) / 3))
+
+    const answers = await Promise.all(
+      [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks', { tasks: batch })),
+    )
+    for (const { key } of tasks) await system.taskWhen(`probe:${key}`, ended)
+
+    const results = answers.flatMap(({ body }) => body.results)
+    expect(results.filter(({ created }) => created)).toHaveLength(MANY)
+    expect(results.filter(({ status }) => status === 200)).toHaveLength(MANY)
+    const starts = system.reports.filter(({ event, key }) => event === 'started' && key.startsWith('twice-'))
+    expect(starts.map(({ key }) => key).sort()).toEqual(tasks.map(({ key }) => key).sort())
+  })
+})
+
+describe('a task that takes its process down', () => {
+  it('costs tasks beside it one retry at most', async () => {
+    const probe = system.cloud.mapping('Probe')
+    probe.pause()
+    const retry = { maxRetries: 2, backoff: 'fixed', delayMs: 50 }
+    await system.publish({
+      ...{ type: 'probe', key: 'poison', input: { failures: 9, how: 'exit' }, retry },
+      leaseMs: LEASE_MS,
+    })
+    const innocent = Array.from({ length: 6 }, (_, i) => ({
+      type: 'probe',
+      key: `innocent-${i}`,
+      input: { sleepMs: 100 },
+      leaseMs: 5_000,
+    }))
+    await system.call('POST', '/v1/tasks', { tasks: innocent })
+
+    probe.resume()
+    const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, ended)))
+    const poison = await system.taskWhen('probe:poison', ended)
+
+    expect(tasks.map(({ status }) => status)).toEqual(innocent.map(() => 'succeeded'))
+    expect(Math.max(...tasks.map(({ attempts }) => attempts.used))).toBeLessThanOrEqual(2)
+    expect(poison).toMatchObject({ status: 'failed', attempts: { used: 3, left: 0 } })
+  })
+})
+
+describe('a running handler', () => {
+  it('is not run twice when the answer to its claim is lost', async () => {
+    const remove = system.cloud.faults.add({
+      caller: system.cloud.functions.find('Probe').logicalId,
+      service: 'dynamodb',
+      operation: 'UpdateItem',
+      action: 'fail-after',
+      times: 1,
+    })
+
+    const id = await system.publish({
+      type: 'probe',
+      key: 'lost-answer',
+      input: { report: system.reportUrl },
+    })
+    const task = await system.taskWhen(id, ended)
+
+    expect(remove()).toBe(1)
+    expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+    expect(task.runs).toHaveLength(1)
+    expect(
+      system.reports.filter(({ key, event }) => key === 'lost-answer' && event === 'started'),
+    ).toHaveLength(1)
+  })
+})
+
+describe('lost and doubled messages', () => {
+  it('a stream batch delivered twice changes nothing', async () => {
+    const planner = system.cloud.mapping('Planner')
+    planner.repeat(2)
+    const keys = Array.from({ length: 20 }, (_, i) => `again-${i}`)
+
+    await Promise.all(
+      keys.map(key => system.publish({ type: 'probe', key, input: { report: system.reportUrl } })),
+    )
+    const tasks = await Promise.all(keys.map(key => system.taskWhen(`probe:${key}`, ended)))
+    planner.repeat(1)
+    await sleep(200)
+
+    expect(tasks.map(({ runs }) => runs.length)).toEqual(keys.map(() => 1))
+    const starts = system.reports.filter(({ event, key }) => event === 'started' && key.startsWith('again-'))
+    expect(starts).toHaveLength(keys.length)
+  })
+
+  it('nothing of a removed task touches the one published after it: no message, no timer, no zombie', async () => {
+    // Nothing of it runs by itself within the test, but for what is left of the removed one.
+    const later = { retry: { maxRetries: 3, backoff: 'fixed', delayMs: 3_600_000 } }
+    const publication = { type: 'probe', key: 'reborn', leaseMs: LEASE_MS, ...later }
+    const id = await system.publish({
+      ...publication,
+      input: { report: system.reportUrl, sleepMs: 60_000, ignoreSignal: true },
+    })
+    const zombie = await system.reportWhen(({ key, event }) => key === 'reborn' && event === 'started')
+    expect((await system.call('DELETE', `/v1/tasks/${id}`)).status).toBe(204)
+    const delayed = await system.publish({
+      ...publication,
+      input: { report: system.reportUrl },
+      delayMs: 1_000,
+    })
+    expect((await system.call('DELETE', `/v1/tasks/${delayed}`)).status).toBe(204)
+
+    await system.publish({ ...publication, input: { report: system.reportUrl }, delayMs: 3_600_000 })
+    const finish = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/succeed`, {
+      fence: zombie.fence,
+    })
+    const beat = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/heartbeat`, {
+      fence: zombie.fence,
+    })
+    // The lease of the first and the delay of the second end in this time; what is left of them would show.
+    await sleep(LEASE_MS + 1_800)
+    const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
+    await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0, leaseMs: 600_000 })
+    const done = await system.taskWhen(id, ended)
+
+    expect([finish.status, finish.body.reason]).toEqual([409, 'removed'])
+    expect([beat.status, beat.body.reason]).toEqual([409, 'removed'])
+    expect(waiting).toMatchObject({ status: 'delayed', attempts: { used: 0 }, runs: [] })
+    expect(done).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+    expect(done.runs).toHaveLength(1)
+    const starts = system.reports.filter(({ key, event }) => key === 'reborn' && event === 'started')
+    expect(starts.map(({ attempt }) => attempt)).toEqual([1, 1])
+  })
+})

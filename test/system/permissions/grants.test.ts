@@ -1,0 +1,297 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  ScanCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { publish } from '../../../shared/runtime/publish/publish.ts'
+import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { aTask } from '../../support/tasks/a-task.ts'
+import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
+import { aMemorySystem } from '../../support/worlds/memory-system.ts'
+
+/** Programs of a user, each under a role with one grant: what it may do, and what it is refused. */
+
+const { system, aWorker } = aWorkerFleet()
+
+/** The logical id of the role, by which its calls are signed. */
+function roleOf(name: string): string {
+  const { resources } = system().cloud
+  const found = Object.keys(resources).filter(id => resources[id]?.type === 'AWS::IAM::Role')
+  const [role, another] = found.filter(id => id.startsWith(name) && id.length === name.length + 8)
+  if (!role || another) throw new Error(`no one role ${name} among ${found.join(', ')}`)
+  return role
+}
+
+async function statusOf(role: string, method: string, path: string, body?: unknown): Promise<number> {
+  const credential = `${roleOf(role)}/20260101/us-east-1/execute-api/aws4_request`
+  const { status } = await fetch(system().cloud.apiUrl + path, {
+    method,
+    headers: {
+      authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=host, Signature=0`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return status
+}
+
+/** AWS as the role sees it. */
+function awsAs(role: string) {
+  const options = {
+    ...system().cloud.clientOptions,
+    credentials: { ...system().cloud.clientOptions.credentials, accessKeyId: roleOf(role) },
+    maxAttempts: 1,
+  }
+  const table = String(system().cloud.outputs.TableName)
+  const stores = dynamoStores(new DynamoDBClient(options), table)
+  return {
+    table,
+    documents: stores.documents,
+    sqs: new SQSClient(options),
+    secrets: new SecretsManagerClient(options),
+    system: { ...aMemorySystem(), ...stores } as System,
+  }
+}
+
+const queueUrl = (name: string) => system().cloud.resource('AWS::SQS::Queue', name).physicalId
+const DENIED = 'AccessDeniedException'
+const denied = { name: DENIED }
+/** What came of calls: the name of the error, or that they were answered. */
+async function answersOf(calls: ReadonlyArray<Promise<unknown>>): Promise<string[]> {
+  const outcomes = await Promise.allSettled(calls)
+  return outcomes.map(outcome => (outcome.status === 'rejected' ? outcome.reason.name : 'answered'))
+}
+const putOf = (table: string, id: string) => {
+  const [type = '', key = ''] = id.split(':')
+  return { TableName: table, Item: headItem(aTask({ type, key })) }
+}
+
+let open: string
+
+beforeAll(async () => {
+  open = await system().publish({ type: 'clip', key: 'open', input: {}, delayMs: 3_600_000 })
+  await system().publish({ type: 'probe', key: 'open', input: {}, delayMs: 3_600_000 })
+})
+
+describe('a publisher', () => {
+  it('publishes and reads over HTTP, and changes nothing that is there', async () => {
+    const task = { type: 'clip', key: 'http', input: {}, delayMs: 3_600_000 }
+
+    expect(await statusOf('Publisher', 'POST', '/v1/tasks', task)).toBe(201)
+    expect(await statusOf('Publisher', 'GET', '/v1/tasks/clip%3Ahttp')).toBe(200)
+    const refused = await Promise.all([
+      statusOf('Publisher', 'DELETE', '/v1/tasks/clip:http'),
+      statusOf('Publisher', 'PATCH', '/v1/tasks/clip:http', { priority: 1 }),
+      statusOf('Publisher', 'POST', '/v1/tasks/clip:http/cancel'),
+      statusOf('Publisher', 'POST', '/v1/types/clip/pause'),
+      statusOf('Publisher', 'PUT', '/v1/types/clip', { kind: 'http' }),
+      statusOf('Publisher', 'POST', '/v1/claims', { type: 'clip', workerId: 'w', limit: 1 }),
+    ])
+    expect(new Set(refused)).toEqual(new Set([403]))
+  })
+
+  it('of one type publishes it in the table, in a transaction of its own or with a tenant, and no other type', async () => {
+    const { documents, table, system: own } = awsAs('ClipPublisher')
+
+    const tenant = await publish(own, { type: 'clip', key: 'table', fairnessKey: 'a', delayMs: 3_600_000 })
+    await documents.send(
+      new TransactWriteCommand({ TransactItems: [{ Put: putOf(table, 'clip:transacted') }] }),
+    )
+
+    expect(tenant).toMatchObject({ ok: true, created: true })
+    await expect(publish(own, { type: 'probe', key: 'table' })).rejects.toThrow()
+    const both = [putOf(table, 'clip:both'), putOf(table, 'probe:both')].map(Put => ({ Put }))
+    await expect(documents.send(new TransactWriteCommand({ TransactItems: both }))).rejects.toMatchObject(
+      denied,
+    )
+    expect(await statusOf('ClipPublisher', 'POST', '/v1/tasks', { type: 'clip' })).toBe(403)
+    expect(await statusOf('ClipPublisher', 'GET', '/v1/tasks/clip:table')).toBe(200)
+    expect(await statusOf('ClipPublisher', 'GET', '/v1/tasks/probe:open')).toBe(403)
+  })
+
+  it('deletes no task and configures no type in the table, canvas or schedule', async () => {
+    const { documents, table, sqs } = awsAs('Publisher')
+    const Key = { pk: open, sk: 'head' }
+    const type = { TableName: table, Key: { pk: 'types', sk: 'clip' } }
+    const configure = {
+      ...type,
+      UpdateExpression: 'SET #json = :json',
+      ExpressionAttributeNames: { '#json': 'json' },
+      ExpressionAttributeValues: { ':json': '{}' },
+    }
+
+    const tries = [
+      documents.send(new DeleteCommand({ TableName: table, Key })),
+      documents.send(new PutCommand({ TableName: table, Item: type.Key })),
+      documents.send(new UpdateCommand(configure)),
+      documents.send(new PutCommand(putOf(table, 'schedule:nightly'))),
+      documents.send(new PutCommand(putOf(table, 'canvas:c'))),
+      documents.send(new ScanCommand({ TableName: table })),
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesJobsQueue'), MessageBody: '{}' })),
+    ]
+
+    expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
+  })
+})
+
+describe('a reader', () => {
+  it('reads everything over HTTP and writes nothing', async () => {
+    const reads = [
+      '/v1/tasks/clip:open',
+      '/v1/tasks?type=clip',
+      '/v1/types',
+      '/v1/workers',
+      '/v1/schedules',
+      '/healthz',
+    ]
+
+    for (const path of reads) expect(await statusOf('Reader', 'GET', path), path).toBe(200)
+    expect(await statusOf('Reader', 'POST', '/v1/tasks', { type: 'clip' })).toBe(403)
+    expect(await statusOf('Reader', 'POST', '/v1/tasks/clip:open/cancel')).toBe(403)
+    expect(await statusOf('Reader', 'DELETE', '/v1/tasks/clip:open')).toBe(403)
+    const { documents, table } = awsAs('Reader')
+    const get = new GetCommand({ TableName: table, Key: { pk: open, sk: 'head' } })
+    await expect(documents.send(get)).rejects.toMatchObject(denied)
+  })
+})
+
+describe('an operator', () => {
+  it('changes, cancels, retries and removes tasks, pauses and purges types, and publishes nothing', async () => {
+    const id = await system().publish({ type: 'probe', key: 'operated', input: {}, delayMs: 3_600_000 })
+
+    expect(await statusOf('Operator', 'PATCH', `/v1/tasks/${id}`, { priority: 2 })).toBe(200)
+    expect(await statusOf('Operator', 'POST', `/v1/tasks/${id}/cancel`)).toBe(200)
+    expect(await statusOf('Operator', 'POST', `/v1/tasks/${id}/retry`)).toBe(200)
+    expect(await statusOf('Operator', 'DELETE', `/v1/tasks/${id}`)).toBe(204)
+    expect(await statusOf('Operator', 'POST', '/v1/types/report/pause')).not.toBe(403)
+    expect(await statusOf('Operator', 'POST', '/v1/tasks', { type: 'probe' })).toBe(403)
+    expect(await statusOf('Operator', 'PUT', '/v1/types/probe', { kind: 'http' })).toBe(403)
+    expect(await statusOf('Operator', 'PUT', '/v1/schedules/nightly', {})).toBe(403)
+  })
+
+  it('is shown with what it changed, by its role; the user of this machine by name', async () => {
+    const id = await system().publish({ type: 'probe', key: 'told', input: {}, delayMs: 3_600_000 })
+    await statusOf('Operator', 'PATCH', `/v1/tasks/${id}`, { priority: 2 })
+    await system().call('POST', `/v1/tasks/${id}/cancel`)
+
+    const { body } = await system().call('GET', `/v1/tasks/${id}`)
+
+    expect(body.operations).toEqual([
+      { at: expect.any(String), what: 'patch', by: expect.stringMatching(/:assumed-role\/Baton-Operator/) },
+      { at: expect.any(String), what: 'cancel', by: expect.stringMatching(/^local:./) },
+    ])
+  })
+
+  it('of one type touches tasks of no other, and types no other than it', async () => {
+    const as = (method: string, path: string, body?: unknown) => statusOf('ClipOperator', method, path, body)
+    await system().publish({ type: 'clip', key: 'mine', input: {}, delayMs: 3_600_000 })
+
+    expect(await as('PATCH', '/v1/tasks/clip:mine', { priority: 2 })).toBe(200)
+    expect(await as('POST', '/v1/tasks/clip%3Amine/cancel')).toBe(200)
+    expect(await as('GET', '/v1/tasks/clip:mine/why')).not.toBe(403)
+    expect(await as('DELETE', '/v1/tasks/clip:mine')).toBe(204)
+    expect(await as('POST', '/v1/types/clip/pause')).toBe(200)
+    expect(await as('POST', '/v1/types/clip/resume')).toBe(200)
+    const refused = await Promise.all([
+      as('PATCH', '/v1/tasks/probe:open', { priority: 2 }),
+      as('POST', '/v1/tasks/probe:open/cancel'),
+      as('DELETE', '/v1/tasks/probe%3Aopen'),
+      as('POST', '/v1/types/probe/pause'),
+      as('POST', '/v1/types/clip-2/pause'),
+      as('GET', '/v1/tasks?type=clip'),
+      as('POST', '/v1/schedules/nightly/trigger'),
+    ])
+    expect(new Set(refused)).toEqual(new Set([403]))
+  })
+})
+
+describe('a worker of some types', () => {
+  it('serves them under its role and is refused nothing on the way', async () => {
+    const role = roleOf('StudioWorker')
+    await aWorker(['--worker-id', 'granted'], { AWS_ACCESS_KEY_ID: role })
+    const large = 'x'.repeat(2_000)
+    const ids = [
+      await system().publish({ type: 'clip', key: 'served', input: { result: large, sleepMs: 1_500 } }),
+      await system().publish({ type: 'clip', key: 'retried', input: { failures: 1 } }),
+      await system().publish({ type: 'clip', key: 'for-it', input: {}, workerIds: ['granted'] }),
+    ]
+
+    const tasks = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded)))
+
+    expect(tasks.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
+    expect(system().cloud.denials.filter(({ caller }) => caller === role)).toEqual([])
+  })
+
+  it('touches no task, queue or place of others, and deletes no task', async () => {
+    const { documents, table, sqs, secrets } = awsAs('StudioWorker')
+    const Key = { pk: 'probe:open', sk: 'head' }
+    const place = {
+      TableName: table,
+      IndexName: 'place',
+      KeyConditionExpression: '#ppk = :ppk',
+      ExpressionAttributeNames: { '#ppk': 'ppk' },
+    }
+    const placeOf = (type: string) =>
+      new QueryCommand({ ...place, ExpressionAttributeValues: { ':ppk': `ready#${type}#0` } })
+
+    await documents.send(placeOf('clip'))
+    const tries = [
+      documents.send(placeOf('probe')),
+      documents.send(new GetCommand({ TableName: table, Key })),
+      documents.send(
+        new BatchGetCommand({ RequestItems: { [table]: { Keys: [{ ...Key, pk: open }, Key] } } }),
+      ),
+      documents.send(new PutCommand(putOf(table, 'probe:open'))),
+      documents.send(new DeleteCommand({ TableName: table, Key: { pk: open, sk: 'head' } })),
+      documents.send(new PutCommand({ TableName: table, Item: { pk: 'permits#probe', sk: 'permits' } })),
+      documents.send(new PutCommand({ TableName: table, Item: { pk: 'types', sk: 'clip' } })),
+      sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl('ProbeTasksQueue') })),
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesWakeQueue'), MessageBody: '{}' })),
+      secrets.send(new GetSecretValueCommand({ SecretId: 'Baton/webhook/key' })),
+    ]
+
+    expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
+  })
+})
+
+describe('a handler', () => {
+  it('reads no secrets, takes nothing from other queues, and configures nothing', async () => {
+    const { documents, table, sqs, secrets } = awsAs('TasksHandlersProbeRole')
+
+    const tries = [
+      secrets.send(new GetSecretValueCommand({ SecretId: 'Baton/webhook/key' })),
+      sqs.send(new ReceiveMessageCommand({ QueueUrl: queueUrl('VideoTasksQueue') })),
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrl('MessagesJobsQueue'), MessageBody: '{}' })),
+      documents.send(new PutCommand({ TableName: table, Item: { pk: 'types', sk: 'probe' } })),
+      documents.send(new DeleteCommand({ TableName: table, Key: { pk: open, sk: 'head' } })),
+      documents.send(new PutCommand(putOf(table, 'schedule:nightly'))),
+    ]
+
+    expect(await answersOf(tries)).toEqual(tries.map(() => DENIED))
+  })
+
+  it('that names no other types reaches its own only, and its task says why', async () => {
+    const own = await system().publish({ type: 'alone', key: 'own', input: { publishes: 'alone' } })
+    const other = await system().publish({ type: 'alone', key: 'other', input: { publishes: 'video' } })
+
+    expect(await system().taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
+    // The head says in short that it failed; the record of the run, written after it, has the whole message.
+    const saying = 'is not authorized to perform: dynamodb:'
+    const refused = await system().taskWhen(other, ({ error }) => error?.message.includes(saying) ?? false)
+    expect(refused).toMatchObject({ status: 'failed' })
+    expect(system().cloud.denials.splice(0)).toContainEqual(
+      expect.objectContaining({ caller: expect.stringContaining('Alone') }),
+    )
+  })
+})

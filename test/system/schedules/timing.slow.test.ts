@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, it } from 'vitest'
+import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
+
+/** When tasks begin, end and change hands. How long it takes is measured by `npm run bench`. */
+
+/** The probe's own; see test/system/tasks/probe.ts. */
+const HEARTBEAT_MS = 500
+
+const { system, aWorker } = aWorkerFleet()
+
+beforeAll(() => system().cloud.functions.find('Probe').warm(2))
+
+it('starts a task due in 3.4 s not before that, in Lambda and on a worker', async () => {
+  await aWorker()
+  const ids = await Promise.all(
+    ['probe', 'video'].map(type => system().publish({ type, key: 'in-3.4', input: {}, delayMs: 3_400 })),
+  )
+
+  const tasks = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded)))
+
+  for (const task of tasks) {
+    const dueAt = Date.parse(task.dueAt)
+    expect(dueAt).toBeGreaterThanOrEqual(Date.parse(task.createdAt) + 3_400)
+    expect(Date.parse(task.startedAt)).toBeGreaterThanOrEqual(dueAt)
+  }
+})
+
+it('is seen by its listed worker, which waits for it', async () => {
+  await system().call('PUT', '/v1/types/at-hand', { kind: 'http' })
+  const claim = () =>
+    system().call('POST', '/v1/claims', { type: 'at-hand', workerId: 'w', limit: 1, waitMs: 20_000 })
+  const waiting = claim()
+  await system().publish({ type: 'at-hand', key: 'listed', workerIds: ['w'] })
+
+  expect((await waiting).body.claims).toMatchObject([{ task: { key: 'listed' } }])
+})
+
+it('is aborted when its task is cancelled', async () => {
+  const id = await system().publish({
+    type: 'probe',
+    key: 'cancelled',
+    input: { report: system().reportUrl, sleepMs: 60_000 },
+  })
+  await system().reportWhen(({ key, event }) => key === 'cancelled' && event === 'started')
+
+  const answer = await system().call('POST', `/v1/tasks/${id}/cancel`)
+  await system().reportWhen(({ key, event }) => key === 'cancelled' && event === 'aborted')
+
+  expect(answer).toMatchObject({ status: 200, body: { task: { status: 'cancelled' } } })
+})
+
+it('a worker that dies loses its task to another; the retry counts and its late finish is refused', async () => {
+  const id = await system().publish({
+    type: 'probe',
+    key: 'killed',
+    leaseMs: 2_000,
+    input: { report: system().reportUrl, sleepMs: 60_000 },
+  })
+  const first = await system().reportWhen(({ key, event }) => key === 'killed' && event === 'started')
+  await sleep(2 * HEARTBEAT_MS)
+
+  process.kill(first.pid, 'SIGKILL')
+  const second = await system().reportWhen(({ key, attempt }) => key === 'killed' && attempt === 2)
+  const late = await system().call('POST', `/v1/tasks/${id}/runs/${first.runId}/succeed`, {
+    fence: first.fence,
+    result: 'too late',
+  })
+  const task = (await system().call('GET', `/v1/tasks/${id}`)).body
+  await system().call('POST', `/v1/tasks/${id}/cancel`)
+  expect(second.fence).toBeGreaterThan(first.fence)
+  expect(late.status).toBe(409)
+  expect(late.body).toMatchObject({ reason: 'lost', holder: expect.stringMatching(/^lambda-/) })
+  expect(task).toMatchObject({ status: 'running', attempts: { used: 2, left: 2 } })
+  expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(['lost', 'running'])
+})

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { totalOf } from '../../../local/gateway/meter.ts'
+import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { scaled } from '../../support/scale.ts'
+import { measured } from '../../support/workers/worker-fleet.ts'
+
+/** Many workers on one task, through the HTTP API: on the local cloud some 10 s, and 25 s on a busy machine. */
+
+const CROWD = scaled(40, 100)
+const TYPE = 'crowded'
+
+let system: LocalSystem
+
+beforeAll(async () => {
+  system = await startLocalSystem()
+  await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
+  // The workers are known, and the processes of the functions run, as where workers have asked for tasks all along.
+  await Promise.all(
+    numbered(CROWD, n => system.call('POST', '/v1/claims', { type: TYPE, workerId: `w${n}` })),
+  )
+})
+afterAll(() => system?.stop())
+
+type Run = { readonly id: string; readonly fence: number }
+
+function numbered<T>(count: number, one: (n: number) => T): T[] {
+  return Array.from({ length: count }, (_, n) => one(n))
+}
+
+/** Conditional writes of heads, failed ones included, and the write units of those that failed. */
+function headWrites(before: ReturnType<LocalSystem['cloud']['meter']['snapshot']>) {
+  const lines = system.cloud.meter.since(before)
+  const updates = lines.filter(
+    ({ operation, service }) => service === 'dynamodb' && operation === 'UpdateItem',
+  )
+  return { calls: totalOf(updates).calls, failedWriteUnits: totalOf(updates).failedWriteUnits }
+}
+
+/** A claim by each worker, again while it is answered that it may be tried again. */
+async function claim(workerId: string): Promise<Run> {
+  for (;;) {
+    const { status, body } = await system.call('POST', '/v1/claims', { type: TYPE, workerId, waitMs: 10_000 })
+    expect([200, 503]).toContain(status)
+    if (status === 200 && body.claims.length > 0) return body.claims[0].run
+  }
+}
+
+it('a crowd that claims and then finishes one task at one moment succeeds, and no success is lost', async () => {
+  const id = await system.publish({ type: TYPE, key: 'one', concurrency: CROWD, retry: { maxRetries: 0 } })
+  const path = (run: Run) => `/v1/tasks/${encodeURIComponent(id)}/runs/${run.id}/succeed`
+  const beforeClaims = system.cloud.meter.snapshot()
+  const claimingAt = Date.now()
+  const runs = await Promise.all(numbered(CROWD, n => claim(`w${n}`)))
+  const claims = headWrites(beforeClaims)
+  const claimedMs = Date.now() - claimingAt
+  measured(`${CROWD} claims at one moment, ${claims.calls} head writes`, claimedMs)
+
+  const beforeEnds = system.cloud.meter.snapshot()
+  const finishingAt = Date.now()
+  const ends = await Promise.all(
+    runs.map(run => system.call('POST', path(run), { fence: run.fence, result: 'x'.repeat(1_000) })),
+  )
+  const finishes = headWrites(beforeEnds)
+  measured(`${CROWD} finishes at one moment, ${finishes.calls} head writes`, Date.now() - finishingAt)
+
+  expect(new Set(runs.map(({ fence }) => fence)).size).toBe(CROWD)
+  expect(claims.calls).toBeLessThanOrEqual(8 * CROWD)
+  expect(ends.map(({ status }) => status)).toEqual(numbered(CROWD, () => 200))
+  expect(finishes).toEqual({ calls: CROWD + 1, failedWriteUnits: 0 })
+  const task = await system.taskWhen(id, ({ status }) => status === 'succeeded')
+  expect(task.attempts).toEqual({ used: CROWD, left: 0 })
+  expect(task.runs.map(({ state }: { state: string }) => state)).toEqual(numbered(CROWD, () => 'succeeded'))
+}, 120_000)

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { aWorkerFleet, hasEnded, statesOf } from '../../support/workers/worker-fleet.ts'
+
+/** What handlers do to their worker processes, what death does to their runs, and what isolation keeps apart. */
+
+const { system, aWorker, hasReported } = aWorkerFleet()
+
+describe('a handler that leaves a mess', () => {
+  it('of rejected promises does not end its worker', async () => {
+    const { pid } = await aWorker()
+    const id = await system().publish({ type: 'video', key: 'stray', input: { failures: 1, how: 'stray' } })
+
+    const task = await system().taskWhen(id, hasEnded)
+
+    expect(task).toMatchObject({ status: 'succeeded', result: { pid } })
+    expect(statesOf(task)).toEqual(['failed', 'succeeded'])
+  })
+
+  it('of errors that nobody catches ends its worker, after the runs beside it', async () => {
+    const worker = await aWorker()
+    const beside = await system().publish({
+      type: 'video',
+      key: 'beside-uncaught',
+      input: { report: system().reportUrl, sleepMs: 1_500 },
+    })
+    await hasReported('beside-uncaught', 'started')
+
+    const id = await system().publish({
+      type: 'video',
+      key: 'uncaught',
+      input: { failures: 1, how: 'uncaught' },
+    })
+    const code = await worker.ended
+    const other = await system().taskWhen(beside, hasEnded)
+    await system().call('POST', `/v1/tasks/${id}/cancel`)
+
+    expect(code).toBe(1)
+    expect(other).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+  })
+
+  it('of every worker process that takes it fails when its budget is spent, and the next one lives', async () => {
+    const workers = await Promise.all([aWorker(), aWorker(), aWorker(), aWorker()])
+    const id = await system().publish({
+      ...{ type: 'clip', key: 'deadly', input: { failures: 9, how: 'exit' } },
+      ...{ leaseMs: 1_500, heartbeatMs: 500 },
+      retry: { maxRetries: 2, backoff: 'fixed', delayMs: 0 },
+    })
+
+    const task = await system().taskWhen(id, hasEnded, 40_000)
+    const codes = await Promise.all(workers.map(({ ended }) => Promise.race([ended, 'lives'])))
+
+    expect(task).toMatchObject({ status: 'failed', attempts: { used: 3, left: 0 } })
+    expect(statesOf(task)).toEqual(['lost', 'lost', 'lost'])
+    expect(codes.sort()).toEqual([1, 1, 1, 'lives'])
+  }, 60_000)
+})
+
+describe('a worker process that dies', () => {
+  it('and comes back from a long sleep can write nothing for the runs it lost, nor publish for them', async () => {
+    const sleeper = await aWorker()
+    const id = await system().publish({
+      ...{ type: 'clip', key: 'overslept', leaseMs: 4_000, heartbeatMs: 1_000 },
+      input: { report: system().reportUrl, sleepMs: 1_500, ignoreSignal: true, child: 'overslept-child' },
+    })
+    await hasReported('overslept', 'started')
+    sleeper.signal('SIGSTOP')
+    const heir = await aWorker()
+    const done = await system().taskWhen(id, hasEnded, 20_000)
+
+    sleeper.signal('SIGCONT')
+    const late = await system().reportWhen(
+      ({ key, event, pid }) => key === 'overslept' && event === 'done' && pid === sleeper.pid,
+    )
+    await sleep(1_000)
+    const after = (await system().call('GET', `/v1/tasks/${id}`)).body
+    const fences: number[] = done.runs.map(({ fence }: { fence: number }) => fence)
+    const children = fences.map(fence => `clip:overslept-child-${fence}`)
+    const answers = await Promise.all(children.map(child => system().call('GET', `/v1/tasks/${child}`)))
+
+    expect(late.fence).toBe(fences[0])
+    expect(done).toMatchObject({ status: 'succeeded', result: { attempt: 2, pid: heir.pid } })
+    expect(statesOf(done)).toEqual(['lost', 'succeeded'])
+    expect(after).toEqual(done)
+    expect(answers.map(({ status }) => status)).toEqual([404, 200])
+  })
+})
+
+describe('an isolated run', () => {
+  it.each([
+    ['exits', 'exit', /ended with exit code 1/],
+    ['runs out of memory', 'memory', /was ended by SIGABRT|ended with exit code/],
+  ])('whose handler %s fails, and nothing else does', async (_name, how, message) => {
+    await aWorker(['--isolate', '--concurrency', '4'], { NODE_OPTIONS: '--max-old-space-size=96' })
+    const bystander = await system().publish({
+      type: 'video',
+      key: `beside-${how}`,
+      input: { report: system().reportUrl, sleepMs: 3_000 },
+    })
+    await hasReported(`beside-${how}`, 'started')
+
+    const id = await system().publish({ type: 'video', key: `blown-${how}`, input: { failures: 1, how } })
+    const task = await system().taskWhen(id, hasEnded, 20_000)
+    const other = await system().taskWhen(bystander, hasEnded, 20_000)
+
+    expect(statesOf(task)).toEqual(['failed', 'succeeded'])
+    expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 2 } })
+    expect(task.runs[0].error).toMatchObject({
+      name: 'ProcessDied',
+      message: expect.stringMatching(message),
+    })
+    expect(other).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+  })
+
+  it('may finish when a signal to the whole process group stops its worker', async () => {
+    const worker = await aWorker(['--isolate'], {}, { leadsGroup: true })
+    const id = await system().publish({
+      type: 'video',
+      key: 'grouped',
+      input: { report: system().reportUrl, sleepMs: 1_500 },
+    })
+    await hasReported('grouped', 'started')
+
+    process.kill(-worker.pid, 'SIGTERM')
+    const code = await worker.ended
+    const task = await system().taskWhen(id, hasEnded)
+
+    expect(code).toBe(0)
+    expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
+  })
+
+  it('that does not heed its signal is killed five seconds after it', async () => {
+    await aWorker(['--isolate'])
+    const id = await system().publish({
+      ...{ type: 'video', key: 'deaf', heartbeatMs: 500 },
+      input: { report: system().reportUrl, sleepMs: 60_000, ignoreSignal: true },
+    })
+    const { pid } = await hasReported('deaf', 'started')
+
+    await system().call('POST', `/v1/tasks/${id}/cancel`)
+    await sleep(3_000)
+    const aliveAfter3s = isAlive(pid)
+    await expect.poll(() => isAlive(pid), { timeout: 6_000 }).toBe(false)
+
+    expect(aliveAfter3s).toBe(true)
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
