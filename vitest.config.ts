@@ -1,24 +1,40 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { slowestFiles } from './test/support/slowest-files.ts'
 
 /** Slow and large tests, run by `npm run test:slow`. */
 const SLOW = ['test/**/*.slow.test.ts']
 
-/** Of the slow ones, those that are about speed: each has the machine to itself. */
-const TIMED = ['test/system/{schedules/timing,canvases/chord,workers/takeover}.slow.test.ts']
+/** The benchmark, which has the machine to itself. It measures, and asserts nothing about speed. */
+const BENCH = ['bench/**/*.test.ts']
+
+/** A wait ends by its condition. It fails after this time, which is no claim about speed. */
+const PATIENCE_MS = 120_000
 
 /** Thousands of simulated runs on all cores; those threads let everything else go first. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
 /** The whole system runs locally, from the template that is synthesised once for all of these tests. */
-const onTheSystem = { globalSetup: ['test/support/dynamo/one-dynamodb.ts', 'test/system/synthesise.ts'] }
+const onTheSystem = {
+  globalSetup: [
+    'test/support/direct-npx.ts',
+    'test/support/dynamo/one-dynamodb.ts',
+    'test/system/synthesise.ts',
+  ],
+}
 
 const but = (...patterns: string[]) => [...configDefaults.exclude, ...patterns]
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/scratch-folder.ts', 'test/support/dynamo/one-dynamodb.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    globalSetup: [
+      'test/support/scratch-folder.ts',
+      'test/support/direct-npx.ts',
+      'test/support/dynamo/one-dynamodb.ts',
+    ],
+    reporters: ['default', slowestFiles],
+    testTimeout: 2 * PATIENCE_MS,
+    hookTimeout: 2 * PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS } },
     // Files that run in one process share their imports, which took a fifth of the time; all state is made by the tests.
     isolate: false,
     maxWorkers: 3,
@@ -55,8 +71,6 @@ export default defineConfig({
         test: {
           name: 'slow',
           include: SLOW,
-          exclude: but(...TIMED),
-          testTimeout: 120_000,
           sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
@@ -64,11 +78,11 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'timed',
-          include: TIMED,
+          name: 'bench',
+          include: BENCH,
           fileParallelism: false,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 0 },
           ...onTheSystem,
         },
       },

@@ -5,15 +5,19 @@ import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { patient } from '../../shared/aws/requests.ts'
 
-/** Answers after a while, and knows how many asked at a time. */
+/** Longer than a busy machine takes to connect to itself. */
+const CONNECTION_TIMEOUT_MS = 3_000
+
+/** Answers its first requests once others have waited for longer than that, and knows how many asked at a time. */
 const server = createServer(async (request, response) => {
   underWay += 1
   most = Math.max(most, underWay)
   request.resume()
-  await sleep(60)
+  await over
   underWay -= 1
   response.setHeader('content-type', 'application/x-amz-json-1.0').end('{"TableNames":[]}')
 })
+const over = sleep(CONNECTION_TIMEOUT_MS + 500)
 let underWay = 0
 let most = 0
 let endpoint: string
@@ -29,7 +33,7 @@ it('a request waits for its connection for longer than connecting may take', asy
   const options = { endpoint, region: 'eu-central-1', credentials, maxAttempts: 1 }
   const client = patient(
     handler => {
-      const requestHandler = { ...handler, connectionTimeout: 400 }
+      const requestHandler = { ...handler, connectionTimeout: CONNECTION_TIMEOUT_MS, requestTimeout: 60_000 }
       return new DynamoDBClient({ ...options, requestHandler })
     },
     { connections: 4 },

@@ -56,7 +56,7 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
 export async function eventually<T>(
   what: string,
   look: () => T | Promise<T>,
-  ms = 8_000,
+  ms = 120_000,
 ): Promise<Truthy<T>> {
   const deadline = Date.now() + ms
   while (Date.now() < deadline) {

@@ -167,6 +167,7 @@ describe('every transition', () => {
     const runMoves = new Set<string>()
 
     for (const life of lives) {
+      if (moves.size === LEGAL_MOVES.size && runMoves.size === LEGAL_RUN_MOVES.size) break
       play(life, transition => {
         moves.add(moveOf(transition))
         for (const { state } of runsEndedBy(transition))

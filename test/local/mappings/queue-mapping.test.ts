@@ -7,8 +7,10 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { expectWithin } from '../../support/scale.ts'
 import { bootTiny, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+
+/** Long enough for a function that has started to end within it on a busy machine. */
+const VISIBILITY_MS = 3_000
 
 let cloud: LocalCloud
 let sqs: SQSClient
@@ -17,18 +19,21 @@ beforeAll(async () => {
   cloud = await bootTiny(stack => {
     const dead = new Queue(stack, 'Dead')
     const queue = new Queue(stack, 'Work', {
-      visibilityTimeout: Duration.seconds(1),
+      visibilityTimeout: Duration.millis(VISIBILITY_MS),
       deadLetterQueue: { queue: dead, maxReceiveCount: 2 },
     })
     const slow = new Queue(stack, 'Slow', { visibilityTimeout: Duration.seconds(2) })
     const sleeper = fixtureFunction(stack, 'Sleeper', 'queue-consumer', { timeout: Duration.seconds(1) })
     sleeper.addEventSource(new SqsEventSource(slow, { batchSize: 1 }))
-    const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer', { timeout: Duration.seconds(1) })
+    const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer', {
+      timeout: Duration.millis(VISIBILITY_MS),
+    })
     consumer.addEventSource(
       new SqsEventSource(queue, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 3 }),
     )
   })
   sqs = new SQSClient(cloud.clientOptions)
+  await cloud.functions.find('Consumer').warm(3)
 })
 
 afterAll(() => cloud?.stop())
@@ -44,6 +49,10 @@ const send = (...bodies: { id: string; action?: string; folder?: string; of?: nu
   )
 
 type Delivery = { bodies: { id: string }[]; record: Record<string, unknown>; at: number }
+
+/** The server and the function share a clock. */
+const firstReceiveOf = ({ record }: Delivery) =>
+  Number((record.attributes as Record<string, string>).ApproximateFirstReceiveTimestamp)
 
 const deliveriesOf = (id: string) =>
   (linesOf(cloud, 'Consumer') as Delivery[]).filter(({ bodies }) => bodies?.some(body => body.id === id))
@@ -92,8 +101,8 @@ test('only the reported messages of a batch come again, after their visibility t
   await send({ id: 'good' }, { id: 'bad', action: 'report' })
 
   const [first, second] = await delivered('bad', 2)
-  expect(second!.at - first!.at).toBeGreaterThan(800)
-  expectWithin(second!.at - first!.at, 1300)
+  expect(second!.at - firstReceiveOf(second!)).toBeGreaterThanOrEqual(VISIBILITY_MS)
+  expect(first!.bodies).not.toEqual(second!.bodies)
   expect(second!.record).toMatchObject({ attributes: { ApproximateReceiveCount: '2' } })
   await eventually('redrive', () => inQueue('Dead').includes('bad'))
   expect(deliveriesOf('good')).toHaveLength(1)
@@ -105,9 +114,8 @@ test.each(['throw', 'exit', 'unknown-id'])(
   async action => {
     await send({ id: `whole-${action}`, action })
 
-    const [first, second] = await delivered(`whole-${action}`, 2)
-    // The first look at the clock may follow the start of a process.
-    expect(second!.at - first!.at).toBeGreaterThan(200)
+    const [, second] = await delivered(`whole-${action}`, 2)
+    expect(second!.at - firstReceiveOf(second!)).toBeGreaterThanOrEqual(VISIBILITY_MS)
   },
 )
 
@@ -120,12 +128,12 @@ test('a function that hangs is killed at its timeout, and its message comes agai
   )
 
   const sleeper = cloud.functions.find('Sleeper')
-  await eventually('the first delivery', () => linesOf(cloud, 'Sleeper').length === 1)
+  await eventually('the first delivery', () => linesOf(cloud, 'Sleeper').length >= 1)
   const [pid] = sleeper.pids()
   await eventually('the timeout', () =>
     sleeper.logs.includes('Sandbox.Timedout: Task timed out after 1.00 seconds'),
   )
-  await eventually('the second delivery', () => linesOf(cloud, 'Sleeper').length === 2)
+  await eventually('the second delivery', () => linesOf(cloud, 'Sleeper').length >= 2)
   expect(sleeper.pids()).not.toContain(pid)
 })
 
@@ -144,8 +152,8 @@ test('a killed process fails its invocation, the message becomes visible again, 
   const before = consumer.pids()
   for (const pid of before) process.kill(pid, 'SIGKILL')
 
-  const [first, second] = await delivered('killed', 2)
-  expect(second!.at - first!.at).toBeGreaterThan(800)
+  const [, second] = await delivered('killed', 2)
+  expect(second!.at - firstReceiveOf(second!)).toBeGreaterThanOrEqual(VISIBILITY_MS)
   expect(consumer.pids().some(pid => before.includes(pid))).toBe(false)
   expect(consumer.logs.join()).toContain('signal: SIGKILL')
 })

@@ -40,6 +40,8 @@ export type LocalSystem = {
 }
 
 const POLL_MS = 40
+/** How long a wait goes on for its condition: no claim about speed. A message that a busy machine fails to serve comes after 30 s. */
+export const PATIENCE_MS = 120_000
 
 /**
  * Boots the system under test on the local cloud, with a receiver for the probes' reports. Its worker service polls and
@@ -72,14 +74,14 @@ export async function startLocalSystem(
         throw new Error(`publish answered ${answer.status}: ${JSON.stringify(answer.body)}`)
       return answer.body.id
     },
-    taskWhen: (id, until, limitMs = 10_000) =>
+    taskWhen: (id, until, limitMs = PATIENCE_MS) =>
       eventually(async () => {
         const { body } = await call('GET', taskPath(id))
         return { done: until(body), value: body }
       }, limitMs),
     reportUrl: receiver.url,
     reports,
-    reportWhen: (fits, limitMs = 10_000) =>
+    reportWhen: (fits, limitMs = PATIENCE_MS) =>
       eventually(async () => {
         const found = reports.find(fits)
         return { done: found !== undefined, value: found as Report }

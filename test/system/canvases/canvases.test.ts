@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anHttpWorker, type Given } from '../../support/http/http-workers.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 let system: LocalSystem
 let clerk: ReturnType<typeof anHttpWorker>
@@ -31,7 +31,7 @@ async function ended(body: object): Promise<Given> {
   return canvasWhen(published.body.id)
 }
 
-async function canvasWhen(id: string, limitMs = 15_000): Promise<Given> {
+async function canvasWhen(id: string, limitMs = PATIENCE_MS): Promise<Given> {
   const until = Date.now() + limitMs
   for (;;) {
     const { body } = await system.call('GET', `/v1/canvases/${id}?limit=100`)
@@ -146,7 +146,7 @@ it('cancels all of a canvas', async () => {
     chain: [
       {
         group: [
-          { type: 'add', input: [1], delayMs: 60_000 },
+          { type: 'add', input: [1], delayMs: 3_600_000 },
           { type: 'add', input: [1] },
         ],
       },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { unitsOf } from '../../support/dynamo/unit-bill.ts'
 import type { Given } from '../../support/http/http-workers.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { expectWithin, scaled } from '../../support/scale.ts'
+import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 const MEMBERS = scaled(400, 1_000)
@@ -68,7 +68,7 @@ async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> 
   return { ms, canvas, callback }
 }
 
-it(`a chord of ${MEMBERS} calls back once, within 1.3 times the time of as many plain tasks, for 2 units a member more`, async () => {
+it(`a chord of ${MEMBERS} calls back once, for 2 units a member more`, async () => {
   // What comes first has processes to start, and code to compile.
   await plainTasks(200, 'first-')
   let called: Awaited<ReturnType<typeof chord>> | undefined
@@ -89,5 +89,4 @@ it(`a chord of ${MEMBERS} calls back once, within 1.3 times the time of as many 
   expect(called?.callback).toMatchObject({ result: sum, runs: [{ state: 'succeeded' }] })
   expect(called?.canvas).toMatchObject({ status: 'succeeded', result: sum })
   expect(extra).toBeLessThanOrEqual(2)
-  expectWithin(called?.ms ?? 0, 1.3 * plainMs)
 }, 120_000)

@@ -116,7 +116,7 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
     await system().call('POST', '/v1/tasks', { tasks })
 
     const ended: Task[] = []
-    for (const id of ids) ended.push(await system().taskWhen(id, hasEnded, 60_000))
+    for (const id of ids) ended.push(await system().taskWhen(id, hasEnded))
 
     isOver = true
     await stop()
@@ -131,7 +131,7 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
       })
       expect(undoEnds(task)).toEqual(undoEnds(task).toSorted((a, b) => a - b))
     }
-  }, 90_000)
+  })
 })
 
 /** When each undo ended, from the last step to the first. */

@@ -90,9 +90,7 @@ async function fill(from: number, to: number): Promise<void> {
     expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
   }
   const inQueue = to - Math.ceil(to / NTH_OVER_HTTP)
-  await expect
-    .poll(() => messagesIn('Video').length, { timeout: 60_000, interval: 100 })
-    .toBeGreaterThanOrEqual(inQueue)
+  await expect.poll(() => messagesIn('Video').length, { interval: 100 }).toBeGreaterThanOrEqual(inQueue)
 }
 
 function queue(...parts: readonly string[]) {
@@ -193,7 +191,7 @@ describe('a dead letter', () => {
           )
           return dead().length
         },
-        { timeout: 10_000, interval: 20 },
+        { interval: 20 },
       )
       .toBeGreaterThan(0)
     return dead()[0]?.body ?? ''

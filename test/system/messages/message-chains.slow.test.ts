@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { expectWithin } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 /** Enough hand-overs for a chain that grows with each. */
@@ -36,7 +35,6 @@ it('60 tasks of an ordered type run one by one, and no function is invoked 17 ti
   const from = Math.min(...spans.map(span => span.from))
   const tookMs = Math.max(...spans.map(span => span.to)) - from
   measured(`${TASKS} runs of ${RUN_MS} ms, one at a time`, tookMs)
-  expectWithin(tookMs, 36_000)
 
   const chains = cloud.functions.all().map(one => ({
     function: one.logicalId,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 
-/** The probe's own; see test/system/tasks/probe.ts. */
+/** Of tasks whose lease is to end. */
 const LEASE_MS = 2_000
 const MANY = scaled(120, 300)
 
@@ -25,16 +25,15 @@ describe('publishing', () => {
       type: 'probe',
       key: `twice-${i}`,
       input: { report: system.reportUrl },
-      // The probe's own lease is short; a machine that is busy with them may miss it, and would run one twice.
-      leaseMs: 15_000,
-      heartbeatMs: 5_000,
+      // A claim whose answer is lost ends with its lease, within the wait of this test.
+      leaseMs: 60_000,
     }))
     const batches = [0, 1, 2].map(nth => tasks.slice((nth * MANY) / 3, ((nth + 1) * MANY) / 3))
 
     const answers = await Promise.all(
       [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks', { tasks: batch })),
     )
-    for (const { key } of tasks) await system.taskWhen(`probe:${key}`, ended, 30_000)
+    for (const { key } of tasks) await system.taskWhen(`probe:${key}`, ended)
 
     const results = answers.flatMap(({ body }) => body.results)
     expect(results.filter(({ created }) => created)).toHaveLength(MANY)
@@ -49,17 +48,21 @@ describe('a task that takes its process down', () => {
     const probe = system.cloud.mapping('Probe')
     probe.pause()
     const retry = { maxRetries: 2, backoff: 'fixed', delayMs: 50 }
-    await system.publish({ type: 'probe', key: 'poison', input: { failures: 9, how: 'exit' }, retry })
+    await system.publish({
+      ...{ type: 'probe', key: 'poison', input: { failures: 9, how: 'exit' }, retry },
+      leaseMs: LEASE_MS,
+    })
     const innocent = Array.from({ length: 6 }, (_, i) => ({
       type: 'probe',
       key: `innocent-${i}`,
       input: { sleepMs: 100 },
+      leaseMs: 5_000,
     }))
     await system.call('POST', '/v1/tasks', { tasks: innocent })
 
     probe.resume()
-    const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, ended, 25_000)))
-    const poison = await system.taskWhen('probe:poison', ended, 25_000)
+    const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, ended)))
+    const poison = await system.taskWhen('probe:poison', ended)
 
     expect(tasks.map(({ status }) => status)).toEqual(innocent.map(() => 'succeeded'))
     expect(Math.max(...tasks.map(({ attempts }) => attempts.used))).toBeLessThanOrEqual(2)
@@ -112,7 +115,9 @@ describe('lost and doubled messages', () => {
   })
 
   it('nothing of a removed task touches the one published after it: no message, no timer, no zombie', async () => {
-    const publication = { type: 'probe', key: 'reborn' }
+    // Nothing of it runs by itself within the test, but for what is left of the removed one.
+    const later = { retry: { maxRetries: 3, backoff: 'fixed', delayMs: 3_600_000 } }
+    const publication = { type: 'probe', key: 'reborn', leaseMs: LEASE_MS, ...later }
     const id = await system.publish({
       ...publication,
       input: { report: system.reportUrl, sleepMs: 60_000, ignoreSignal: true },
@@ -126,16 +131,17 @@ describe('lost and doubled messages', () => {
     })
     expect((await system.call('DELETE', `/v1/tasks/${delayed}`)).status).toBe(204)
 
-    await system.publish({ ...publication, input: { report: system.reportUrl }, delayMs: 60_000 })
+    await system.publish({ ...publication, input: { report: system.reportUrl }, delayMs: 3_600_000 })
     const finish = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/succeed`, {
       fence: zombie.fence,
     })
     const beat = await system.call('POST', `/v1/tasks/${id}/runs/${zombie.runId}/heartbeat`, {
       fence: zombie.fence,
     })
+    // The lease of the first and the delay of the second end in this time; what is left of them would show.
     await sleep(LEASE_MS + 1_800)
     const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
-    await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0 })
+    await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0, leaseMs: 600_000 })
     const done = await system.taskWhen(id, ended)
 
     expect([finish.status, finish.body.reason]).toEqual([409, 'removed'])

@@ -25,7 +25,7 @@ beforeAll(async () => {
   system = await startLocalProcess({ assemblyDir: testAssembly(), stackName: 'Baton', dataDir })
   apiPort = Number(new URL(system.apiUrl).port)
   gatewayPort = Number(new URL(system.endpoint).port)
-}, 120_000)
+})
 
 afterAll(() => void system?.child.kill('SIGKILL'))
 
@@ -308,7 +308,7 @@ it('DynamoDB Local that hangs shows in /healthz, and one that dies is started ag
   const hanging = await call('GET', '/healthz')
   process.kill(java, 'SIGKILL')
 
-  await expect.poll(async () => (await call('GET', '/healthz')).status, { timeout: 60_000 }).toBe(200)
+  await expect.poll(async () => (await call('GET', '/healthz')).status).toBe(200)
   const kept = await call('GET', '/v1/tasks/safe:outlives')
   const claimed = await call('POST', '/v1/claims', { type: 'safe', workerId: 'w', limit: 10, waitMs: 20_000 })
 
@@ -316,4 +316,4 @@ it('DynamoDB Local that hangs shows in /healthz, and one that dies is started ag
   expect(kept).toMatchObject({ status: 200, body: { key: 'outlives' } })
   expect(claimed.body.claims.map(({ task }: Shown) => task.key)).toContain('outlives')
   expect(await javaOf(system.child.pid ?? 0)).not.toBe(java)
-}, 120_000)
+})

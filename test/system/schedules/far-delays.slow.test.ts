@@ -4,7 +4,7 @@ import { MINUTE_SHARDS, minutePlaceName } from '../../../shared/core/place/place
 import { splitTaskId } from '../../../shared/core/task/task.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
-import { expectWithin, scaled } from '../../support/scale.ts'
+import { scaled } from '../../support/scale.ts'
 import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
 
 /** Delays beyond what a queue can wait: the functions' clock is moved to the time, and Scheduler's with it. */
@@ -60,8 +60,7 @@ function schedulesOf(minute: number): string[] {
   return schedules.map(({ ScheduleExpression }) => ScheduleExpression)
 }
 
-const scheduled = (minute: number) =>
-  expect.poll(() => schedulesOf(minute).length, { timeout: 10_000, interval: 20 }).toBe(1)
+const scheduled = (minute: number) => expect.poll(() => schedulesOf(minute).length, { interval: 20 }).toBe(1)
 
 const dispatched = (prefix: string) => sent.filter(({ key }) => key.startsWith(prefix))
 const keysOf = (prefix: string) => new Set(dispatched(prefix).map(({ key }) => key))
@@ -148,7 +147,6 @@ it('a task due in 16 minutes starts at its time, and so does one whose schedule 
   measured('one whose schedule was lost', late[1])
   expect(schedulesOf(minute + 1)).toEqual([])
   expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
-  expectWithin(Math.max(...late), 1_000)
 }, 30_000)
 
 it('what is changed, cancelled or removed leaves nothing in its minute', async () => {
@@ -185,15 +183,14 @@ it(`${CROWD} tasks due in one far minute share one schedule and are dispatched w
     }))
     expect((await system.call('POST', '/v1/tasks', { tasks })).status).toBe(200)
   }
-  await expect.poll(() => entriesOf(minute), { timeout: 10_000 }).toBe(CROWD)
+  await expect.poll(() => entriesOf(minute)).toBe(CROWD)
   await scheduled(minute)
 
   await moveTo(minute * MINUTE - 2 * MINUTE)
   const firedAt = Date.now()
-  await expect.poll(() => keysOf('crowd').size, { timeout: 60_000, interval: 50 }).toBe(CROWD)
+  await expect.poll(() => keysOf('crowd').size, { interval: 50 }).toBe(CROWD)
 
   measured(`${CROWD} tasks of one far minute dispatched within`, Date.now() - firedAt)
-  expectWithin(Date.now() - firedAt, 30_000)
   expect(schedulesOf(minute)).toEqual([])
 }, 300_000)
 
@@ -208,6 +205,5 @@ it('a task due in 400 days starts at its time; one may wait for ten years', asyn
 
   measured('a task due in 400 days starts late by', late)
   expect(late).toBeGreaterThanOrEqual(0)
-  expectWithin(late, 1_000)
   expect((await system.call('GET', `/v1/tasks/${decade}`)).body).toMatchObject({ statusReason: 'due' })
 }, 30_000)

@@ -6,5 +6,5 @@ export { clean, init } from './saga.ts'
 /** The probe under the system's default settings. */
 export const video: TaskDefinition = { ...probe, type: 'video', config: { kind: 'handler', defaults: {} } }
 
-/** The probe with its short lease. */
+/** The probe with its own settings. */
 export const clip: TaskDefinition = { ...probe, type: 'clip' }

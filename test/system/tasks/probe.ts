@@ -34,8 +34,8 @@ export const probe = defineTask('probe', {
     child: z.string().optional(),
     result: z.unknown().optional(),
   }),
+  // Its lease is the default one: a machine that is busy must not lose it. Where a lease is to end, the test publishes a short one.
   heartbeatMs: 500,
-  leaseMs: 2_000,
   retry: { maxRetries: 3, backoff: 'fixed', delayMs: 100 },
   async run(input, ctx) {
     const tell = async (event: string) => {
@@ -68,7 +68,8 @@ export const probe = defineTask('probe', {
 function fail(how: (typeof WAYS_TO_FAIL)[number], attempt: number): never {
   if (how === 'fatal') throw new Error('wrapped', { cause: new Fatal('no retry helps') })
   if (how === 'later') throw new RetryLater(50)
-  if (how === 'release') throw new Release(50)
+  // Long enough for a test to see it before the next run.
+  if (how === 'release') throw new Release(600_000)
   if (how === 'exit') process.exit(1)
   if (how === 'memory') for (const hoard: unknown[] = []; ; ) hoard.push(new Array(10_000).fill(hoard))
   if (how === 'stray') void Promise.reject(new Error('nobody waits for this'))

@@ -94,7 +94,7 @@ describe('tasks are found', () => {
       times: 1,
     })
     ids.push(await system.publish({ type: 'probe', key: 'dropped', input: {} }))
-    await expect.poll(() => dropped, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => dropped).toBe(1)
     await sleep(1_000)
     clock.moveTo(clock.now() + GRACE_MS)
     const before = await Promise.all(ids.map(id => system.call('GET', `/v1/tasks/${id}`)))
@@ -116,7 +116,7 @@ describe('tasks are found', () => {
       return true
     })
     const endAfter = async (ids: readonly string[]) => {
-      await expect.poll(() => ids.filter(id => !missed.includes(id)), { timeout: 10_000 }).toEqual([])
+      await expect.poll(() => ids.filter(id => !missed.includes(id))).toEqual([])
       planner.drop(undefined)
     }
     return { endAfter }
@@ -135,7 +135,7 @@ describe('a type whose handler is deployed later', () => {
   const dataDir = join(folder, 'data')
   const earlierAssembly = join(folder, 'assembly')
 
-  it('has its tasks waiting, visibly; they run once it is', { timeout: 60_000 }, async () => {
+  it('has its tasks waiting, visibly; they run once it is', async () => {
     synthesise('test/system/app-without-probe.ts', earlierAssembly)
     const clock = aShiftedClock()
     const { environment } = clock

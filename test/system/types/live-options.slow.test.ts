@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { expectWithin } from '../../support/scale.ts'
 import { startWorker, type WorkerProcess } from '../../support/workers/worker-process.ts'
 
 /** Which changes of a running task's options reach its run, and when. */
@@ -167,11 +166,8 @@ describe.each([
     const heartbeatMs = 3_000
     const id = await running('excluded', { leaseMs: 12_000, heartbeatMs }, 10_000)
     await patch(id, { workerIds: ['else'] })
-    const patchedAt = Date.now()
 
-    const aborted = await hasReported('excluded', 'aborted')
-
-    expectWithin(aborted.at - patchedAt, heartbeatMs + 3_000)
+    await hasReported('excluded', 'aborted')
     const task = await get(id)
     expect(task).toMatchObject({ status: 'ready', statusReason: 'no-worker', attempts: { used: 0 } })
     expect(task.runs).toMatchObject([{ state: 'cancelled' }])

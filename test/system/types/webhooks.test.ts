@@ -68,7 +68,7 @@ it('a receiver that is not there is told with the task, and by one line in the l
     return logged.map(line => JSON.parse(line)).filter(line => line.taskId === id)
   }
   await expect
-    .poll(lines, { timeout: 10_000 })
+    .poll(lines)
     .toMatchObject([{ level: 'WARN', message: 'run failed', nextTry: 'never', status: 'failed' }])
 })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { expectWithin, scaled } from '../../support/scale.ts'
+import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 /** Many workers on one task, through the HTTP API: on the local cloud some 10 s, and 25 s on a busy machine. */
@@ -54,7 +54,6 @@ it('a crowd that claims and then finishes one task at one moment succeeds, and n
   const claims = headWrites(beforeClaims)
   const claimedMs = Date.now() - claimingAt
   measured(`${CROWD} claims at one moment, ${claims.calls} head writes`, claimedMs)
-  expectWithin(claimedMs, 5_000)
 
   const beforeEnds = system.cloud.meter.snapshot()
   const finishingAt = Date.now()

@@ -1,18 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
+import { untilQuiet } from '../../support/dynamo/unit-bill.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { expectWithin } from '../../support/scale.ts'
 
 const TYPE = 'targeted'
-/** The planner's way from a write to its markers, generously. */
-const PLANNED_MS = 400
 
 let system: LocalSystem
 
 beforeAll(async () => {
   system = await startLocalSystem()
-  await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http' })
+  // No lease ends by itself here, and no sweep sends anything.
+  system.cloud.scheduler.disable('Sweep')
+  await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
 })
 
 afterAll(() => system?.stop())
@@ -28,6 +27,14 @@ async function claim(workerId: string, more: object = {}) {
   return body.claims
 }
 
+/** The first claims that are not empty. */
+async function claimed(workerId: string) {
+  for (;;) {
+    const claims = await claim(workerId, { waitMs: 5_000 })
+    if (claims.length > 0) return claims
+  }
+}
+
 const keysOf = (claims: ReadonlyArray<{ task: { key: string } }>) => claims.map(({ task }) => task.key)
 const get = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body
 
@@ -35,10 +42,7 @@ describe('a task for listed workers', () => {
   it('goes to one of them and to nobody else', async () => {
     await system.publish({ type: TYPE, key: 'listed', workerIds: ['b', 'c'] })
 
-    const [ofOther, ofListed] = await Promise.all([
-      claim('a', { waitMs: 1_500 }),
-      claim('b', { waitMs: 5_000 }),
-    ])
+    const [ofOther, ofListed] = await Promise.all([claim('a', { waitMs: 1_500 }), claimed('b')])
 
     expect(ofOther).toEqual([])
     expect(keysOf(ofListed)).toEqual(['listed'])
@@ -46,28 +50,27 @@ describe('a task for listed workers', () => {
   })
 
   it('reaches a worker that waits for it, when it is due and not before', async () => {
-    await system.publish({ type: TYPE, key: 'delayed', workerIds: ['b'], delayMs: 1_500 })
+    await system.publish({ type: TYPE, key: 'delayed', workerIds: ['b'], delayMs: 3_600_000 })
     const early = await claim('b')
+    await system.call('PATCH', `/v1/tasks/${TYPE}:delayed`, { delayMs: 1_000 })
 
-    const claims = await claim('b', { waitMs: 6_000 })
+    const claims = await claimed('b')
 
     expect(early).toEqual([])
     expect(keysOf(claims)).toEqual(['delayed'])
     const { dueAt, runs } = claims[0].task
-    const latenessMs = Date.parse(runs[0].startedAt) - Date.parse(dueAt)
-    expect(latenessMs).toBeGreaterThanOrEqual(0)
-    expectWithin(latenessMs, 2_000)
+    expect(Date.parse(runs[0].startedAt)).toBeGreaterThanOrEqual(Date.parse(dueAt))
   })
 
   it('is claimed again by its worker after a failure, with no message to anybody', async () => {
     const before = system.cloud.meter.snapshot()
     const retry = { backoff: 'fixed', delayMs: 100 }
     const id = await system.publish({ type: TYPE, key: 'again', workerIds: ['b'], retry })
-    const [first] = await claim('b', { waitMs: 3_000 })
+    const [first] = await claimed('b')
     const error = { name: 'E', message: 'once' }
     await system.call('POST', `/v1/tasks/${id}/runs/${first.run.id}/fail`, { fence: first.run.fence, error })
 
-    const [second] = await claim('b', { waitMs: 5_000 })
+    const [second] = await claimed('b')
 
     expect(second.run.fence).toBe(first.run.fence + 1)
     const sent = system.cloud.meter.since(before).filter(({ service }) => service === 'sqs')
@@ -78,18 +81,24 @@ describe('a task for listed workers', () => {
     const id = await system.publish({ type: TYPE, key: 'waits', workerIds: ['late'] })
 
     const before = await get(id)
-    await claim('late', { limit: 1 })
+    const [{ run }] = await claimed('late')
     const other = await system.publish({ type: TYPE, key: 'waits-too', workerIds: ['late', 'later'] })
-    await sleep(1_100)
 
     expect(before).toMatchObject({ status: 'ready', statusReason: 'no-worker' })
-    expect(await get(other)).toMatchObject({ status: 'ready', statusReason: 'target-worker' })
+    await expect
+      .poll(async () => {
+        // A worker that beats is there.
+        await system.call('POST', `/v1/tasks/${id}/runs/${run.id}/heartbeat`, { fence: run.fence })
+        return get(other)
+      })
+      .toMatchObject({ status: 'ready', statusReason: 'target-worker' })
   })
 
   it('of a handler type is no message on its queue; without the list it is', async () => {
+    await untilQuiet(system)
     const before = system.cloud.meter.snapshot()
     const id = await system.publish({ type: 'probe', key: 'nobody', input: {}, workerIds: ['nobody'] })
-    await sleep(PLANNED_MS)
+    await untilQuiet(system)
     const waiting = await get(id)
     const used = system.cloud.meter.since(before)
 
@@ -112,7 +121,7 @@ describe('a task for listed workers', () => {
     }))
     await system.call('POST', '/v1/tasks', { tasks: crowd })
     await system.publish({ type: TYPE, key: 'for-anybody' })
-    await sleep(2 * PLANNED_MS)
+    await untilQuiet(system)
 
     const before = system.cloud.meter.snapshot()
     const claims = await claim('somebody')
@@ -133,10 +142,17 @@ describe('the registry', () => {
   const workers = async (): Promise<any[]> => (await system.call('GET', '/v1/workers?limit=100')).body.items
 
   it('lists workers that claim, with what they hold, and Lambda by type', async () => {
-    await system.publish({ type: 'probe', key: 'long', input: { sleepMs: 4_000 } })
+    await system.publish({ type: 'probe', key: 'long', input: { sleepMs: 600_000 } })
+    await system.taskWhen('probe:long', ({ status }) => status === 'running')
     await system.publish({ type: TYPE, key: 'held' })
-    await claim('holder', { workerVersion: '1.4.0' })
-    await sleep(2_500)
+    const [{ task, run }] = await claim('holder', { workerVersion: '1.4.0' })
+    // Who runs what is read from an index, a little after it was written.
+    await expect
+      .poll(async () => {
+        await system.call('POST', `/v1/tasks/${task.id}/runs/${run.id}/heartbeat`, { fence: run.fence })
+        return (await workers()).filter(({ running }) => running > 0).map(({ id }) => id)
+      })
+      .toEqual(expect.arrayContaining(['holder', 'lambda:probe']))
 
     const found = await workers()
 
@@ -158,12 +174,14 @@ describe('the registry', () => {
 
   it('costs a worker that claims all the time one write in ten seconds per process of the API', async () => {
     const before = system.cloud.meter.snapshot()
+    const begunAt = Date.now()
     for (let i = 0; i < 20; i++) await claim('eager')
+    const writesEach = 1 + Math.floor((Date.now() - begunAt) / 10_000)
 
     const api = system.cloud.functions.find('TasksApiFunction')
     const puts = system.cloud.meter
       .since(before)
       .filter(({ caller, operation }) => caller === api.logicalId && operation === 'PutItem')
-    expect(totalOf(puts).writeUnits).toBeLessThanOrEqual(api.pids().length)
+    expect(totalOf(puts).writeUnits).toBeLessThanOrEqual(writesEach * api.pids().length)
   })
 })

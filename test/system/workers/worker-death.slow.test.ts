@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { expectWithin } from '../../support/scale.ts'
 import { aWorkerFleet, hasEnded, statesOf } from '../../support/workers/worker-fleet.ts'
 
 /** What handlers do to their worker processes, what death does to their runs, and what isolation keeps apart. */
@@ -139,13 +138,11 @@ describe('an isolated run', () => {
     const { pid } = await hasReported('deaf', 'started')
 
     await system().call('POST', `/v1/tasks/${id}/cancel`)
-    const cancelledAt = Date.now()
     await sleep(3_000)
     const aliveAfter3s = isAlive(pid)
     await expect.poll(() => isAlive(pid), { timeout: 6_000 }).toBe(false)
 
     expect(aliveAfter3s).toBe(true)
-    expectWithin(Date.now() - cancelledAt, 7_000)
   })
 })
 

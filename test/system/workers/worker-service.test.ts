@@ -27,7 +27,7 @@ it('a worker that dies is started again and runs what comes then', async () => {
 
   process.kill(pid, 'SIGKILL')
   // What the queue hands the dead one's open request before its end is noticed comes again only later.
-  await expect.poll(() => service().pid() ?? pid, { timeout: 10_000 }).not.toBe(pid)
+  await expect.poll(() => service().pid() ?? pid).not.toBe(pid)
   const task = await system.taskWhen(
     await system.publish({ type: 'encode', key: 'after', input: {} }),
     succeeded,

@@ -1,0 +1,61 @@
+import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
+import type { Row } from './row.ts'
+
+const PER_SECOND = 20
+const RATED = 100
+const SLOTS = 5
+const PERMITTED = 100
+const RUN_MS = 100
+
+/** Limits on a worker, each beside tasks that go at the same pace without one. */
+export async function flowControlRows(fleet: WorkerFleet): Promise<Row[]> {
+  const { aWorker } = fleet
+  const worker = await aWorker(['--concurrency', '400'])
+  const rated = await spanOf(fleet, 'rated', RATED, { rate: { limit: PER_SECOND, perMs: 1_000 } })
+  const from = Date.now() + 2_000
+  const spaced = await spanOf(fleet, 'spaced', RATED, {}, nth => ({
+    // As the limit: a second's tasks at once.
+    dueAt: new Date(from + Math.floor(nth / PER_SECOND) * 1_000).toISOString(),
+  }))
+  worker.signal('SIGTERM')
+  await worker.ended
+
+  const input = { sleepMs: RUN_MS }
+  const wide = await aWorker(['--concurrency', `${4 * SLOTS}`])
+  const limited = await spanOf(fleet, 'permit', PERMITTED, { concurrency: { max: SLOTS } }, () => ({ input }))
+  wide.signal('SIGTERM')
+  await wide.ended
+  await aWorker(['--concurrency', `${SLOTS}`])
+  const narrow = await spanOf(fleet, 'narrow', PERMITTED, {}, () => ({ input }))
+  return [
+    {
+      name: `${RATED} tasks under a limit of ${PER_SECOND} starts a second: first start to last`,
+      value: rated,
+      control: { name: 'the same by their due times', value: spaced },
+    },
+    {
+      name: `${PERMITTED} tasks of ${RUN_MS} ms under a limit of ${SLOTS} at once: first start to last`,
+      value: limited,
+      control: { name: `a worker of ${SLOTS} slots without a limit`, value: narrow },
+    },
+  ]
+}
+
+/** From the first start of so many tasks to the last. */
+async function spanOf(
+  { system }: WorkerFleet,
+  prefix: string,
+  count: number,
+  limits: object,
+  more: (nth: number) => object = () => ({}),
+): Promise<number> {
+  await system().call('PUT', '/v1/types/clip', { kind: 'handler', limits })
+  const tasks = Array.from({ length: count }, (_, nth) => {
+    return { type: 'clip', key: `${prefix}-${nth}`, input: {}, ...more(nth) }
+  })
+  await system().call('POST', '/v1/tasks', { tasks })
+  const starts: number[] = []
+  for (const { key } of tasks)
+    starts.push(Date.parse((await system().taskWhen(`clip:${key}`, hasEnded)).startedAt))
+  return Math.max(...starts) - Math.min(...starts)
+}

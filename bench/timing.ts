@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
+import { quantile, type Row } from './row.ts'
+
+const STARTS = 40
+const DELAYED = 300
+
+/** From publish to start of a task on an idle system, by Lambda and by a worker. */
+export async function startRows({ system, aWorker }: WorkerFleet): Promise<Row[]> {
+  await aWorker()
+  const rows: Row[] = []
+  for (const [server, type] of [
+    ['Lambda', 'probe'],
+    ['a worker', 'video'],
+  ] as const) {
+    const waits: number[] = []
+    const calls: number[] = []
+    // The first ones start processes and compile code.
+    for (let nth = -5; nth < STARTS; nth++) {
+      const id = await system().publish({ type, key: `start-${nth}`, input: {} })
+      const { createdAt, startedAt } = await system().taskWhen(id, hasEnded)
+      const askedAt = performance.now()
+      await system().call('GET', `/v1/tasks/${id}`)
+      if (nth < 0) continue
+      calls.push(performance.now() - askedAt)
+      waits.push(Date.parse(startedAt) - Date.parse(createdAt))
+    }
+    for (const [name, share, max] of [
+      ['p50', 0.5, 20],
+      ['p99', 0.99, 50],
+    ] as const) {
+      rows.push({
+        name: `idle: publish to start by ${server}, ${name}`,
+        value: quantile(waits, share),
+        control: { name: 'reading a task over HTTP', value: quantile(calls, share) },
+        bound: { of: 'value', max },
+      })
+    }
+  }
+  return rows
+}
+
+/** How late delayed tasks begin, beside timers of this process that are due at the same times. */
+export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Row[]> {
+  await aWorker(['--concurrency', '100'])
+  const from = Date.now() + 3_000
+  const dueAt = Array.from({ length: DELAYED }, () => from + Math.floor(Math.random() * 6_000))
+  const tasks = dueAt.map((at, nth) => ({
+    ...{ type: 'video', key: `delayed-${nth}`, input: {} },
+    dueAt: new Date(at).toISOString(),
+  }))
+  for (let start = 0; start < DELAYED; start += 100)
+    await system().call('POST', '/v1/tasks', { tasks: tasks.slice(start, start + 100) })
+  const timers = dueAt.map(async at => {
+    await sleep(Math.max(0, at - Date.now()))
+    return Math.max(0.1, Date.now() - at)
+  })
+  const ofTimers = await Promise.all(timers)
+  const late: number[] = []
+  for (const { key } of tasks) {
+    const task = await system().taskWhen(`video:${key}`, hasEnded)
+    late.push(Date.parse(task.startedAt) - Date.parse(task.dueAt))
+  }
+  return [['p50', 0.5, 20] as const, ['max', 1, 100] as const].map(([name, share, max]) => ({
+    name: `${DELAYED} delayed tasks on a worker: lateness, ${name}`,
+    value: quantile(late, share),
+    control: { name: 'as many timers of one process', value: quantile(ofTimers, share) },
+    bound: { of: 'value', max },
+  }))
+}
