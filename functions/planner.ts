@@ -3,16 +3,16 @@ import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-changes.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
-import { createTeller, type ToldChange } from '../shared/runtime/events/events.ts'
-import { planLimits } from '../shared/runtime/limits/tend-limit.ts'
+import { createEventPublisher, type PublishedChange } from '../shared/runtime/events/events.ts'
+import { planLimits } from '../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../shared/runtime/stream/stream.ts'
 import { composeHeadReader, flushMetrics } from './compose/compose.ts'
-import { composeTelling } from './compose/compose-events.ts'
+import { composeEventSystem } from './compose/compose-events.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'
 
 const system = composePlanningSystem()
 const heads = composeHeadReader()
-const tell = createTeller(composeTelling(system))
+const tell = createEventPublisher(composeEventSystem(system))
 
 /** The table's stream: plans each task that changed, and tells what happened. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
@@ -30,7 +30,7 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
  * What cannot be read will not become readable: it is logged and let go, so that it does not block its shard. When the
  * store does not answer, the whole batch comes again.
  */
-async function readChange(record: DynamoDBRecord): Promise<ToldChange[]> {
+async function readChange(record: DynamoDBRecord): Promise<PublishedChange[]> {
   const { NewImage = {}, Keys } = record.dynamodb ?? {}
   const position = positionOf(record)
   try {

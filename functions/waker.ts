@@ -1,16 +1,16 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import type { LateEvents } from '../shared/ports/messages.ts'
-import { tellLate } from '../shared/runtime/events/tell-late.ts'
+import { publishLateEvents } from '../shared/runtime/events/publish-late-events.ts'
 import { serveWakes } from '../shared/runtime/wake/serve-wakes.ts'
 import { composeSystem, flushMetrics } from './compose/compose.ts'
-import { composeTelling } from './compose/compose-events.ts'
+import { composeEventSystem } from './compose/compose-events.ts'
 import { readWakes } from './read-wakes.ts'
 
 /** Time kept for the last send before the function's end. */
 const MARGIN_MS = 5_000
 
 const system = composeSystem()
-const telling = composeTelling(system)
+const telling = composeEventSystem(system)
 
 /**
  * The wake queue: looks at tasks whose time has come, dispatches far minutes, and tells events that are late. A long job
@@ -25,5 +25,5 @@ export async function handler(event: SQSEvent, context: Context): Promise<SQSBat
 }
 
 async function tell({ messageId, late }: { messageId: string; late: LateEvents }): Promise<string[]> {
-  return (await tellLate(telling, late)) ? [] : [messageId]
+  return (await publishLateEvents(telling, late)) ? [] : [messageId]
 }

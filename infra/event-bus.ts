@@ -1,6 +1,6 @@
 import { EventBus } from 'aws-cdk-lib/aws-events'
 import { Construct } from 'constructs'
-import { allow, type Runner } from './permissions/permissions.ts'
+import { allow, type Grantee } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
 
 /** Where the system tells what happens. A bus costs nothing while nothing is told. */
@@ -16,7 +16,7 @@ export class SystemEvents extends Construct {
   }
 
   /** Lets `runner` tell events, and tells it where. */
-  openTo(runner: Runner): void {
+  openTo(runner: Grantee): void {
     const { eventBusArn, eventBusName } = this.bus
     allow(runner, {
       actions: ['events:PutEvents'],

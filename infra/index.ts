@@ -3,7 +3,7 @@
 export type { ApiAuth, ApiProps, TaskApi } from './api/api.ts'
 export type { ClaimsProps } from './api/claims.ts'
 export type { FailureAlarmProps } from './monitoring/alarms.ts'
-export type { Runner } from './permissions/permissions.ts'
+export type { Grantee } from './permissions/permissions.ts'
 export type { GrantProps } from './permissions/type-reach.ts'
 export type { AlarmLevel, LogLevel, MetricsScope, TracingMode } from './settings.ts'
 export { type ReservedConcurrency, TaskSystem, type TaskSystemProps } from './task-system.ts'

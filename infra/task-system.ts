@@ -17,8 +17,8 @@ import { createDashboard } from './monitoring/dashboard.ts'
 import { taskMetric } from './monitoring/monitoring.ts'
 import type { Parts } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
-import { allow, type Runner, runnerUnder } from './permissions/permissions.ts'
-import { openTableToPublisher, openTableToWorker } from './permissions/table-access.ts'
+import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
+import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
 import { type GrantProps, namedTypes, TypeReach } from './permissions/type-reach.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
@@ -166,15 +166,15 @@ export class TaskSystem extends Construct {
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
-  grantPublish(fn: Runner, { types }: GrantProps = {}): void {
+  grantPublish(fn: Grantee, { types }: GrantProps = {}): void {
     const named = namedTypes(types)
-    openTableToPublisher(fn, this.parts, named)
+    grantTableToPublisher(fn, this.parts, named)
     this.addressTo(fn)
     this.api.openTo(fn, publishingRoutes(named))
   }
 
   /** Lets `fn` read whatever the HTTP API shows, at `BATON_URL`, and change nothing. */
-  grantRead(fn: Runner): void {
+  grantRead(fn: Grantee): void {
     this.api.openTo(fn, readingRoutes())
   }
 
@@ -185,7 +185,7 @@ export class TaskSystem extends Construct {
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
-  grantOperate(fn: Runner, { types }: GrantProps = {}): void {
+  grantOperate(fn: Grantee, { types }: GrantProps = {}): void {
     this.api.openTo(fn, operatingRoutes(namedTypes(types)))
   }
 
@@ -198,8 +198,8 @@ export class TaskSystem extends Construct {
    */
   grantServe(role: IRole, { types }: Required<GrantProps>): Readonly<Record<string, string>> {
     const named = namedTypes(types)
-    const { runner, environment } = runnerUnder(role)
-    openTableToWorker(runner, this.parts, { types: named, others: [], isRegistered: true })
+    const { runner, environment } = granteeUnder(role)
+    grantTableToWorker(runner, this.parts, { types: named, others: [], isRegistered: true })
     this.parts.messages.openQueuesTo(runner, types)
     this.addressTo(runner)
     return environment
@@ -240,7 +240,7 @@ export class TaskSystem extends Construct {
   }
 
   /** Tells `runner` where the system is. */
-  private addressTo(runner: Runner): void {
+  private addressTo(runner: Grantee): void {
     this.parts.table.nameTo(runner)
     this.parts.messages.openTo(runner, {})
     runner.addEnvironment('BATON_SYSTEM', this.systemName)

@@ -13,7 +13,7 @@ import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.t
 import { BatonError } from '../shared/core/errors.ts'
 import { WARM_READ_UNITS_MIN, WARM_WRITE_UNITS_MIN } from './bounds.ts'
 import { watchThrottling } from './monitoring/alarms.ts'
-import { allow, type Runner } from './permissions/permissions.ts'
+import { allow, type Grantee } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
 
 type ItemAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem'
@@ -114,12 +114,12 @@ export class TaskTable extends Construct {
   }
 
   /** Tells `runner` where the table is. */
-  nameTo(runner: Runner): void {
+  nameTo(runner: Grantee): void {
     runner.addEnvironment('BATON_TABLE', this.table.tableName)
   }
 
   /** Lets `runner` do exactly `use` and nothing else with the table. */
-  openTo(runner: Runner, { items, queries = [] }: TableUse): void {
+  openTo(runner: Grantee, { items, queries = [] }: TableUse): void {
     const { tableArn, tableName } = this.table
     const actions = items.map(action => `dynamodb:${action}`)
     allow(runner, { actions, resources: [tableArn], environment: { BATON_TABLE: tableName } })

@@ -4,14 +4,14 @@ import { required } from '../../shared/aws/environment.ts'
 import { createEventBridge } from '../../shared/aws/eventbridge/events.ts'
 import { patient } from '../../shared/aws/requests.ts'
 import { createLateBox } from '../../shared/aws/sqs/late-box.ts'
-import type { TellingSystem } from '../../shared/runtime/events/tell-late.ts'
+import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 
 /** What is not told within two seconds is told later: whoever tells has other things to do. */
 const BUS_LIMITS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
 
 /** The world of those who tell events; apart from `compose.ts`, so that others do not load EventBridge's client. */
-export function composeTelling({ types, clock, log }: System): TellingSystem {
+export function composeEventSystem({ types, clock, log }: System): EventSystem {
   const client = new EventBridgeClient({ requestHandler: BUS_LIMITS, maxAttempts: 2 })
   return {
     types,

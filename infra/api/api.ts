@@ -23,7 +23,7 @@ import { createFunction, reserving } from '../functions/functions.ts'
 import { watchServerErrors } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
-import { allow, type Runner } from '../permissions/permissions.ts'
+import { allow, type Grantee } from '../permissions/permissions.ts'
 import { Claims, type ClaimsProps } from './claims.ts'
 
 /** `iam`: requests are signed (SigV4) by principals that may invoke the API. `none`: anyone may call it. */
@@ -95,7 +95,7 @@ export class TaskApi extends Construct {
   }
 
   /** Lets `runner` call these routes, and tells it the URL (`BATON_URL`). */
-  openTo(runner: Runner, routes: readonly AllowedRoute[]): void {
+  openTo(runner: Grantee, routes: readonly AllowedRoute[]): void {
     allow(runner, {
       actions: ['execute-api:Invoke'],
       // With its stage: a pattern for any stage would find the rest of a route at the end of another one's path.

@@ -7,7 +7,7 @@
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 
 /** What runs code: a Lambda function, or a container together with its task's role. */
-export type Runner = {
+export type Grantee = {
   addToRolePolicy(statement: PolicyStatement): void
   addEnvironment(name: string, value: string): unknown
 }
@@ -26,7 +26,7 @@ export type Permission = {
 }
 
 /** Allows something and tells the code where it is, in one call, so that neither is given without the other. */
-export function allow(runner: Runner, permission: Permission): void {
+export function allow(runner: Grantee, permission: Permission): void {
   const { actions, resources, conditions, isDenied, environment = {} } = permission
   if (actions.length > 0 && resources.length > 0) {
     runner.addToRolePolicy(
@@ -42,12 +42,12 @@ export function allow(runner: Runner, permission: Permission): void {
 }
 
 /** What runs under a role and is given its environment by the user. */
-export function runnerUnder(role: IRole): {
-  readonly runner: Runner
+export function granteeUnder(role: IRole): {
+  readonly runner: Grantee
   readonly environment: Readonly<Record<string, string>>
 } {
   const environment: Record<string, string> = {}
-  const runner: Runner = {
+  const runner: Grantee = {
     addToRolePolicy: statement => role.addToPrincipalPolicy(statement),
     addEnvironment: (name, value) => {
       environment[name] = value

@@ -17,7 +17,7 @@ import {
   taskPartitions,
   turnPartitions,
 } from './partitions.ts'
-import { allow, type Conditions, type Runner } from './permissions.ts'
+import { allow, type Conditions, type Grantee } from './permissions.ts'
 import type { NamedTypes } from './type-reach.ts'
 
 /**
@@ -35,7 +35,7 @@ export type Serving = {
 }
 
 /** Lets `runner` claim, run and finish tasks of its types, and publish those of `others`. */
-export function openTableToWorker(runner: Runner, parts: Parts, serving: Serving): void {
+export function grantTableToWorker(runner: Grantee, parts: Parts, serving: Serving): void {
   const { types, others } = serving
   const isAny = types === 'any' || others === 'any'
   const tasks = () => (isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others])
@@ -54,7 +54,7 @@ export function openTableToWorker(runner: Runner, parts: Parts, serving: Serving
 }
 
 /** Lets `runner` write new tasks of these types, or update and restart those whose keys are taken. */
-export function openTableToPublisher(runner: Runner, parts: Parts, types: NamedTypes): void {
+export function grantTableToPublisher(runner: Grantee, parts: Parts, types: NamedTypes): void {
   const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const lines = () => parts.reach.withSteps(named())
   onPartitions(runner, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
@@ -67,7 +67,7 @@ export function openTableToPublisher(runner: Runner, parts: Parts, types: NamedT
 }
 
 /** Reads types, notes that one has tenants, and keeps the steps of flows, whose name follows from what they are. */
-function openTypes(runner: Runner, parts: Parts): void {
+function openTypes(runner: Grantee, parts: Parts): void {
   onPartitions(runner, parts, ['GetItem', 'Query'], () => [TYPES_PARTITION])
   const { tableArn } = parts.table.table
   allow(runner, {
@@ -83,14 +83,14 @@ function openTypes(runner: Runner, parts: Parts): void {
   onPartitions(runner, parts, ['GetItem', 'PutItem'], () => [DEFINITIONS])
 }
 
-function openRegistry(runner: Runner, parts: Parts): void {
+function openRegistry(runner: Grantee, parts: Parts): void {
   onPartitions(runner, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [REGISTRY])
   onPartitions(runner, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [MARKERS])
   onPartitions(runner, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
 }
 
 /** The pattern of the tasks of every type takes canvases and schedules in. */
-function keepOutOfCanvases(runner: Runner, parts: Parts): void {
+function keepOutOfCanvases(runner: Grantee, parts: Parts): void {
   allow(runner, {
     isDenied: true,
     actions: ['PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),
@@ -102,7 +102,7 @@ function keepOutOfCanvases(runner: Runner, parts: Parts): void {
 }
 
 function onPartitions(
-  runner: Runner,
+  runner: Grantee,
   { table: { table } }: Parts,
   actions: readonly string[],
   partitions: () => readonly string[],
@@ -114,7 +114,7 @@ function onPartitions(
   })
 }
 
-function onPlaces(runner: Runner, { table }: Parts, places: () => readonly string[]): void {
+function onPlaces(runner: Grantee, { table }: Parts, places: () => readonly string[]): void {
   allow(runner, {
     actions: ['dynamodb:Query'],
     resources: [table.indexArn('place')],

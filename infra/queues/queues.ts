@@ -9,7 +9,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
-import { allow, type Runner } from '../permissions/permissions.ts'
+import { allow, type Grantee } from '../permissions/permissions.ts'
 import type { Settings } from '../settings.ts'
 import { FedQueue, visibilityFor } from './fed-queue.ts'
 
@@ -49,7 +49,7 @@ export class Messages extends Construct {
   }
 
   /** Tells `runner` where the queues are and lets it do exactly `use` with them. */
-  openTo(runner: Runner, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
+  openTo(runner: Grantee, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
     const { queueUrl, queueArn } = this.wake.queue
     const { queueUrl: jobsUrl, queueArn: jobsArn } = this.jobs.queue
     const targets = [...(wakes ? [queueArn] : []), ...(jobs ? [jobsArn] : []), ...this.arnsOf(dispatchesTo)]
@@ -66,7 +66,7 @@ export class Messages extends Construct {
   }
 
   /** Lets `runner` fetch from the queues of these types, and send back what it cannot run now. */
-  openQueuesTo(runner: Runner, types: readonly string[]): void {
+  openQueuesTo(runner: Grantee, types: readonly string[]): void {
     allow(runner, {
       actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'],
       resources: types.map(type =>

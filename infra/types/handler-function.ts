@@ -17,7 +17,7 @@ import { functionFile } from '../functions/function-file.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
 import { generatedFile, specifier, writeGenerated } from '../functions/generated-file.ts'
 import type { Parts } from '../parts.ts'
-import { openTableToWorker } from '../permissions/table-access.ts'
+import { grantTableToWorker } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
 import { FedQueue, type Feeding, visibilityFor } from '../queues/fed-queue.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
@@ -92,7 +92,7 @@ export class HandlerFunction extends Construct {
     this.queue = fed.queue
     this.deadLetterQueue = fed.deadLetterQueue
     const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
-    openTableToWorker(this.function, parts, {
+    grantTableToWorker(this.function, parts, {
       // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
       types: isServingMany(definition.config) ? 'any' : [this.type],
       others,

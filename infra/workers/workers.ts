@@ -35,8 +35,8 @@ import {
 import { environmentOf } from '../functions/functions.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
-import { allow, type Runner } from '../permissions/permissions.ts'
-import { openTableToWorker, type Serving } from '../permissions/table-access.ts'
+import { allow, type Grantee } from '../permissions/permissions.ts'
+import { grantTableToWorker, type Serving } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
 import { readDefinitions, readFlows } from '../types/definition.ts'
@@ -214,9 +214,9 @@ function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Rec
 }
 
 /** What an executor may, and to receive and find what is meant for it: workers fetch by themselves. */
-function openSystemTo(runner: Runner, parts: Parts, queues: readonly Queue[], serving: Serving): void {
+function openSystemTo(runner: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
   const { table, messages } = parts
-  openTableToWorker(runner, parts, serving)
+  grantTableToWorker(runner, parts, serving)
   table.nameTo(runner)
   messages.openTo(runner, {})
   allow(runner, {
@@ -225,7 +225,7 @@ function openSystemTo(runner: Runner, parts: Parts, queues: readonly Queue[], se
   })
 }
 
-function runnerOf(definition: FargateTaskDefinition, container: ContainerDefinition): Runner {
+function runnerOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
   return {
     addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),
     addEnvironment: (name, value) => container.addEnvironment(name, value),

@@ -21,7 +21,7 @@ export function createEventStream(log: EventLog): StreamHandler {
   let readers = 0
   return (request, response) => {
     if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false
-    const wish = readWish(request)
+    const wish = readSubscription(request)
     if ('problems' in wish) {
       send(response, invalid(wish.problems))
     } else if (readers >= MAX_READERS) {
@@ -59,7 +59,7 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
 }
 
 /** Writes events until the reader hangs up. */
-async function follow(log: EventLog, wish: Wish, response: ServerResponse): Promise<void> {
+async function follow(log: EventLog, wish: Subscription, response: ServerResponse): Promise<void> {
   const closed = closingOf(response)
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -82,7 +82,7 @@ async function follow(log: EventLog, wish: Wish, response: ServerResponse): Prom
 
 async function writeFrom(
   log: EventLog,
-  wish: Wish,
+  wish: Subscription,
   response: ServerResponse,
   closed: AbortSignal,
 ): Promise<void> {
@@ -130,7 +130,7 @@ function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
 }
 
 /** What a reader of events asks for. */
-type Wish = {
+type Subscription = {
   /** The last event it has seen. */
   readonly lastEventId?: string
   wants(event: ToldEvent): boolean
@@ -149,7 +149,9 @@ const CONTROL = /\p{Cc}/u
 const PARAMETERS = ['type', 'taskType', 'taskId', 'lastEventId']
 
 /** What a request asks for, or what is wrong with it. The header wins: a browser sends it when it connects again. */
-function readWish(request: IncomingMessage): Wish | { readonly problems: readonly Problem[] } {
+function readSubscription(
+  request: IncomingMessage,
+): Subscription | { readonly problems: readonly Problem[] } {
   const query = new URL(request.url ?? '/', 'http://local').searchParams
   const problems = problemsIn(query)
   if (problems.length > 0) return { problems }

@@ -5,8 +5,8 @@
 
 import { type Answer, type Call, errorAnswer } from '../gateway/call.ts'
 import type { Stack } from '../template/stack.ts'
-import { askedIn } from './asked.ts'
-import type { Asked } from './policy.ts'
+import type { RequestedAction } from './policy.ts'
+import { requestedActionsIn } from './requested-actions.ts'
 import { type Role, rolesIn } from './roles.ts'
 
 /** A call that was refused because its caller's role does not allow it. */
@@ -17,7 +17,7 @@ export type Permissions = {
   /** The refusal of a call that the caller's role does not allow. */
   refusalOf(call: Call): Answer | undefined
   /** Whether `caller` may do it: a logical id, or the ARN of a role. What has no role in the template may do everything. */
-  allows(caller: string, asked: Asked): boolean
+  allows(caller: string, asked: RequestedAction): boolean
   /** The ARN under which the caller acts, if it has a role. */
   principalOf(caller: string): string | undefined
   readonly denials: Denial[]
@@ -32,12 +32,12 @@ const DENIALS_KEPT = 1_000
  */
 export function createPermissions(stack: Stack, log: (line: string) => void): Permissions {
   const roles = rolesIn(stack, log)
-  const askedOf = askedIn(stack)
+  const askedOf = requestedActionsIn(stack)
   const denials: Denial[] = []
   const roleOf = (caller: string) =>
     caller.startsWith('arn:') ? roles.ofArn(caller) : roles.ofCaller(caller)
 
-  function allows(caller: string, asked: Asked): boolean {
+  function allows(caller: string, asked: RequestedAction): boolean {
     const role = roleOf(caller)
     if (!role || role.policy.allows(asked)) return true
     const denial = { caller, action: asked.action, resource: asked.resource ?? '*' }
@@ -68,7 +68,11 @@ function assumedRoleArn({ arn }: Role, session: string): string {
   return `${arn.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/${session}`
 }
 
-function denialAnswer({ caller, service }: Call, role: Role, { action, resource = '*' }: Asked): Answer {
+function denialAnswer(
+  { caller, service }: Call,
+  role: Role,
+  { action, resource = '*' }: RequestedAction,
+): Answer {
   const message =
     `User: ${assumedRoleArn(role, caller)} is not authorized to perform: ${action} on resource: ${resource} ` +
     `because no identity-based policy allows the ${action} action`

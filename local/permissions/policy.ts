@@ -11,7 +11,7 @@ export type Statement = {
 }
 
 /** What a call needs leave for. A request that does not name its resource, such as GetRecords, fits every one. */
-export type Asked = {
+export type RequestedAction = {
   readonly action: string
   readonly resource: string | undefined
   readonly context?: Context
@@ -19,7 +19,7 @@ export type Asked = {
 
 export type Policy = {
   /** Whether a statement allows it and none denies it. */
-  allows(asked: Asked): boolean
+  allows(asked: RequestedAction): boolean
 }
 
 const NOTHING: Context = () => undefined
@@ -31,7 +31,7 @@ const REMEMBERED = 1_000
 export function compilePolicy(statements: readonly Statement[]): Policy {
   const remembered = new Map<string, readonly Statement[]>()
 
-  function fitting({ action, resource }: Asked): readonly Statement[] {
+  function fitting({ action, resource }: RequestedAction): readonly Statement[] {
     const name = `${action} ${resource}`
     const known = remembered.get(name)
     if (known) return known

@@ -9,7 +9,7 @@ export type Described = {
 }
 
 /** Addresses that the parts of the cloud listen on; they are known before any resource is described. */
-export type Surroundings = {
+export type ReadContext = {
   readonly gatewayUrl: string
   readonly apiUrl: string
   queueUrl(name: string): string
@@ -20,7 +20,7 @@ type Asked = {
   readonly stackName: string
   /** A top-level property with its intrinsics resolved. */
   read(property: string): unknown
-  readonly surroundings: Surroundings
+  readonly surroundings: ReadContext
 }
 
 export type Emulation = {

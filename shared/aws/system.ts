@@ -74,10 +74,10 @@ function systemOn(
   return {
     clock,
     chance,
-    tasks: createTaskStore(documents, { table, token: newToken, clock, chance, log }),
+    tasks: createTaskStore(documents, { table, token: newWriteId, clock, chance, log }),
     types: createTypeStore(documents, { table, clock, log }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, token: newToken }),
+    limits: createLimitStore(documents, { table, token: newWriteId }),
     turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
@@ -107,6 +107,6 @@ function createDocuments(): DynamoDBDocumentClient {
 }
 
 /** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */
-function newToken(): string {
+function newWriteId(): string {
   return randomBytes(6).toString('base64url')
 }

@@ -70,12 +70,12 @@ export const MAX_CRON_LENGTH = 200
 /** How deep canvases nest: each level is two of JSON. */
 export const MAX_CANVAS_DEPTH = 90
 /** Members of a canvas whose publishing is answered with all their ids. */
-export const MAX_TOLD_MEMBERS = 1_000
+export const CANVAS_MEMBERS_SHOWN_MAX = 1_000
 /**
  * Tasks of a canvas that whoever publishes it, or ends the one before, publishes at once; more are the jobs function's. A chord's
  * callbacks come on top of its members.
  */
-export const MAX_STARTED_AT_ONCE = MAX_TOLD_MEMBERS + 2
+export const MAX_STARTED_AT_ONCE = CANVAS_MEMBERS_SHOWN_MAX + 2
 /** A word on a run over HTTP is written within this time, or answered 503. API Gateway ends a request after 30 s, the function after 29 s. */
 export const HTTP_WRITE_MS_MAX = 20 * SECOND_MS
 /** Beyond its wait, a claim over HTTP tries for so long: it may begin at the end of the longest wait, and must be answered. */

@@ -7,7 +7,7 @@
 import type { Change } from '../core/change/change.ts'
 import type { Json } from '../core/json.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
-import type { StartLog, StoredStarts } from '../core/limits/starts.ts'
+import type { SlotLog, StoredSlots } from '../core/limits/slots.ts'
 import type { LookRecord } from '../core/plan/look-chain.ts'
 import type { BodyWrite } from '../core/task/body.ts'
 import type { EndedRun, Task } from '../core/task/task.ts'
@@ -116,14 +116,14 @@ export type CanvasStore = {
 /** What the limits of types have granted, by the names of the limits. */
 export type LimitStore = {
   /** Strongly consistent. */
-  starts(limit: string): Promise<StoredStarts>
+  starts(limit: string): Promise<StoredSlots>
   /** Puts a log in the place of this very one; undefined when it did, else what is stored. */
   putStarts(
     limit: string,
-    log: StartLog,
-    seen: StoredStarts,
+    log: SlotLog,
+    seen: StoredSlots,
     expiresAt: number,
-  ): Promise<StoredStarts | undefined>
+  ): Promise<StoredSlots | undefined>
   /** Counts so many more starts after the log of this version; answers how many that makes, undefined if it is another. */
   countStarts(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */

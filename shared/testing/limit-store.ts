@@ -1,11 +1,11 @@
 import type { HeldPermits, Holder, LimitChange } from '../core/limits/held-permits.ts'
-import type { StartLog } from '../core/limits/starts.ts'
+import type { SlotLog } from '../core/limits/slots.ts'
 import type { LimitStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 
 /** What limits have granted, in memory. `tell` is told what the table's stream tells the planner. */
 export function createMemoryLimitStore(tell: (change: LimitChange) => void = () => undefined): LimitStore {
-  const starts = new Map<string, { readonly log: StartLog; readonly version: number }>()
+  const starts = new Map<string, { readonly log: SlotLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
   const of = (limit: string) => {
     const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }

@@ -7,14 +7,14 @@ import type { Flow } from '../define/define-flow.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Inbox } from '../ports/messages.ts'
-import { createTokenDesk } from '../runtime/claim/claim-by-ticket.ts'
+import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import { inOwnSlot } from '../runtime/limits/starting.ts'
+import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
 import { cachedTypes } from '../runtime/types/type-cache.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receive, receiveTargets } from './receive.ts'
 import { type Serving, serve, serveClaimed } from './serve.ts'
-import { createSlots, createWaitingRoom } from './slots.ts'
+import { createSlots, createWaitList } from './slots.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
@@ -66,8 +66,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypes(system)
-  const takeToken = createTokenDesk(system, claimer)
-  const starting = inOwnSlot(createWaitingRoom(system.clock, slots, over.signal))
+  const takeToken = createTicketWaitList(system, claimer)
+  const starting = startInOwnSlot(createWaitList(system.clock, slots, over.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined

@@ -6,7 +6,11 @@ import type { TaskType } from '../core/types/task-type.ts'
 import type { TaskDefinition } from '../define/define-task.ts'
 import type { Delivery } from '../ports/messages.ts'
 import type { Claimed, NotClaimed } from '../runtime/claim/claim.ts'
-import { MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S, type TokenDesk } from '../runtime/claim/claim-by-ticket.ts'
+import {
+  TICKET_PASS_DELAY_S,
+  TICKET_PASSES_MAX,
+  type TicketWaitList,
+} from '../runtime/claim/claim-by-ticket.ts'
 import {
   MAX_PASSES,
   PASS_DELAY_S,
@@ -16,8 +20,8 @@ import {
 import { sleepUntil } from '../runtime/kernel/moment.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
-import type { Starting } from '../runtime/limits/starting.ts'
-import { isToken } from '../runtime/ready/ready.ts'
+import type { StartPolicy } from '../runtime/limits/start-policy.ts'
+import { isTicket } from '../runtime/ready/ready.ts'
 import { type Ran, runClaimed, runTask } from '../runtime/run/run.ts'
 import type { SafeHooks } from './hooks.ts'
 
@@ -35,8 +39,8 @@ export type Serving = {
   readonly definition: TaskDefinition
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
-  readonly takeToken: TokenDesk
-  readonly starting: Starting
+  readonly takeToken: TicketWaitList
+  readonly starting: StartPolicy
   /** The worker takes on nothing more. */
   readonly over: AbortSignal
   /** The worker ends now: runs are released. */
@@ -54,8 +58,8 @@ export function serve(delivery: Delivery, serving: Serving): Promise<void> {
   return guarded(serving, task, async onClaimed => {
     if (await isBeforeItsTime(delivery, serving)) return undefined
     const type = await serving.typeOf(workOf(task).type)
-    if (type && isToken(task, type)) await sleepUntil(system.clock, startsAt(task))
-    if (type && isToken(task, type)) return serveToken(delivery, type, serving, onClaimed)
+    if (type && isTicket(task, type)) await sleepUntil(system.clock, startsAt(task))
+    if (type && isTicket(task, type)) return serveTicket(delivery, type, serving, onClaimed)
     let dropped: Promise<void> | undefined
     const report = await runTask(system, task, serving.claimer, {
       ...serving,
@@ -72,7 +76,7 @@ export function serve(delivery: Delivery, serving: Serving): Promise<void> {
 }
 
 /** A token: the best task that waits is claimed, whichever it is. */
-async function serveToken(
+async function serveTicket(
   delivery: Delivery,
   type: TaskType,
   serving: Serving,
@@ -87,8 +91,8 @@ async function serveToken(
     await dropped
     return ran
   }
-  const isPassable = outcome === 'nothing' && delivery.passedOn < MAX_TOKEN_PASSES
-  if (isPassable) await delivery.again(TOKEN_PASS_DELAY_S, delivery.passedOn + 1)
+  const isPassable = outcome === 'nothing' && delivery.passedOn < TICKET_PASSES_MAX
+  if (isPassable) await delivery.again(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined
 }
@@ -110,7 +114,7 @@ async function guarded({ system, hooks, over }: Serving, task: Task, work: Work)
       claimed = taken
       return hooks.beforeRun(taken)
     })
-    if (claimed && ran) await tellEnd(claimed, ran, hooks)
+    if (claimed && ran) await logEnd(claimed, ran, hooks)
   } catch (error) {
     const consequence = claimed ? 'left to its lease' : 'left to its queue'
     system.log.error(`${consequence}: the store or the queue failed`, { ...logFields(task), error })
@@ -133,7 +137,7 @@ async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): P
   return true
 }
 
-async function tellEnd(claimed: Claimed, { outcome, error }: Ran, hooks: SafeHooks): Promise<void> {
+async function logEnd(claimed: Claimed, { outcome, error }: Ran, hooks: SafeHooks): Promise<void> {
   if (outcome === 'fail' && error) await hooks.onError({ ...claimed, error })
   await hooks.afterRun({ ...claimed, outcome, ...(error && { error }) })
 }

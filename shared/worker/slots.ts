@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/machine.ts'
-import type { WaitingRoom } from '../runtime/limits/starting.ts'
+import type { WaitList } from '../runtime/limits/start-policy.ts'
 
 /** The room of a worker: how many runs it may have at a time. Whoever waits for room gets it in turn. */
 export type Slots = {
@@ -78,7 +78,7 @@ export function createSlots(initialSize: number): Slots {
  * Who waits for a turn keeps the slot, so that there is one when the turn comes; at least half of the slots are left to others. All
  * leave when the worker takes on nothing more.
  */
-export function createWaitingRoom(clock: Clock, slots: Slots, over: AbortSignal): WaitingRoom {
+export function createWaitList(clock: Clock, slots: Slots, over: AbortSignal): WaitList {
   let waiting = 0
   return async time => {
     if (2 * (waiting + 1) > slots.size()) return

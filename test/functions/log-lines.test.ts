@@ -4,7 +4,7 @@ import { prices } from '../../local/gateway/prices.ts'
 import { create } from '../../shared/core/publish/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish } from '../../shared/core/run/finish.ts'
-import { tellRunEnds } from '../../shared/runtime/kernel/tell-run-ends.ts'
+import { logRunEnds } from '../../shared/runtime/kernel/log-run-ends.ts'
 import { aPublication, BORN, changeOf } from '../support/tasks/a-task.ts'
 
 /** So late that fences have nine digits, as they will from 2029 to 2057. */
@@ -39,7 +39,7 @@ test('a successful run costs one line, of the length and at the price that docs/
   const published = create(aPublication({ key: KEY, traceparent: TRACE, dueAt: AT }), undefined, AT).after
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after
 
-  tellRunEnds(
+  logRunEnds(
     { log },
     changeOf(finish(running, { born: BORN, fence: running.fence, outcome: 'succeed' }, AT + 12, 0)),
   )

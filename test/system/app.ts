@@ -1,6 +1,6 @@
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
-import { type Runner, TaskSystem } from '../../infra/index.ts'
+import { type Grantee, TaskSystem } from '../../infra/index.ts'
 
 /** The system under test: the real constructs, with handlers that do what a test tells them. */
 const stack = new Stack(new App(), 'Baton')
@@ -42,7 +42,7 @@ function aRole(id: string): Role {
   return new Role(stack, id, { assumedBy: new AnyPrincipal() })
 }
 
-function aProgram(id: string): Runner {
+function aProgram(id: string): Grantee {
   const role = aRole(id)
   return { addToRolePolicy: statement => role.addToPrincipalPolicy(statement), addEnvironment: () => {} }
 }

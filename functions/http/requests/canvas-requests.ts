@@ -38,7 +38,8 @@ export function canvasRequestOf(body: unknown, headers: Headers, now: number): R
   if (!fields.ok) return refused('invalid', fields.problems)
   const { userId, ...settings } = fields.value
   const walk: Walk = { problems: [], tooLarge: [], now, ...(userId !== undefined && { userId }) }
-  const composition = composed && wordsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : missing(walk)
+  const composition =
+    composed && reportsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : missing(walk)
   if (walk.problems.length > 0 || !composition) return refused('invalid', walk.problems)
   if (walk.tooLarge.length > 0) return refused('too-large', walk.tooLarge)
   const traceparent = traceOf(headers)
@@ -76,7 +77,7 @@ function missing({ problems }: Walk): undefined {
 function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
   if (!isObject(value)) return wrong(walk, at, `must be ${WHAT}`)
   if (depth > MAX_CANVAS_DEPTH) return wrong(walk, at, `nests deeper than ${MAX_CANVAS_DEPTH} levels`)
-  const [word, ...others] = wordsOf(value)
+  const [word, ...others] = reportsOf(value)
   if (word === undefined) return leafOf(walk, value, at)
   for (const name of [
     ...others,
@@ -90,7 +91,7 @@ function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | u
   return word === 'chain' ? { chain: members } : { group: members }
 }
 
-function wordsOf(value: Members) {
+function reportsOf(value: Members) {
   return WORDS.filter(word => Object.hasOwn(value, word))
 }
 

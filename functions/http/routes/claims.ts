@@ -2,7 +2,7 @@ import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../
 import { isFaultOfOne } from '../../../shared/core/errors.ts'
 import { giveBack, type HeldTask } from '../../../shared/runtime/claim/held-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
-import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
+import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { presentClaim } from '../present/claims.ts'
 import { invalid, problem } from '../problems.ts'
@@ -33,7 +33,7 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   }
   const outcome = await claimOverHttp(system, requestOf(body), call.httpWorkers, call.claimPace)
   if (outcome.ok) {
-    const claims = await eachApart(system, outcome.claims, outcome.claims.length, held => shown(call, held))
+    const claims = await isolateEach(system, outcome.claims, outcome.claims.length, held => shown(call, held))
     const { retryAfterMs } = outcome
     return { status: 200, body: { claims, ...(retryAfterMs !== undefined && { retryAfterMs }) } }
   }

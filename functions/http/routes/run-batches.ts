@@ -18,8 +18,8 @@ import { type Checked, fits } from '../check.ts'
 import { presentBeat } from '../present/claims.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problemOfError } from '../problems.ts'
-import { beatMember, finishMember } from '../requests/run-words.ts'
-import { sayAlive, sayOver, type Word } from '../requests/speak-for-run.ts'
+import { type EndReport, sayAlive, sayOver } from '../requests/report-run.ts'
+import { beatMember, finishMember } from '../requests/run-reports.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const MOST_AT_ONCE = 25
@@ -74,8 +74,8 @@ type Said = { readonly ok: true; readonly shown: object } | { readonly ok: false
  */
 async function answerEach<What>(
   call: Call<unknown, unknown>,
-  memberOf: (value: unknown, at: string) => Checked<Word<What>>,
-  say: (word: Word<What>, until: number) => Promise<Said>,
+  memberOf: (value: unknown, at: string) => Checked<EndReport<What>>,
+  say: (word: EndReport<What>, until: number) => Promise<Said>,
 ): Promise<Answer> {
   const body = fits(runsBody, call.body)
   if (!body.ok) return answerProblem(invalid(body.problems))

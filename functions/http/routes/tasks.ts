@@ -12,7 +12,7 @@ import {
 } from '../../../shared/api/tasks.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
-import { eachApart } from '../../../shared/runtime/kernel/isolate-faults.ts'
+import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
 import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
@@ -140,7 +140,7 @@ async function listOfCanvas(call: Call<ListFilter, unknown>, canvasId: string): 
 }
 
 async function answerPage(api: Api, page: Extract<ListAnswer, { ok: true }>): Promise<Answer> {
-  const items = await eachApart(api.system, page.tasks, page.tasks.length, async task =>
+  const items = await isolateEach(api.system, page.tasks, page.tasks.length, async task =>
     presentTask(await describeHead(api.system, api, task, true)),
   )
   const { nextCursor } = page

@@ -1,15 +1,15 @@
 import { liveRuns, type Task } from '../task/task.ts'
 
 /** Those who wait are seen to so often, whatever message gets lost, */
-export const TEND_INTERVAL_S = 15
+export const LIMIT_LOOK_INTERVAL_S = 15
 /** and so soon again after waits were ended: one that nobody can run must not keep those behind it for so long. */
-export const TEND_SOON_S = 5
+export const LIMIT_LOOK_SOON_S = 5
 /** Who is recorded so long has claimed its task, or never will. */
 const GRACE_MS = 10_000
 /** A holder that was recorded less than this ago cannot count as stale: clocks are not that far apart. */
 export const SURELY_HELD_MS = 5_000
 /** A note that somebody waits, older than this, means that nobody sees to them any more. */
-export const NOTE_LIFE_MS = 4 * TEND_INTERVAL_S * 1_000
+export const NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
 
 /** Whose run holds a permit: who recorded it, for which task, and when. */
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }

@@ -1,6 +1,6 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
 import { type Ordering, openSlots, type Task } from '../task/task.ts'
-import type { Turn, Wait } from '../task/wait.ts'
+import type { Slot, Wait } from '../task/wait.ts'
 
 /** `running`: all its workers are at work on it. */
 export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
@@ -8,11 +8,11 @@ export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
 /** The task waits for its turn: it is dispatched again when that comes. */
 export function throttle(
   task: Task,
-  turn: Turn & { readonly limit: string },
+  turn: Slot & { readonly limit: string },
   now: number,
 ): Decision<WaitRefusal> {
-  const { limit, at, terms } = turn
-  return waiting(task, { kind: 'turn', limit, at, terms }, 'throttle', now)
+  const { limit, at, rateText: terms } = turn
+  return waiting(task, { kind: 'slot', limit, at, rateText: terms }, 'throttle', now)
 }
 
 /** The task waits in the limit's place until somebody gives a permit back. */
@@ -36,7 +36,7 @@ function waiting(
 /** Whether the present wait is as good as the new one: whoever asked anew had not seen it. */
 function waitsAsWell(present: Wait, wait: Wait, now: number): boolean {
   if (present.kind !== wait.kind || present.limit !== wait.limit) return false
-  return present.kind === 'permit' || (present.terms === (wait as Turn).terms && present.at > now)
+  return present.kind === 'permit' || (present.rateText === (wait as Slot).rateText && present.at > now)
 }
 
 /** The task waits no more, and is dispatched, or stands in its ready place, again. */

@@ -4,7 +4,7 @@ import { openStage, withDeadline } from '../flow/open-piece.ts'
 import type { Json } from '../json.ts'
 import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
 import { withInput } from '../run/input.ts'
-import { settled } from '../run/settle.ts'
+import { judgeBudget } from '../run/judge-budget.ts'
 import type { BodyWrite } from '../task/body.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
@@ -45,7 +45,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   }
   const edited = inputChanged(changes.isEndless ? withDeadline(fields) : fields, changes, bodies, now)
   const draft = withoutExcluded(inStage(edited, changes, bodies, now), bodies, now)
-  return revise(task, settled(draft, now), now, { bodies })
+  return revise(task, judgeBudget(draft, now), now, { bodies })
 }
 
 /** Another stage begins afresh, and waits for no retry of the former one; whoever works on that is stopped. */

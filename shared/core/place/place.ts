@@ -115,7 +115,7 @@ function runningPlaceOf(task: Task): Place {
 
 /** When the task can be claimed at the earliest: when it is due, and when its slot under a rate limit comes. */
 export function startsAt({ dueAt, wait }: Task): number {
-  return wait?.kind === 'turn' ? Math.max(dueAt, wait.at) : dueAt
+  return wait?.kind === 'slot' ? Math.max(dueAt, wait.at) : dueAt
 }
 
 /** When the task must be woken at the latest: when it can be claimed, or when its deadline ends it before. */

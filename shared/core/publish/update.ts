@@ -1,6 +1,6 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
 import { openStage, withPastSuccesses } from '../flow/open-piece.ts'
-import { settled } from '../run/settle.ts'
+import { judgeBudget } from '../run/judge-budget.ts'
 import { liveRuns, type Task } from '../task/task.ts'
 import { newborn, type Publication } from './publish.ts'
 
@@ -28,7 +28,7 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...placeInItsFlow(task),
   }
   const staged = draft.stage === task.stage ? draft : reopenedAt(draft, task.stage, now)
-  return revise(task, settled(staged, now), now, { bodies })
+  return revise(task, judgeBudget(staged, now), now, { bodies })
 }
 
 /** Whether it has not ended and nobody is at work on it. */

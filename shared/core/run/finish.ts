@@ -10,10 +10,10 @@ import { type LiveRun, successes, type Task, type TaskError } from '../task/task
 import { fitError } from '../task-error/fit-error.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { withInput } from './input.ts'
+import { failureCounted, retryDelayMs } from './judge-budget.ts'
+import { isSameReport, reportDigest, wholeDigest } from './report.ts'
 import { type RunGone, recordedEnd, whyGone } from './run.ts'
-import { failureCounted, retryDelayMs } from './settle.ts'
 import { counted } from './several-successes.ts'
-import { isSameWord, wholeDigest, wordDigest } from './word.ts'
 
 /** The run that speaks: its birth and fence, and what it says. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome
@@ -112,7 +112,7 @@ function succeed(
   const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
   const stored =
     value === undefined ? undefined : bodyOf(value, bodyRef.result(task.born, run.fence, value), expiry)
-  const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }), ...wordOf(said) }
+  const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }), ...reportOf(said) }
   const draft: Task = { ...task, ...endRuns(task, [String(run.fence)], ending, now), operation: 'succeed' }
   const bodies: BodyWrite[] = stored?.writes ?? []
   if (successes(draft).length < task.options.concurrency) {
@@ -151,7 +151,7 @@ function fail(
   word: Extract<Outcome, { outcome: 'fail' }>,
   now: number,
   chance: number,
-  digest = wordDigest(word),
+  digest = reportDigest(word),
 ): Change {
   const { log } = word
   const error = fitError(word.error)
@@ -184,20 +184,20 @@ function release(
   now: number,
 ): Change {
   const { delayMs = 0 } = word
-  const ending = { state: 'released' as const, ...wordOf(word) }
+  const ending = { state: 'released' as const, ...reportOf(word) }
   const runs = endRuns(task, [String(run.fence)], ending, now)
   const bodies = runRecord(task, run.fence, ending, now)
   const dueAt = delayMs > 0 ? now + delayMs : task.dueAt
   return revise(task, { ...task, ...runs, dueAt, operation: 'release' }, now, { bodies }).change
 }
 
-function wordOf(word: Outcome): { readonly word?: string } {
-  const digest = wordDigest(word)
+function reportOf(word: Outcome): { readonly word?: string } {
+  const digest = reportDigest(word)
   return digest === undefined ? {} : { word: digest }
 }
 
 /** A finish whose answer was lost comes again. The run's end is on record; only the very same word agrees with it. */
 function isRepeat(task: Task | undefined, word: Finish): boolean {
   const end = task?.born === word.born ? recordedEnd(task, word.fence) : undefined
-  return end !== undefined && isSameWord(end, word)
+  return end !== undefined && isSameReport(end, word)
 }

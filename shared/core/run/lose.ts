@@ -2,7 +2,7 @@ import { type Decision, type Lease, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import type { BodyWrite } from '../task/body.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
-import { failureCounted } from './settle.ts'
+import { failureCounted } from './judge-budget.ts'
 
 /** An update expression ends at 4 KB, and each lost run takes some 50 characters; the next look takes the rest. */
 export const MAX_LOST_AT_ONCE = 40

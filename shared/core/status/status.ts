@@ -63,16 +63,16 @@ export function statusReasonOf(task: Task, now: number, served: Served): StatusR
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'
   if (status === 'running') return undefined
   if (served.isPaused) return 'paused'
-  return limitedBy(task, now, served) ?? whoIsMissing(task, now, served)
+  return limitedBy(task, now, served) ?? missingServer(task, now, served)
 }
 
 function limitedBy({ wait }: Task, now: number, { isRateUsedUp }: Served): StatusReason | undefined {
   if (wait?.kind === 'permit') return 'concurrency-limit'
-  const isReserved = wait?.kind === 'turn' && wait.at > now
+  const isReserved = wait?.kind === 'slot' && wait.at > now
   return isReserved || isRateUsedUp ? 'rate-limit' : undefined
 }
 
-function whoIsMissing(task: Task, now: number, served: Served): StatusReason | undefined {
+function missingServer(task: Task, now: number, served: Served): StatusReason | undefined {
   if (workOf(task).kind !== 'http' && !served.hasHandler) return 'no-handler'
   const { liveWorkers } = served
   if (isTargeted(task)) {

@@ -11,7 +11,7 @@ import type { ErrorCause, TaskError } from '../task/task.ts'
  * are those that `cause` leads to, and the errors of an AggregateError, level by level; a circle ends where it closes.
  */
 export function errorOfThrown(thrown: unknown): TaskError {
-  if (thrown instanceof ToldError) return thrown.told
+  if (thrown instanceof ReportedError) return thrown.told
   const causes = causesOf(thrown)
   const stack = memberOf(thrown, 'stack')
   return {
@@ -22,7 +22,7 @@ export function errorOfThrown(thrown: unknown): TaskError {
 }
 
 /** An error that was described elsewhere, in another process, and is thrown again here. */
-export class ToldError extends Error {
+export class ReportedError extends Error {
   readonly told: TaskError
 
   constructor(told: TaskError, options?: ErrorOptions) {

@@ -4,7 +4,7 @@ import { type Json, jsonBytes, sortedJson } from '../json.ts'
 import type { Body, EndedRun, Task, TaskError } from './task.ts'
 
 /** A body that is an item of its own. */
-type ApartBody = Extract<Body, { ref: string }>
+type SeparateBody = Extract<Body, { ref: string }>
 
 /** An item written before the head that points at it: an input, a result, or the full record of an ended run. */
 export type BodyWrite =
@@ -63,13 +63,13 @@ export function bodyExpiry(dueAt: number, now: number, retentionMs: number): num
 }
 
 /** Bodies that would expire before `until`: they must be renewed before the head relies on them that long. */
-export function bodiesExpiringBefore(task: Task, until: number): ApartBody[] {
-  return bodiesApart(task).filter(({ expiresAt }) => expiresAt < until)
+export function bodiesExpiringBefore(task: Task, until: number): SeparateBody[] {
+  return separateBodies(task).filter(({ expiresAt }) => expiresAt < until)
 }
 
 /** All bodies that the task's head points at. */
-export function bodiesApart(task: Task): ApartBody[] {
-  const found: ApartBody[] = []
+export function separateBodies(task: Task): SeparateBody[] {
+  const found: SeparateBody[] = []
   withBodies(task, body => {
     if ('ref' in body) found.push(body)
     return body

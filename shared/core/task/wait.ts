@@ -1,8 +1,8 @@
 /** A start that was granted: not before `at`, and under these terms. */
-export type Turn = {
+export type Slot = {
   readonly at: number
   /** Names the limit as it was; under another one it is void. */
-  readonly terms: string
+  readonly rateText: string
 }
 
 /**
@@ -13,7 +13,7 @@ export type Turn = {
  * - `permit`  a concurrency limit is used up; it stands in the limit's place until a permit is given back
  */
 export type Wait =
-  | ({ readonly kind: 'turn'; readonly limit: string } & Turn)
+  | ({ readonly kind: 'slot'; readonly limit: string } & Slot)
   | { readonly kind: 'permit'; readonly limit: string }
 
 /** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */

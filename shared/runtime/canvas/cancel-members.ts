@@ -5,7 +5,7 @@ import { isFaultOfOne } from '../../core/errors.ts'
 import { cancel, settle } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import type { Task } from '../../core/task/task.ts'
-import { tellFault } from '../kernel/isolate-faults.ts'
+import { logFault } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -13,7 +13,7 @@ import type { Operated } from '../operate/operate.ts'
 import { publicationOf, withOwnBirth } from '../publish/publication-of.ts'
 import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
-import { goOn } from './go-on.ts'
+import { continueCanvas } from './go-on.ts'
 import { allEnds } from './known-ends.ts'
 
 const PAGE = 100
@@ -36,7 +36,7 @@ export async function cancelMembers(
   )
   for (let done = 0; done < leaves.length; done += PAGE) {
     const next = leaves[done]
-    if (next !== undefined && system.clock.now() >= stopAt) return goOn(system, canvas, next)
+    if (next !== undefined && system.clock.now() >= stopAt) return continueCanvas(system, canvas, next)
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE))
   }
   await transact(system, head, current =>
@@ -56,7 +56,7 @@ async function cancelPage(system: System, canvas: Canvas, leaves: readonly numbe
       await cancelLeaf(reading, canvas, leaf, byId.get(id))
     } catch (error) {
       if (!isFaultOfOne(error)) throw error
-      tellFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
+      logFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
     }
   })
 }

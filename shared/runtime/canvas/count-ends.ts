@@ -47,14 +47,14 @@ export async function countEnds(system: System, tasks: readonly Task[]): Promise
 
 async function countOf(system: System, name: CanvasName, ends: Ends): Promise<void> {
   const canvas = await loadCanvas(system, name)
-  if (canvas) await settleEnds(system, canvas, ends)
+  if (canvas) await recordMemberEnds(system, canvas, ends)
 }
 
 /**
  * Adds ends to what a canvas has counted, and does what follows from them: publishes who may start now, ends the canvas.
  * Other chunks are read only where, by what these show, a part of the canvas may have ended.
  */
-export async function settleEnds(system: System, canvas: Canvas, ends: Ends): Promise<void> {
+export async function recordMemberEnds(system: System, canvas: Canvas, ends: Ends): Promise<void> {
   const known = noEndsKnown(canvas)
   await addEnds(system, canvas, known, ends)
   const followed = await followedBy(system, canvas, known, [...ends.keys()])
@@ -68,7 +68,8 @@ export async function settleEnds(system: System, canvas: Canvas, ends: Ends): Pr
     followed.start.filter(leaf => known.endOf(leaf) === undefined),
   )
   if (followed.outcome) await endCanvasBy(system, canvas, head, followed.outcome)
-  if (refused.length > 0) await settleEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
+  if (refused.length > 0)
+    await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
 }
 
 async function addEnds(system: System, canvas: Canvas, known: KnownEnds, ends: Ends): Promise<void> {

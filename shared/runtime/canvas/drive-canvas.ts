@@ -7,9 +7,9 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { cancelMembers } from './cancel-members.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
-import { settleEnds } from './count-ends.ts'
+import { recordMemberEnds } from './count-ends.ts'
 import { endCanvasBy } from './end-canvas.ts'
-import { goOn } from './go-on.ts'
+import { continueCanvas } from './go-on.ts'
 import { allEnds } from './known-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
@@ -27,7 +27,7 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
   if (head.canvas?.started && look.from === 0) return
   const left = await repairLeaves(system, canvas, head, { from: look.from, stopAt })
-  if (left !== undefined) return goOn(system, canvas, left)
+  if (left !== undefined) return continueCanvas(system, canvas, left)
   await transact(system, head, current =>
     current?.born === look.born ? noteStarted(current, system.clock.now()) : NOTHING,
   )
@@ -98,5 +98,5 @@ async function repairPage(
     const ended = memberEnd(task)
     if (ended?.member.born === canvas.born) ends.set(ended.member.leaf, ended.end)
   }
-  if (ends.size > 0) await settleEnds(system, canvas, ends)
+  if (ends.size > 0) await recordMemberEnds(system, canvas, ends)
 }

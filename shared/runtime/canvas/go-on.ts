@@ -4,7 +4,7 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 
 /** Leaves the rest, from a leaf on, to another message; until it comes, the canvas shows that somebody is at it. */
-export async function goOn(
+export async function continueCanvas(
   system: System,
   { id, born }: { readonly id: string; readonly born: string },
   from: number,

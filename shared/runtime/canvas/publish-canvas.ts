@@ -1,9 +1,9 @@
 import {
+  CANVAS_MEMBERS_SHOWN_MAX,
   DEFAULT_SHARDS,
   MAX_BODY_BYTES,
   MAX_CANVAS_LEAVES,
   MAX_STARTED_AT_ONCE,
-  MAX_TOLD_MEMBERS,
 } from '../../core/bounds.ts'
 import { createCanvas, noteStarted } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
@@ -23,7 +23,7 @@ import { newTraceparent } from '../kernel/traceparent.ts'
 import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
 import { typesReadOnce } from '../types/type-cache.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './canvas.ts'
-import { settleEnds } from './count-ends.ts'
+import { recordMemberEnds } from './count-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
 export type CanvasRequest = {
@@ -80,7 +80,8 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
 
 /** The ids of all its tasks, in the order of the body; undefined when there are too many to tell. */
 export function memberIds(canvas: Canvas): string[] | undefined {
-  if (canvas.leaves > MAX_STARTED_AT_ONCE || countMembers(canvas.tree) > MAX_TOLD_MEMBERS) return undefined
+  if (canvas.leaves > MAX_STARTED_AT_ONCE || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
+    return undefined
   return canvas.types.map((_type, leaf) => memberId(canvas, leaf))
 }
 
@@ -162,7 +163,8 @@ async function begin(system: System, canvas: Canvas, head: Task): Promise<void> 
     const { reach } = evaluate(canvas.tree, () => undefined)
     const first = canvas.types.map((_type, leaf) => leaf).filter(leaf => reach(leaf) === 'ready')
     const refused = await startLeaves(system, canvas, head, first)
-    if (refused.length > 0) await settleEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
+    if (refused.length > 0)
+      await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
     await transact(system, head, current =>
       current?.born === canvas.born
         ? noteStarted(current, system.clock.now())

@@ -3,7 +3,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
-import { byTokens } from '../limits/starting.ts'
+import { startByTickets } from '../limits/start-policy.ts'
 import type { Claimed } from './claim.ts'
 import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
 
@@ -14,11 +14,11 @@ import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
  */
 
 /** A token that found nothing is passed on so often, since an index may show late what is there. */
-export const MAX_TOKEN_PASSES = 2
-export const TOKEN_PASS_DELAY_S = 1
+export const TICKET_PASSES_MAX = 2
+export const TICKET_PASS_DELAY_S = 1
 
 /** Claims for tokens of one type the best tasks that wait, one for each; what a limit holds back waits for that instead. */
-export function claimByTokens(
+export function claimByTickets(
   system: System,
   type: TaskType,
   claimer: Claimer,
@@ -29,25 +29,25 @@ export function claimByTokens(
   return claimReady(system, [type], claimer, {
     wanted,
     targets,
-    starting: byTokens(targets),
+    starting: startByTickets(targets),
     countsHeld: true,
   })
 }
 
 /** What a token came to: a claim, a task that waits for a limit instead, or nothing. */
-type TokenOutcome = Claimed | 'held' | 'nothing'
+type TicketOutcome = Claimed | 'held' | 'nothing'
 
 /** Claims for one token at a time; those who ask while others are claimed for are claimed for together. */
-export type TokenDesk = (type: TaskType, named: Task) => Promise<TokenOutcome>
+export type TicketWaitList = (type: TaskType, named: Task) => Promise<TicketOutcome>
 
 type Asking = {
   readonly type: TaskType
   readonly named: Task
-  resolve(outcome: TokenOutcome): void
+  resolve(outcome: TicketOutcome): void
   reject(error: unknown): void
 }
 
-export function createTokenDesk(system: System, claimer: Claimer): TokenDesk {
+export function createTicketWaitList(system: System, claimer: Claimer): TicketWaitList {
   const lines = new Map<string, Asking[]>()
   const serve = async (name: string) => {
     for (let waiting = lines.get(name); waiting?.length; waiting = lines.get(name)) {
@@ -71,7 +71,7 @@ async function answer(system: System, claimer: Claimer, asking: readonly Asking[
   if (!latest) return
   try {
     const named = asking.map(one => one.named)
-    const { claimed, held } = await claimByTokens(system, latest.type, claimer, named)
+    const { claimed, held } = await claimByTickets(system, latest.type, claimer, named)
     const isHeld = (nth: number) => nth < claimed.length + held
     for (const [nth, { resolve }] of asking.entries()) {
       resolve(claimed[nth] ?? (isHeld(nth) ? 'held' : 'nothing'))

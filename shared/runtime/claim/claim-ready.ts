@@ -8,7 +8,7 @@ import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'
 import { isKnownFault } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
-import { atOnce, type Starting } from '../limits/starting.ts'
+import { type StartPolicy, startAtOnce } from '../limits/start-policy.ts'
 import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
 import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim.ts'
 import { type HeldBack, heldBackBy } from './held-back.ts'
@@ -46,7 +46,7 @@ type Round = {
   readonly wanted: number
   /** Whether the ready tasks come in the order of their type; those of several types come by turns of the types. */
   readonly isInOrder: boolean
-  readonly starting: Starting
+  readonly starting: StartPolicy
   readonly heldBack: HeldBack
   readonly claimed: Claimed[]
   readonly countsHeld: boolean
@@ -68,7 +68,7 @@ export type Wanted = {
   /** Tasks for this claimer that no ready place shows. */
   readonly targets?: readonly Task[]
   /** How starts under rate limits are got. @default those that may be had at once */
-  readonly starting?: Starting
+  readonly starting?: StartPolicy
   /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
   readonly countsHeld?: boolean
   /** By the system's clock: from then on nothing more is tried. @default each claim for itself, 8 s after it began */
@@ -96,7 +96,7 @@ export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  { wanted, targets = [], starting = atOnce, countsHeld = false, until }: Wanted,
+  { wanted, targets = [], starting = startAtOnce, countsHeld = false, until }: Wanted,
 ): Promise<ClaimedOrHeld> {
   const ready = readyTasks(system, types, Math.min(PAGE, Math.max(MIN_READ, wanted + 1)))
   const round: Round = {

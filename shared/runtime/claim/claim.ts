@@ -9,15 +9,15 @@ import { type Claimer, type ClaimRefusal, claim, claimRefused } from '../../core
 import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
-import { isKnownFault, rememberFault, tellFault } from '../kernel/isolate-faults.ts'
+import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import { momentOf, sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from '../limits/admit.ts'
-import { type Terms, termsOf } from '../limits/limits.ts'
+import { type LimitRules, limitRulesOf } from '../limits/limits.ts'
 import { giveBack, stillHolds } from '../limits/permits.ts'
-import { inOwnSlot, type Starting } from '../limits/starting.ts'
+import { type StartPolicy, startInOwnSlot } from '../limits/start-policy.ts'
 
 export type Claimed = {
   readonly task: Task
@@ -63,7 +63,7 @@ export async function claimTask(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: Starting = inOwnSlot(),
+  starting: StartPolicy = startInOwnSlot(),
   patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   if (isKnownFault(system, seen)) return refused('at-fault')
@@ -71,7 +71,7 @@ export async function claimTask(
     return await claimIfAllowed(system, seen, claimer, starting, patience)
   } catch (error) {
     if (!isFaultOfOne(error)) throw error
-    tellFault(system, seen, error)
+    logFault(system, seen, error)
     await recordFault(system, seen, claimer, error, patience)
     return refused('at-fault')
   }
@@ -104,10 +104,10 @@ async function claimIfAllowed(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: Starting,
+  starting: StartPolicy,
   patience: Patience | undefined,
 ): Promise<Claimed | NotClaimed> {
-  const terms = await termsOf(system, seen)
+  const terms = await limitRulesOf(system, seen)
   if (terms.isPaused) return refused('paused')
   if (terms.rates.length + terms.concurrencies.length === 0) {
     const admitted: Admitted = {
@@ -132,8 +132,8 @@ function refused(
 
 /** How a claim asks the limits of its types, and how long. */
 type Asking = {
-  readonly terms: Terms
-  readonly starting: Starting
+  readonly terms: LimitRules
+  readonly starting: StartPolicy
   readonly patience: Patience | undefined
 }
 
@@ -149,7 +149,7 @@ async function claimLimited(
   const near = await starting.comeNear?.(system, seen, terms)
   if (near === 'far') return refused('rate-limit', { limit: onlyRateLimit(terms) })
   // Its types may have changed while it waited.
-  const present = near ? await termsOf(system, seen) : terms
+  const present = near ? await limitRulesOf(system, seen) : terms
   if (present.isPaused) return refused('paused')
   const admission = await admit(system, seen, present, { starting, near, patience })
   if (!admission.ok) {

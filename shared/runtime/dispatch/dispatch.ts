@@ -11,7 +11,7 @@ import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Clock } from '../../ports/machine.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { isToken } from '../ready/ready.ts'
+import { isTicket } from '../ready/ready.ts'
 import { runTask } from '../run/run.ts'
 import type { cachedTypes } from '../types/type-cache.ts'
 import {
@@ -29,7 +29,7 @@ import {
   setBackSeconds,
   toolsFor,
 } from './received-dispatch.ts'
-import { serveTokens } from './serve-tickets.ts'
+import { serveTickets } from './serve-tickets.ts'
 
 type ServingTools = {
   readonly definition: TaskDefinition
@@ -60,7 +60,7 @@ export async function serveDispatches(
     const { early, tokens, named } = await sorted(system, served, tools)
     const failed = await Promise.all([
       ...early.map(one => caught(system, one, () => sendBackEarly(system, one))),
-      ...tokens.map(together => serveTokens(system, together, claimer, tools)),
+      ...tokens.map(together => serveTickets(system, together, claimer, tools)),
       ...named.map(one => caught(system, one, () => runNamed(system, one, claimer, tools))),
     ])
     return [...unsent, ...failed.flat()]
@@ -117,7 +117,7 @@ async function sorted(
   const early = received.filter(({ seen }) => sendBackSeconds(seen, now) !== undefined)
   const inTime = received.filter(one => !early.includes(one))
   const areTokens = await Promise.all(
-    inTime.map(async ({ seen }) => isToken(seen, await typeOf(workOf(seen).type))),
+    inTime.map(async ({ seen }) => isTicket(seen, await typeOf(workOf(seen).type))),
   )
   const tokens = inTime.filter((_, index) => areTokens[index])
   const groups = Map.groupBy(tokens, ({ messageId, seen }) =>

@@ -3,7 +3,7 @@ import type { Claimer } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Claimed } from '../claim/claim.ts'
-import { claimByTokens, MAX_TOKEN_PASSES, TOKEN_PASS_DELAY_S } from '../claim/claim-by-ticket.ts'
+import { claimByTickets, TICKET_PASS_DELAY_S, TICKET_PASSES_MAX } from '../claim/claim-by-ticket.ts'
 import type { ClaimedOrHeld } from '../claim/claim-ready.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
@@ -22,7 +22,7 @@ import {
 type Outcome = Pick<ClaimedOrHeld, 'claimed' | 'held'>
 
 /** Serves tokens of one type together; answers the ids of the messages that must come again. */
-export async function serveTokens(
+export async function serveTickets(
   system: System,
   tokens: readonly Received[],
   claimer: Claimer,
@@ -55,7 +55,7 @@ async function claim(
   await sleepUntil(system.clock, Math.max(...named.map(startsAt)))
   // What is dropped in a pause is sent again at its end.
   if (!type || type.paused) return { claimed: [], held: tokens.length }
-  return claimByTokens(system, type, claimer, named)
+  return claimByTickets(system, type, claimer, named)
 }
 
 /** Undefined when it was done; else the ids of the messages that must come again. */
@@ -105,14 +105,14 @@ function passable(
   const ids = new Set(run.map(({ task }) => task.id))
   const left = tokens.length - run.length - settled
   return tokens
-    .filter(({ seen, passedOn = 0 }) => !ids.has(seen.id) && passedOn < MAX_TOKEN_PASSES)
+    .filter(({ seen, passedOn = 0 }) => !ids.has(seen.id) && passedOn < TICKET_PASSES_MAX)
     .slice(0, Math.max(0, left))
 }
 
 /** A ticket that stands for nothing needs no redelivery: at the end of its chain it is dropped, and the sweeper repairs. */
 async function pass(system: System, one: Received, isAtOnce: boolean): Promise<void> {
   if (isChainOver(system, [one])) return
-  await sendBack(system, one, isAtOnce ? 0 : TOKEN_PASS_DELAY_S, (one.passedOn ?? 0) + 1)
+  await sendBack(system, one, isAtOnce ? 0 : TICKET_PASS_DELAY_S, (one.passedOn ?? 0) + 1)
 }
 
 /** A claimed run is guarded by its lease: its message is not needed any more. */

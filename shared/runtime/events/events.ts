@@ -9,24 +9,24 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import { cachedTypes } from '../types/type-cache.ts'
-import { FIRST_RETRY_S, publishOrLog, putAside, type TellingSystem } from './tell-late.ts'
+import { type EventSystem, FIRST_RETRY_S, publishOrLog, putAside } from './publish-late-events.ts'
 
 /** A change of the stream, as it is told of. */
-export type ToldChange = { readonly position: string } & (
+export type PublishedChange = { readonly position: string } & (
   | { readonly task: Task }
   | { readonly worker: WorkerChange }
 )
 
 /** Tells changes; answers the positions of those that must come again. */
-type Teller = (changes: readonly ToldChange[]) => Promise<string[]>
+type Teller = (changes: readonly PublishedChange[]) => Promise<string[]>
 
 /**
  * Tells what happened, of all changes of a batch in their order. What cannot be told now is put aside and told later:
  * changes that came again would block their shard, and telling must never keep a task from being planned. For the same
  * reason nothing is tried for a while after a failure, since a service that hangs would hold up every batch.
  */
-export function createTeller(system: TellingSystem): Teller {
-  const isAsked = whoAsks(system)
+export function createEventPublisher(system: EventSystem): Teller {
+  const isAsked = callerOf(system)
   let failedAt: Moment | undefined
   const untold = async (events: readonly BatonEvent[]) => {
     if (failedAt && isWithin(system.clock, failedAt, FIRST_RETRY_S * 1_000)) return [...events]
@@ -54,9 +54,9 @@ type Asked = {
 
 /** The events of a change that somebody asks for. Types are read only where there is something to tell. */
 async function asked(
-  { log }: TellingSystem,
-  change: ToldChange,
-  isAsked: (events: readonly BatonEvent[], change: ToldChange) => Promise<boolean>,
+  { log }: EventSystem,
+  change: PublishedChange,
+  isAsked: (events: readonly BatonEvent[], change: PublishedChange) => Promise<boolean>,
 ): Promise<Asked> {
   const { position } = change
   const events = eventsIn(log, change)
@@ -70,7 +70,7 @@ async function asked(
 }
 
 /** A change that cannot be made sense of is told to nobody, and holds up no other. */
-function eventsIn(log: TellingSystem['log'], change: ToldChange): readonly BatonEvent[] {
+function eventsIn(log: EventSystem['log'], change: PublishedChange): readonly BatonEvent[] {
   try {
     return 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
   } catch (error) {
@@ -80,20 +80,20 @@ function eventsIn(log: TellingSystem['log'], change: ToldChange): readonly Baton
 }
 
 /** What happens to tasks is asked for by their type; canvases, schedules and workers have none, and go with any. */
-function whoAsks(system: TellingSystem) {
+function callerOf(system: EventSystem) {
   if (system.scope === 'all') return async () => true
   const typeOf = cachedTypes(system)
   const anyType = cachedTypes({
     clock: system.clock,
     types: { ...system.types, get: () => firstAsking(system) },
   })
-  return async ([event]: readonly BatonEvent[], change: ToldChange) => {
+  return async ([event]: readonly BatonEvent[], change: PublishedChange) => {
     const isOfType = event?.type.startsWith('task.') && 'task' in change
     return asks(await (isOfType ? typeOf(change.task.type) : anyType('*')))
   }
 }
 
-async function firstAsking({ types }: TellingSystem): Promise<TaskType | undefined> {
+async function firstAsking({ types }: EventSystem): Promise<TaskType | undefined> {
   return (await types.list()).find(asks)
 }
 

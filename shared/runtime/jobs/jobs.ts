@@ -12,12 +12,12 @@ import type { Task } from '../../core/task/task.ts'
 import { orderingOf } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { eachApart } from '../kernel/isolate-faults.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { dropLastingBodies } from '../operate/drop-bodies.ts'
+import { deleteLastingBodies } from '../operate/drop-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
-import { settleTask } from '../plan/publish-callbacks.ts'
+import { publishCallbacksOf } from '../plan/publish-callbacks.ts'
 import { type JobRange, mustBeSent, rangesOf } from '../types/start-job.ts'
 import { noteProgress } from './purge-progress.ts'
 
@@ -92,7 +92,7 @@ async function changeEach(
   tasks: readonly Task[],
   decide: (task: Task) => Decision<string>,
 ): Promise<void> {
-  await eachApart(system, tasks, MOST_AT_ONCE, seen =>
+  await isolateEach(system, tasks, MOST_AT_ONCE, seen =>
     transact(system, seen, current =>
       current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
     ),
@@ -109,26 +109,26 @@ async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> 
  * twice, or on a list that is out of date, is harmless. Answers how many were removed.
  */
 async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[]): Promise<number> {
-  const removed = await eachApart(system, tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
+  const removed = await isolateEach(system, tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
   return removed.filter(Boolean).length
 }
 
 async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boolean> {
   if (!purge(seen, job, system.clock.now()).ok) return false
-  const head = await withoutDebts(system, seen)
+  const head = await withoutOwedCallbacks(system, seen)
   const { decision } = await transact(system, head, current =>
     current?.born === seen.born && !current.owes
       ? purge(current, job, system.clock.now())
       : { ok: false as const, reason: 'not-meant' as const },
   )
   if (!decision.ok) return false
-  if (decision.change.before) await dropLastingBodies(system, decision.change.before)
+  if (decision.change.before) await deleteLastingBodies(system, decision.change.before)
   return true
 }
 
 /** Callbacks of an end that happened are not lost with the record of it. */
-async function withoutDebts(system: System, seen: Task): Promise<Task | undefined> {
+async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {
   if (!seen.owes) return seen
-  await settleTask(system, seen)
+  await publishCallbacksOf(system, seen)
   return system.tasks.head(seen.id)
 }

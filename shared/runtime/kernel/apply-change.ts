@@ -1,8 +1,8 @@
 import type { Change } from '../../core/change/change.ts'
 import type { Applied } from '../../ports/stores.ts'
 import { withLivingBodies } from './living-bodies.ts'
+import { logRunEnds } from './log-run-ends.ts'
 import type { System } from './system.ts'
-import { tellRunEnds } from './tell-run-ends.ts'
 
 /**
  * Writes a change with what only the shell can say of it: its bodies live as long as the head relies on them, and each
@@ -17,7 +17,7 @@ export async function applyChange(system: System, change: Change, held = change.
     for (const { refused } of system.changeHooks) refused?.(system, ready)
     return applied
   }
-  tellRunEnds(system, ready)
+  logRunEnds(system, ready)
   for (const { written } of system.changeHooks) if (written) await written(system, held, change.after)
   return applied
 }

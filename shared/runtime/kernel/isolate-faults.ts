@@ -14,7 +14,7 @@ import { logFields } from './traceparent.ts'
  * Does `work` for each task, or for each item that is about one, at most `most` at a time. What a task's own fault kept from
  * being done is left out.
  */
-export async function eachApart<Item extends Task | { readonly task: Task }, Result>(
+export async function isolateEach<Item extends Task | { readonly task: Task }, Result>(
   system: Pick<System, 'log' | 'metrics'>,
   items: readonly Item[],
   most: number,
@@ -25,7 +25,7 @@ export async function eachApart<Item extends Task | { readonly task: Task }, Res
       return [await work(item)]
     } catch (error) {
       if (!isFaultOfOne(error)) throw error
-      tellFault(system, 'task' in item ? item.task : item, error)
+      logFault(system, 'task' in item ? item.task : item, error)
       return []
     }
   })
@@ -33,7 +33,7 @@ export async function eachApart<Item extends Task | { readonly task: Task }, Res
 }
 
 /** A person has to look at the task: all else goes on without it. */
-export function tellFault(
+export function logFault(
   { log, metrics }: Pick<System, 'log' | 'metrics'>,
   task: Pick<Task, 'id' | 'type' | 'traceparent'>,
   error: unknown,

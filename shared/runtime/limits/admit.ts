@@ -5,9 +5,9 @@ import type { Permit } from '../../core/task/wait.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import type { Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { areTermsFresh, type Terms, termsOf } from './limits.ts'
+import { areRulesFresh, type LimitRules, limitRulesOf } from './limits.ts'
 import { acquirePermits, giveBack } from './permits.ts'
-import type { Reserved, Starting } from './starting.ts'
+import type { Reserved, StartPolicy } from './start-policy.ts'
 
 /** Whether a run of a task may begin, as far as its types are concerned. */
 export type Admission =
@@ -42,13 +42,13 @@ export type Admission =
 export async function admit(
   system: System,
   task: Task,
-  terms: Terms,
+  terms: LimitRules,
   {
     starting,
     near,
     patience,
   }: {
-    readonly starting: Starting
+    readonly starting: StartPolicy
     readonly near: Reserved | undefined
     readonly patience?: Patience | undefined
   },
@@ -73,7 +73,7 @@ export async function admit(
 }
 
 /** The name of the limit that did not let a task begin, where it can only be one. */
-export function onlyRateLimit({ rates: [only, ...others] }: Terms): string | undefined {
+export function onlyRateLimit({ rates: [only, ...others] }: LimitRules): string | undefined {
   return others.length === 0 ? only?.name : undefined
 }
 
@@ -104,6 +104,6 @@ export async function isPausedByNow(
   task: Task,
   admission: Extract<Admission, { ok: true }>,
 ): Promise<boolean> {
-  if (areTermsFresh(system, admission)) return false
-  return (await termsOf(system, task)).isPaused
+  if (areRulesFresh(system, admission)) return false
+  return (await limitRulesOf(system, task)).isPaused
 }

@@ -19,7 +19,7 @@ import { knownType, TYPE_LIFETIME_MS } from '../types/type-cache.ts'
 const MAX_CLAIM_MS = 400
 
 /** What of the types of a task says whether it may run now. */
-export type Terms = {
+export type LimitRules = {
   readonly isPaused: boolean
   readonly rates: readonly Limited<RateLimit>[]
   readonly concurrencies: readonly Limited<ConcurrencyLimit>[]
@@ -34,7 +34,7 @@ export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
  * The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last
  * second.
  */
-export async function termsOf(system: System, task: Task): Promise<Terms> {
+export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
   const names = new Set([task.type, workOf(task).type])
   const known = await Promise.all([...names].map(name => knownType(system, name)))
   const types = known.flatMap(({ value }) => value ?? [])
@@ -53,7 +53,10 @@ export async function termsOf(system: System, task: Task): Promise<Terms> {
 }
 
 /** Whether no pause can have been acknowledged that these terms do not heed. */
-export function areTermsFresh({ clock }: Pick<System, 'clock'>, { readAt }: Pick<Terms, 'readAt'>): boolean {
+export function areRulesFresh(
+  { clock }: Pick<System, 'clock'>,
+  { readAt }: Pick<LimitRules, 'readAt'>,
+): boolean {
   return readAt.every(moment => isWithin(clock, moment, TYPE_LIFETIME_MS + MAX_CLAIM_MS))
 }
 

@@ -1,5 +1,5 @@
 import { BODY_GRACE_MS, TOMBSTONE_MS } from '../../core/bounds.ts'
-import { bodiesApart, bodyExpiry, bodyRef } from '../../core/task/body.ts'
+import { bodyExpiry, bodyRef, separateBodies } from '../../core/task/body.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 
@@ -16,9 +16,9 @@ const MAX_RECORDS = 1_000
  * due in ten years, the result of one that was to be kept as long. Whoever dies between removal and this leaves it to
  * expire at its own time. `task` is as it stood before its removal.
  */
-export async function dropLastingBodies({ tasks, clock }: System, task: Task): Promise<void> {
+export async function deleteLastingBodies({ tasks, clock }: System, task: Task): Promise<void> {
   const until = clock.now() + LEFT_TO_TTL_MS
-  const lasting = bodiesApart(task).filter(({ expiresAt }) => expiresAt > until)
+  const lasting = separateBodies(task).filter(({ expiresAt }) => expiresAt > until)
   const dropped = [...lasting, ...(await lastingRecords(tasks, task, until))]
   if (dropped.length > 0) await tasks.dropBodies(task.id, dropped)
 }

@@ -28,10 +28,10 @@ import { markFair } from '../fair/mark-fair.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { settleTask } from '../plan/publish-callbacks.ts'
+import { publishCallbacksOf } from '../plan/publish-callbacks.ts'
 import { typeOptions, type Unborn, withOwnBirth } from '../publish/publication-of.ts'
 import { flowInputProblems, resolveFlow } from '../publish/resolve-flow.ts'
-import { dropLastingBodies } from './drop-bodies.ts'
+import { deleteLastingBodies } from './drop-bodies.ts'
 
 export type Operated<Refusal extends string> =
   | { readonly ok: true; readonly task: Task }
@@ -59,7 +59,7 @@ export async function removeTask(
     isHere(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
   )
   if (!decision.ok) return UNKNOWN
-  if (decision.change.before) await dropLastingBodies(system, decision.change.before)
+  if (decision.change.before) await deleteLastingBodies(system, decision.change.before)
   return { ok: true }
 }
 
@@ -78,7 +78,7 @@ export async function resumeTask(
   id: string,
   action: ResumeAction,
 ): Promise<Operated<ResumeRefusal>> {
-  const { decision, task } = await transact(system, await withoutDebts(system, id), current =>
+  const { decision, task } = await transact(system, await withoutOwedCallbacks(system, id), current =>
     isHere(system, current) ? resume(current, action, system.clock.now()) : UNKNOWN,
   )
   return operated(decision, task)
@@ -90,7 +90,7 @@ export async function restartTask(
   id: string,
   clean: Clean = ['failed', 'succeeded'],
 ): Promise<Operated<RestartRefusal>> {
-  const seen = await withoutDebts(system, id)
+  const seen = await withoutOwedCallbacks(system, id)
   if (!isHere(system, seen)) return UNKNOWN
   const again = await republication(system, seen)
   const { decision, task } = await transact(system, seen, current =>
@@ -106,10 +106,10 @@ export async function restartTask(
 }
 
 /** The head, after the callbacks of an end that is about to be taken back have been published. */
-async function withoutDebts(system: System, id: string): Promise<Task | undefined> {
+async function withoutOwedCallbacks(system: System, id: string): Promise<Task | undefined> {
   const head = await system.tasks.head(id)
   if (!head?.owes || head.canvas) return head
-  await settleTask(system, head)
+  await publishCallbacksOf(system, head)
   return system.tasks.head(id)
 }
 
@@ -118,7 +118,7 @@ export async function retryCallbacks(system: System, id: string): Promise<Operat
   const seen = await system.tasks.head(id)
   if (!isHere(system, seen)) return UNKNOWN
   if (!seen.owes || seen.canvas) return { ok: false, reason: 'owes-nothing', task: seen }
-  await settleTask(system, seen)
+  await publishCallbacksOf(system, seen)
   const task = await system.tasks.head(id)
   // Its retention may have been over: then it was kept for its callbacks alone.
   if (!task || task.state === 'removed') return UNKNOWN

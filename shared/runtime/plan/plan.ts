@@ -13,7 +13,7 @@ import type { PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
 import { markTargets } from '../worker/targets.ts'
-import { settleDebts } from './publish-callbacks.ts'
+import { publishOwedCallbacks } from './publish-callbacks.ts'
 
 /**
  * Sends what each task needs to be looked at when it must be: a dispatch, markers, a look, the schedule of a far minute;
@@ -24,7 +24,7 @@ export async function planTasks(system: PlanningSystem, tasks: readonly Task[]):
   const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
   const [unsent, unsettled] = await Promise.all([
     sendMessages(system, tasks),
-    indebted.length > 0 ? settleDebts(system, indebted) : [],
+    indebted.length > 0 ? publishOwedCallbacks(system, indebted) : [],
     ensureMinutes(system, tasks),
   ])
   return [...unsent, ...unsettled]
@@ -57,7 +57,7 @@ const TURN_LEAD_MS = 500
 function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
   if (dispatchAt === undefined) return []
-  const delayMs = dispatchAt - now - (task.wait?.kind === 'turn' ? TURN_LEAD_MS : 0)
+  const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? TURN_LEAD_MS : 0)
   return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), MAX_QUEUE_DELAY_MS) / 1_000) }]
 }
 

@@ -24,10 +24,10 @@ const MOST_AT_ONCE = 10
  * is read again, long after, must not bring back callbacks whose own time is over. Dying between any two writes is
  * harmless: a callback's key follows from the task whose end it is, so publishing it twice creates it once.
  */
-export async function settleDebts(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+export async function publishOwedCallbacks(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const failures = await sideBySide(tasks, MOST_AT_ONCE, async task => {
     try {
-      await settleTask(system, task)
+      await publishCallbacksOf(system, task)
       return []
     } catch (error) {
       const transient = isOutage(error)
@@ -43,7 +43,10 @@ export async function settleDebts(system: System, tasks: readonly Task[]): Promi
  *
  * @throws whatever kept a callback from being published.
  */
-export async function settleTask(system: System, { id, born }: Pick<Task, 'id' | 'born'>): Promise<void> {
+export async function publishCallbacksOf(
+  system: System,
+  { id, born }: Pick<Task, 'id' | 'born'>,
+): Promise<void> {
   const head = await system.tasks.head(id)
   if (!head?.owes || head.born !== born) return
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))

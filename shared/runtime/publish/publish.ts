@@ -9,7 +9,7 @@ import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { isUpdatable } from '../../core/publish/update.ts'
-import { type BodyWrite, bodiesApart } from '../../core/task/body.ts'
+import { type BodyWrite, separateBodies } from '../../core/task/body.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { markFair } from '../fair/mark-fair.ts'
@@ -237,7 +237,7 @@ async function dropOrphans(
   attempted: readonly BodyWrite[],
   task: Task | undefined,
 ): Promise<void> {
-  const kept = new Set(task ? bodiesApart(task).map(({ ref }) => ref) : [])
+  const kept = new Set(task ? separateBodies(task).map(({ ref }) => ref) : [])
   const orphans = attempted.filter(({ ref }) => !kept.has(ref))
   if (orphans.length === 0) return
   await system.tasks.dropBodies(id, orphans).catch(error => {

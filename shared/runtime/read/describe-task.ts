@@ -106,7 +106,7 @@ function handedOn({ previous }: Task, particulars: Particulars): Pick<TaskDescri
 }
 
 /** Types and workers as they were within the last second, for what may be a little late. */
-export type Surroundings = {
+export type ReadContext = {
   typeOf(type: string): Promise<TaskType | undefined>
   /** The workers that show signs of life. */
   liveWorkers(): Promise<readonly Worker[]>
@@ -121,7 +121,7 @@ const NOT_ASKED: Served = { hasHandler: true, liveWorkers: [], isPaused: false, 
  * What serves the task: needed, and read, only of one that is open and does not run. Types and workers come from memories of
  * a second, so that a page of a list reads each of its types once, and the workers once, however many tasks it shows.
  */
-export async function servedBy(surroundings: Surroundings, task: Task): Promise<Served> {
+export async function servedBy(surroundings: ReadContext, task: Task): Promise<Served> {
   const { typeOf, liveWorkers } = surroundings
   const { state, live } = task
   if (state !== 'open' || Object.keys(live).length > 0) return NOT_ASKED
@@ -147,7 +147,7 @@ function invocationOf({ handlerVersion: version }: TaskType): Claimer {
 }
 
 async function controlled(
-  { typeOf, allowsStart }: Surroundings,
+  { typeOf, allowsStart }: ReadContext,
   task: Task,
 ): Promise<Pick<Served, 'isPaused' | 'isRateUsedUp'>> {
   const names = [...new Set([task.type, workOf(task).type])]

@@ -10,7 +10,7 @@ import { type Body, type EndedRun, endedRuns, type Task } from '../../core/task/
 import { previousOf, TOO_LONG } from '../canvas/previous-of.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { describeTask, type Surroundings, servedBy, type TaskDescription } from './describe-task.ts'
+import { describeTask, type ReadContext, servedBy, type TaskDescription } from './describe-task.ts'
 
 /** Values that are read for one answer, each once. They need not fit it: it leaves out what it has no room for. */
 const MAX_VALUE_BYTES = 4 * 1024 * 1024
@@ -19,7 +19,7 @@ const MOST_READS_AT_ONCE = 10
 /** The task with everything; undefined when there is none, or no more. */
 export async function readTask(
   system: System,
-  surroundings: Surroundings,
+  surroundings: ReadContext,
   id: string,
 ): Promise<TaskDescription | undefined> {
   const task = await system.tasks.head(id)
@@ -45,7 +45,7 @@ export async function readTask(
  */
 export async function describeHead(
   system: System,
-  surroundings: Surroundings,
+  surroundings: ReadContext,
   task: Task,
   isBrief = false,
 ): Promise<TaskDescription> {

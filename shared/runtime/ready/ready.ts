@@ -97,7 +97,7 @@ async function headsInOrder(system: System, ids: readonly string[]): Promise<Tas
 }
 
 /** Whether a dispatch of this task is a token, as its type is now. */
-export function isToken(named: Task, type: TaskType | undefined): boolean {
+export function isTicket(named: Task, type: TaskType | undefined): boolean {
   if (named.options.workerIds.length > 0) return false
   if (tenantOf(named) !== undefined) return true
   return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')

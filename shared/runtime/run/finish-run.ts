@@ -2,8 +2,8 @@ import { isOutage } from '../../core/errors.ts'
 import { type Finish, type FinishDecision, finish, type Outcome } from '../../core/run/finish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { transact, type Outcome as WriteOutcome } from '../kernel/kernel.ts'
+import { logEndFound, logRunStopped } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
-import { tellEndFound, tellRunStopped } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { giveBack } from '../limits/permits.ts'
 import type { Hold } from './hold-run.ts'
@@ -34,10 +34,10 @@ export async function finishRun(
 async function finished(system: System, seen: Task, fence: number, outcome: Outcome): Promise<boolean> {
   const { decision, task } = await writeFinish(system, seen, { born: seen.born, fence, ...outcome })
   if (decision.ok) {
-    if (!decision.change && task) tellEndFound(system, seen, task, fence)
+    if (!decision.change && task) logEndFound(system, seen, task, fence)
     return true
   }
-  tellRunStopped(system, seen, fence, decision.reason)
+  logRunStopped(system, seen, fence, decision.reason)
   if (decision.reason === 'lost') system.metrics.add('LeaseLost', 1, seen.type)
   return false
 }

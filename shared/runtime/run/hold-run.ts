@@ -6,9 +6,9 @@ import type { Task } from '../../core/task/task.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { transact } from '../kernel/kernel.ts'
+import type { StopReason } from '../kernel/log-run-ends.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import type { StopReason } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
 
 /** The first heartbeat comes this early, so that lists show a run as running within two seconds. */

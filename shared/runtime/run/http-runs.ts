@@ -3,8 +3,8 @@ import { roomForResult } from '../../core/flow/flow.ts'
 import { type Json, jsonBytes } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
 import { heartbeat } from '../../core/run/heartbeat.ts'
+import { isSameReport } from '../../core/run/report.ts'
 import { type RecordedEnd, type RunGone, recordedEnd, whyEnded } from '../../core/run/run.ts'
-import { isSameWord } from '../../core/run/word.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import { endOfRequest, inTime } from '../kernel/in-time.ts'
 import { transact } from '../kernel/kernel.ts'
@@ -88,7 +88,7 @@ async function finishOnce(system: System, run: RunReference, outcome: Outcome): 
   const { decision, task } = await writeFinish(system, seen, { born, fence, ...outcome })
   if (decision.ok && task) return { ok: true, task }
   const refused = await refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
-  const isRepeat = task !== undefined && 'end' in refused && isSameWord(refused.end, outcome)
+  const isRepeat = task !== undefined && 'end' in refused && isSameReport(refused.end, outcome)
   return isRepeat ? { ok: true, task } : refused
 }
 

@@ -6,7 +6,7 @@ import type { NextStage, Outcome } from '../../core/run/finish.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import { errorOfThrown } from '../../core/task-error/task-error.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../../signals.ts'
-import type { StopReason } from '../kernel/tell-run-ends.ts'
+import type { StopReason } from '../kernel/log-run-ends.ts'
 
 /**
  * A handler's return value as the end of its run. A result that cannot be stored fails the task for good, and so does one

@@ -10,11 +10,11 @@ import { runId, type Task, type TaskError } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../claim/claim.ts'
+import { logRunStopped, type StopReason } from '../kernel/log-run-ends.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
-import { type StopReason, tellRunStopped } from '../kernel/tell-run-ends.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import type { Starting } from '../limits/starting.ts'
+import type { StartPolicy } from '../limits/start-policy.ts'
 import { finishRun } from './finish-run.ts'
 import { type Hold, holdRun } from './hold-run.ts'
 import { givenTo } from './input-of.ts'
@@ -39,7 +39,7 @@ export type Ran = {
 export type RunTools = {
   readonly definition: TaskDefinition
   /** How it begins where rate limits have a say. @default in its turn, for which it is sent again if that is far */
-  readonly starting?: Starting
+  readonly starting?: StartPolicy
   /** Stops the run before its process must end; it is then released. */
   readonly stopping?: AbortSignal
   /** Awaited between the claim and the handler, under the run's heartbeats. */
@@ -80,7 +80,7 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
     const { fence, startedAt } = claimed.run
     system.metrics.add('RunTime', system.clock.now() - startedAt, claimed.task.type)
     const isGone = hasLostItsRun(hold)
-    if (isGone) tellRunStopped(system, hold.task(), fence, hold.reason())
+    if (isGone) logRunStopped(system, hold.task(), fence, hold.reason())
     const accepted = !isGone && (await finishRun(system, hold, fence, outcome))
     const error = outcome.outcome === 'fail' && { error: outcome.error }
     return { ran: true, outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }

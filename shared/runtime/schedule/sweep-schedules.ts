@@ -3,7 +3,7 @@ import { touchSchedule } from '../../core/schedule/schedule.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry, IndexPage, IndexRange } from '../../ports/stores.ts'
-import { eachApart } from '../kernel/isolate-faults.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -93,7 +93,7 @@ async function keepBodies(system: PlanningSystem): Promise<number> {
   const now = system.clock.now()
   const heads = await openSchedules(system)
   const ageing = heads.filter(head => bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0)
-  await eachApart(system, ageing, RENEWALS_AT_ONCE, seen =>
+  await isolateEach(system, ageing, RENEWALS_AT_ONCE, seen =>
     transact(system, seen, current =>
       current?.born === seen.born
         ? touchSchedule(current, now)

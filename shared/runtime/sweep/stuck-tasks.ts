@@ -5,10 +5,10 @@ import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { Worker } from '../../core/worker/worker.ts'
-import { eachApart } from '../kernel/isolate-faults.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedAllowance } from '../limits/allows-start.ts'
-import { type Surroundings, servedBy } from '../read/describe-task.ts'
+import { type ReadContext, servedBy } from '../read/describe-task.ts'
 import type { StateReader } from '../types/serving-states.ts'
 
 /** Ids in one log line. */
@@ -27,15 +27,15 @@ export type RoundSeen = {
  * Counts and names the tasks that are stuck among those that a round of the sweeper has seen; it reads no tasks, and the
  * live workers only if a task is quiet. Their messages have been sent again all along: what is told here needs a person.
  */
-export async function tellOfStuck(system: System, round: RoundSeen): Promise<void> {
+export async function reportStuck(system: System, round: RoundSeen): Promise<void> {
   const now = system.clock.now()
   const quiet = (
-    await eachApart(system, round.tasks, 1, async task => (isQuiet(task, now) ? task : []))
+    await isolateEach(system, round.tasks, 1, async task => (isQuiet(task, now) ? task : []))
   ).flat()
   if (quiet.length === 0) return
   try {
     const waitOf = waitReader(system, round)
-    const judged = await eachApart(system, quiet, quiet.length, async task =>
+    const judged = await isolateEach(system, quiet, quiet.length, async task =>
       isStuck(task, await waitOf(task), now) ? [task] : [],
     )
     for (const [type, tasks] of Map.groupBy(judged.flat(), task => task.type)) tell(system, type, tasks)
@@ -57,7 +57,7 @@ function waitReader(system: System, round: RoundSeen): (task: Task) => Promise<P
   const { stateOf, sweptSince } = round
   const types = new Map(round.types.map(type => [type.type, type]))
   const workers = onlyOnce(() => system.workers.list())
-  const surroundings: Surroundings = {
+  const surroundings: ReadContext = {
     typeOf: async name => types.get(name),
     allowsStart: cachedAllowance(system),
     liveWorkers: workers,

@@ -15,19 +15,19 @@ import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
-import { eachApart } from '../kernel/isolate-faults.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
-import { sweepLimits } from '../limits/tend-limit.ts'
+import { sweepLimits } from '../limits/serve-limit-looks.ts'
 import { apartIfNeeded, planTasks } from '../plan/plan.ts'
-import { isWorthAnotherTry, settleDebts } from '../plan/publish-callbacks.ts'
+import { isWorthAnotherTry, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
 import { sweepSchedules } from '../schedule/sweep-schedules.ts'
 import { sweepTypeChanges } from '../types/apply-type-change.ts'
 import { type StateReader, servingStates } from '../types/serving-states.ts'
 import { unmarked } from '../worker/targets.ts'
-import { tellOfStuck } from './stuck-tasks.ts'
+import { reportStuck } from './stuck-tasks.ts'
 import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
 import { readOn, type Suspect } from './sweep-passes.ts'
 
@@ -104,7 +104,7 @@ export async function sweep(
   const background = await Promise.all([sweepingMinutes, sweepingPurges, sweepingChanges])
   const others = background.map(report => ({ ...report, looked: 0 }))
   const sweptSince = (type: string) => rounds?.get(type)?.since ?? 0
-  await tellOfStuck(system, { types, stateOf: round.stateOf, tasks: round.seen, sweptSince })
+  await reportStuck(system, { types, stateOf: round.stateOf, tasks: round.seen, sweptSince })
   const all = [...reports, ...others, canvases, await sweepingSchedules]
   return {
     looked: sum(all.map(({ looked }) => looked)),
@@ -146,7 +146,7 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   await keepBodies(system, seen, now)
   const again = seen.filter(task => isWorthAnotherTry(task, round.typesChangedAt, now))
   const unplanned = await apartIfNeeded(planTasks, system, lost)
-  const failures = [...unplanned, ...(await apartIfNeeded(settleDebts, system, again))]
+  const failures = [...unplanned, ...(await apartIfNeeded(publishOwedCallbacks, system, again))]
   await sweepLimits(system, seen)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
@@ -185,7 +185,7 @@ function unbrokenSince(rounds: Rounds, type: string, now: number): number {
 async function keepBodies(system: PlanningSystem, tasks: readonly Task[], now: number): Promise<void> {
   const isAgeing = (task: Task) =>
     task.state === 'open' && bodiesExpiringBefore(task, now + BODY_ALERT_MS).length > 0
-  await eachApart(system, tasks.filter(isAgeing), TASKS_AT_ONCE, seen =>
+  await isolateEach(system, tasks.filter(isAgeing), TASKS_AT_ONCE, seen =>
     transact(system, seen, current =>
       current?.born === seen.born
         ? patch(current, {}, now)
@@ -236,7 +236,7 @@ async function lostOnes(
 ): Promise<Task[]> {
   const now = system.clock.now()
   const quiet = suspects.filter(({ task }) => task.updatedAt <= now - GRACE_MS)
-  const judged = await eachApart(
+  const judged = await isolateEach(
     system,
     quiet,
     quiet.length,

@@ -3,7 +3,7 @@ import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
 import { workOnJob } from '../jobs/jobs.ts'
 import type { System } from '../kernel/system.ts'
-import { tendLimit } from '../limits/tend-limit.ts'
+import { serveLimitLook } from '../limits/serve-limit-looks.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake.ts'
 
 /** A wake message as its queue delivered it. */
@@ -32,7 +32,7 @@ function lookAtLimits(system: System, received: readonly Received[]): Promise<st
   const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
-      await tendLimit(system, { limit, delaySeconds: 0 }, looks.reduce(sumGiven, 0))
+      await serveLimitLook(system, { limit, delaySeconds: 0 }, looks.reduce(sumGiven, 0))
       return []
     } catch (error) {
       system.log.warn('nobody was let in under a limit yet', { error, limit })
@@ -47,7 +47,7 @@ function sumGiven(sum: number, { wake }: Received): number {
 
 /** A look that comes again and again, for as long as somebody waits; those that come once are seen to together. */
 async function tendAgain(system: System, look: LimitLook): Promise<void> {
-  if (look.quiet !== undefined) await tendLimit(system, look)
+  if (look.quiet !== undefined) await serveLimitLook(system, look)
 }
 
 async function lookAll(system: System, received: readonly Received[]): Promise<string[]> {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/finish.ts'
-import { ToldError } from '../../core/task-error/task-error.ts'
+import { ReportedError } from '../../core/task-error/task-error.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
@@ -173,7 +173,7 @@ function resultOf(outcome: Outcome): unknown {
     case 'release':
       return new Release(outcome.delayMs)
     case 'fail':
-      throw new ToldError(outcome.error, { cause: signalOf(outcome) })
+      throw new ReportedError(outcome.error, { cause: signalOf(outcome) })
   }
 }
 

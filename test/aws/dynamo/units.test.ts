@@ -212,7 +212,7 @@ describe('a chain of looks', () => {
 
 describe('a slot under a rate limit', () => {
   const throttled = (task: Task, at: number) =>
-    changeOf(throttle(task, { limit: 'resize', at, terms: '1/1000' }, NOW))
+    changeOf(throttle(task, { limit: 'resize', at, rateText: '1/1000' }, NOW))
 
   it('costs 1 unit, and hours ahead 1 more for its minute', async () => {
     const near = publication()

@@ -184,7 +184,7 @@ const EVERYTHING: TaskParts = {
 const ALTERNATIVES: readonly TaskParts[] = [
   { isFair: true },
   { dueAt: NOW + 60 * MINUTE },
-  { wait: { kind: 'turn', limit: 'resize', at: NOW, terms: '1/1000' } },
+  { wait: { kind: 'slot', limit: 'resize', at: NOW, rateText: '1/1000' } },
   { wait: { kind: 'permit', limit: 'resize' } },
   ...(['append', 'spread', 'prepend'] as const).map(handOn => ({
     previous: { handOn, kind: 'body' as const, body: APART },

@@ -103,7 +103,7 @@ const TOLD: Record<Operation, ReadonlyArray<readonly [string, Task, string[]]>> 
     ['of an undo', claimedBy(undoing), ['task.running (compensating) run 3']],
   ],
   throttle: [
-    ['', afterOf(throttle(aTask(), { limit: 'resize', at: NOW + SECOND, terms: '1/1000' }, NOW)), []],
+    ['', afterOf(throttle(aTask(), { limit: 'resize', at: NOW + SECOND, rateText: '1/1000' }, NOW)), []],
   ],
   block: [['', afterOf(block(aTask(), 'resize', NOW)), []]],
   beat: [['', afterOf(heartbeat(running, { born: BORN, fence: 1 }, NOW)), []]],

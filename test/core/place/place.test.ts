@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { claimOrder } from '../../../shared/core/place/claim-order.ts'
 import { indexed, minuteOf, minuteStart } from '../../../shared/core/place/place.ts'
-import type { Ordering, Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const
 const waitingFor = (limit: string) => ({ wait: { kind: 'permit', limit } }) as const
-const withSlotAt = (at: number) => ({ wait: { kind: 'turn', limit: 'resize', terms: '1/1000', at } }) as const
+const withSlotAt = (at: number) =>
+  ({ wait: { kind: 'slot', limit: 'resize', rateText: '1/1000', at } }) as const
 const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 
 describe('the place of a task', () => {

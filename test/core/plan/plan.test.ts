@@ -22,7 +22,7 @@ const far = NOW + 15 * MINUTE + 1
 const farMinute = Math.floor(far / MINUTE)
 const two = { options: { concurrency: 2 } } as const
 const targeted = { options: { workerIds: ['a', 'b'] } } as const
-const slotAt = (at: number) => ({ kind: 'turn', limit: 'resize', terms: '1/1000', at }) as const
+const slotAt = (at: number) => ({ kind: 'slot', limit: 'resize', rateText: '1/1000', at }) as const
 const ended = { state: 'succeeded', finishedAt: NOW } as const
 
 describe('what must be sent for a task', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
-import { failureCounted } from '../../../shared/core/run/settle.ts'
+import { failureCounted } from '../../../shared/core/run/judge-budget.ts'
 import { failuresOf } from '../../../shared/core/task/attempts.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { hasBudget } from '../../../shared/core/worker/targeted.ts'

@@ -119,7 +119,7 @@ describe('the reason why a task waits', () => {
     expect(statusReasonOf(task, NOW, served)).toBe(reason)
   })
 
-  const turn = (at: number) => ({ wait: { kind: 'turn' as const, limit: 'resize', at, terms: '1/1000' } })
+  const turn = (at: number) => ({ wait: { kind: 'slot' as const, limit: 'resize', at, rateText: '1/1000' } })
   const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
   test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
     ['paused', 'due, its type paused', aTask(), { isPaused: true }],

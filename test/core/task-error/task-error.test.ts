@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { errorOfThrown, ToldError } from '../../../shared/core/task-error/task-error.ts'
+import { errorOfThrown, ReportedError } from '../../../shared/core/task-error/task-error.ts'
 
 function withMembers(error: Error, members: object): Error {
   return Object.assign(error, members)
@@ -106,6 +106,6 @@ describe('what was thrown is told with what caused it', () => {
       causes: [{ name: 'E', message: 'why' }],
     }
 
-    expect(errorOfThrown(new ToldError(told, { cause: new Error('here') }))).toBe(told)
+    expect(errorOfThrown(new ReportedError(told, { cause: new Error('here') }))).toBe(told)
   })
 })

@@ -7,7 +7,7 @@ import { indexed } from '../../../shared/core/place/place.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
-import { bodiesApart } from '../../../shared/core/task/body.ts'
+import { separateBodies } from '../../../shared/core/task/body.ts'
 import { firstFence } from '../../../shared/core/task/fence.ts'
 import { LIFECYCLE, RUN_MOVES, type Status } from '../../../shared/core/task/lifecycle.ts'
 import { isSamePiece, workOf } from '../../../shared/core/task/piece.ts'
@@ -391,7 +391,7 @@ test('a look at its time makes progress or is armed for later', () => {
 
 function refsOf(task: Task | undefined): string[] {
   if (!task) return []
-  return bodiesApart(task).map(({ ref }) => ref)
+  return separateBodies(task).map(({ ref }) => ref)
 }
 
 function isFoundInPlace(task: Task): boolean {

@@ -1,7 +1,7 @@
 import type { Stack } from 'aws-cdk-lib'
 import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
 import { describe, expect, test } from 'vitest'
-import type { Runner } from '../../../infra/index.ts'
+import type { Grantee } from '../../../infra/index.ts'
 import { aSystem, readTemplate } from '../synthesised.ts'
 
 /** Programs of the user: what is written into their policies. What the policies allow is tried by test/system/permissions/grants.test.ts. */
@@ -12,7 +12,7 @@ type Statement = {
   readonly Condition?: Record<string, Record<string, string[]>>
 }
 
-function aProgram(stack: Stack): Runner & { readonly role: Role } {
+function aProgram(stack: Stack): Grantee & { readonly role: Role } {
   const role = new Role(stack, 'Mine', { assumedBy: new AnyPrincipal() })
   return { role, addToRolePolicy: one => role.addToPrincipalPolicy(one), addEnvironment: () => {} }
 }

@@ -10,12 +10,12 @@ import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { type Asked, compilePolicy, type Statement } from '../../../local/permissions/policy.ts'
+import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
 import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
 
 const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
 const like = (...keys: string[]) => ({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } })
-const reading = (...keys: string[]): Asked => ({
+const reading = (...keys: string[]): RequestedAction => ({
   action: 'dynamodb:GetItem',
   resource: 'arn:t',
   context: key => (key === 'dynamodb:LeadingKeys' ? keys : undefined),
@@ -26,7 +26,7 @@ const get = (Condition: Statement['Condition']): Statement => ({
 })
 
 describe('a policy', () => {
-  test.each<[string, Statement[], Asked, boolean]>([
+  test.each<[string, Statement[], RequestedAction, boolean]>([
     ['allows nothing by itself', [], { action: 'sqs:SendMessage', resource: 'q' }, false],
     ['takes any text for *', [ALLOW], { action: 'sqs:SendMessage', resource: 'q' }, true],
     ['of another service', [ALLOW], { action: 'dynamodb:GetItem', resource: 'q' }, false],

@@ -6,8 +6,8 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { WORKER_DROP_MS } from '../../../shared/core/worker/worker.ts'
 import type { LateEvents, SendFailure } from '../../../shared/ports/messages.ts'
-import { createTeller, type ToldChange } from '../../../shared/runtime/events/events.ts'
-import { type TellingSystem, tellLate } from '../../../shared/runtime/events/tell-late.ts'
+import { createEventPublisher, type PublishedChange } from '../../../shared/runtime/events/events.ts'
+import { type EventSystem, publishLateEvents } from '../../../shared/runtime/events/publish-late-events.ts'
 import { sweepWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { createMemoryEvents, createMemoryLateBox } from '../../../shared/testing/events.ts'
 import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
@@ -17,7 +17,7 @@ import { aMemorySystem, type MemorySystem, registered } from '../../support/worl
 type World = MemorySystem & {
   readonly told: ReturnType<typeof createMemoryEvents>['told']
   readonly late: LateEvents[]
-  readonly telling: TellingSystem
+  readonly telling: EventSystem
   readonly complaints: string[]
   /** How often types were asked for. */
   typeReads(): number
@@ -26,7 +26,7 @@ type World = MemorySystem & {
   lateTrouble: (messages: number) => SendFailure[]
 }
 
-function aWorld(scope: TellingSystem['scope'] = 'types'): World {
+function aWorld(scope: EventSystem['scope'] = 'types'): World {
   const system = aMemorySystem()
   const [events, lateBox] = [createMemoryEvents(), createMemoryLateBox()]
   const complaints: string[] = []
@@ -72,7 +72,7 @@ function aWorld(scope: TellingSystem['scope'] = 'types'): World {
   return world
 }
 
-const changes = (...tasks: Task[]): ToldChange[] =>
+const changes = (...tasks: Task[]): PublishedChange[] =>
   tasks.map((task, index) => ({ task, position: `p${index}` }))
 const all = (transient: boolean) => (count: number) =>
   Array.from({ length: count }, (_, index) => ({ index, reason: 'no', transient }))
@@ -92,7 +92,7 @@ describe('changes are told', () => {
     await registered(world, { type: 'crop' })
     const running = claimedBy(aTask())
 
-    const again = await createTeller(world.telling)(
+    const again = await createEventPublisher(world.telling)(
       changes(aTask(), running, aTask({ type: 'crop' }), ended(running, DONE)),
     )
 
@@ -108,7 +108,10 @@ describe('changes are told', () => {
   it('whatever their types say where all is told, which then nobody reads', async () => {
     const world = aWorld('all')
 
-    await createTeller(world.telling)([...changes(aTask(), canvas), { worker: joined, position: 'p2' }])
+    await createEventPublisher(world.telling)([
+      ...changes(aTask(), canvas),
+      { worker: joined, position: 'p2' },
+    ])
 
     expect(world.told.map(({ type }) => type)).toEqual([
       'task.published',
@@ -126,7 +129,7 @@ describe('changes are told', () => {
     const world = aWorld()
     await registered(world, { configuration: { ...loud.configuration, events } })
 
-    await createTeller(world.telling)([...changes(canvas), { worker: joined, position: 'p1' }])
+    await createEventPublisher(world.telling)([...changes(canvas), { worker: joined, position: 'p1' }])
 
     expect(world.told.map(({ type }) => type)).toEqual(events ? ['canvas.published', 'worker.joined'] : [])
   })
@@ -136,7 +139,7 @@ describe('a type', () => {
   it('is read once a second, and never for changes that tell nothing', async () => {
     const world = aWorld()
     await registered(world, loud)
-    const tell = createTeller(world.telling)
+    const tell = createEventPublisher(world.telling)
 
     await tell(
       changes(remove(aTask(), NOW).after, afterOf(patch(aTask({ dueAt: NOW - 1 }), { priority: 1 }, NOW))),
@@ -157,7 +160,7 @@ describe('a type', () => {
       if (type === 'crop') throw new Error('no answer')
       return world.types.get(type)
     }
-    const tell = createTeller({ ...world.telling, types: { ...world.types, get } })
+    const tell = createEventPublisher({ ...world.telling, types: { ...world.types, get } })
 
     const again = await tell(changes(aTask(), aTask({ type: 'crop' }), aTask({ type: 'resize', key: 'k2' })))
 
@@ -168,7 +171,7 @@ describe('a type', () => {
   it('that is not registered is told nothing of', async () => {
     const world = aWorld()
 
-    expect(await createTeller(world.telling)(changes(aTask({ type: 'gone' })))).toEqual([])
+    expect(await createEventPublisher(world.telling)(changes(aTask({ type: 'gone' })))).toEqual([])
     expect(world.told).toEqual([])
   })
 })
@@ -179,7 +182,7 @@ describe('what cannot be told', () => {
     world.trouble = all(true)
     const tasks = Array.from({ length: 12 }, (_, number) => aTask({ key: `k${number}` }))
 
-    const again = await createTeller(world.telling)(changes(...tasks))
+    const again = await createEventPublisher(world.telling)(changes(...tasks))
 
     expect(again).toEqual([])
     expect(world.late.map(({ events, hops, delaySeconds }) => [events.length, hops, delaySeconds])).toEqual([
@@ -196,7 +199,7 @@ describe('what cannot be told', () => {
     const world = aWorld('all')
     world.trouble = () => [{ index: 1, reason: 'throttled', transient: true }]
 
-    await createTeller(world.telling)(changes(aTask()))
+    await createEventPublisher(world.telling)(changes(aTask()))
 
     expect(world.told.map(({ type }) => type)).toEqual(['task.published'])
     expect(world.late.flatMap(({ events }) => events).map(({ type }) => type)).toEqual(['task.ready'])
@@ -204,7 +207,7 @@ describe('what cannot be told', () => {
 
   it('keeps others from being tried for two seconds, since a service that hangs would hold up every batch', async () => {
     const world = aWorld('all')
-    const tell = createTeller(world.telling)
+    const tell = createEventPublisher(world.telling)
     let tries = 0
     world.trouble = count => {
       tries += 1
@@ -231,7 +234,9 @@ describe('what cannot be told', () => {
     world.lateTrouble = all(true)
     const silent = remove(aTask(), NOW).after
 
-    const again = await createTeller(world.telling)(changes(silent, aTask({ key: 'a' }), aTask({ key: 'b' })))
+    const again = await createEventPublisher(world.telling)(
+      changes(silent, aTask({ key: 'a' }), aTask({ key: 'b' })),
+    )
 
     expect(again).toEqual(['p1', 'p2'])
     expect(world.complaints).toEqual(['events could not be put aside'])
@@ -247,7 +252,7 @@ describe('what cannot be told', () => {
       world.trouble = trouble
       world.lateTrouble = lateTrouble
 
-      const again = await createTeller(world.telling)(changes(aTask()))
+      const again = await createEventPublisher(world.telling)(changes(aTask()))
 
       expect(again).toEqual([])
       expect(world.late).toEqual([])
@@ -263,7 +268,7 @@ describe('late events', () => {
   it('are told, and their message is done with', async () => {
     const world = aWorld()
 
-    expect(await tellLate(world.telling, late(3))).toBe(true)
+    expect(await publishLateEvents(world.telling, late(3))).toBe(true)
     expect(world.told).toEqual(events)
     expect(world.late).toEqual([])
   })
@@ -278,7 +283,7 @@ describe('late events', () => {
     const world = aWorld()
     world.trouble = all(true)
 
-    expect(await tellLate(world.telling, late(hops))).toBe(true)
+    expect(await publishLateEvents(world.telling, late(hops))).toBe(true)
     expect(world.late).toEqual([{ events, hops: hops + 1, delaySeconds }])
   })
 
@@ -286,7 +291,7 @@ describe('late events', () => {
     const world = aWorld()
     world.trouble = all(true)
 
-    expect(await tellLate(world.telling, late(200))).toBe(true)
+    expect(await publishLateEvents(world.telling, late(200))).toBe(true)
     expect(world.late).toEqual([])
     expect(world.complaints).toEqual(['events were never told'])
   })
@@ -296,7 +301,7 @@ describe('late events', () => {
     world.trouble = all(true)
     world.lateTrouble = all(true)
 
-    expect(await tellLate(world.telling, late(0))).toBe(false)
+    expect(await publishLateEvents(world.telling, late(0))).toBe(false)
   })
 })
 

@@ -27,7 +27,7 @@ async function throttled(system: MemorySystem, ordering: 'arrival' | 'priority')
     configuration: { kind: 'handler', defaults: {}, shards: 1, limits, ordering },
   })
   const task = await stored(system, { ordering })
-  const slot = { limit: 'resize', at: SLOT, terms: `1/${SECOND}` }
+  const slot = { limit: 'resize', at: SLOT, rateText: `1/${SECOND}` }
   const applied = await system.tasks.apply(changeOf(throttle(task, slot, NOW)))
   if (!applied.applied) throw new Error('not throttled')
   await planTasks(system, [applied.task])

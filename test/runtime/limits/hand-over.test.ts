@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { aSystemWith, lookOnce, storedAll } from '../../support/worlds/limited-system.ts'
 import { type MemorySystem, timed } from '../../support/worlds/memory-system.ts'
 
@@ -48,7 +48,7 @@ describe('a permit that passes from a run to the next task of an ordered type', 
   it('costs the waker four requests in a row: the type, a query, the heads, and the ticket', async () => {
     const { system } = await anOrderedType()
 
-    const count = await requestsInARow(system, reached => tendLimit(reached, lookOnce))
+    const count = await requestsInARow(system, reached => serveLimitLook(reached, lookOnce))
 
     expect(system.messages.dispatches).toHaveLength(1)
     expect(count).toBe(4)
@@ -59,7 +59,7 @@ describe('a permit that passes from a run to the next task of an ordered type', 
     const last = tasks.slice(-1)
 
     const count = await requestsInARow(system, async reached => {
-      const { claimed } = await claimByTokens(reached, type, { workerId: 'w1' }, last)
+      const { claimed } = await claimByTickets(reached, type, { workerId: 'w1' }, last)
       expect(claimed).toHaveLength(1)
     })
 

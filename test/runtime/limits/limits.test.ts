@@ -4,7 +4,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { tendForgotten, tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { serveForgottenLimits, serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
@@ -36,7 +36,7 @@ async function head(system: MemorySystem, { id }: Task): Promise<Task> {
 
 /** The looks that come again come now. */
 async function lookAgain(system: MemorySystem): Promise<void> {
-  for (const look of system.messages.limitLooks.splice(0)) await tendLimit(system, look)
+  for (const look of system.messages.limitLooks.splice(0)) await serveLimitLook(system, look)
 }
 
 async function storedAll(system: MemorySystem, count: number, parts: object = {}): Promise<Task[]> {
@@ -54,9 +54,9 @@ describe('a rate limit', () => {
     const waiting = await head(system, second)
 
     expect(outcomes.map(refusalOf)).toEqual([undefined, 'rate-limit'])
-    expect(waiting).toMatchObject({ operation: 'throttle', wait: { kind: 'turn', limit: 'resize' } })
+    expect(waiting).toMatchObject({ operation: 'throttle', wait: { kind: 'slot', limit: 'resize' } })
     expect(plan(waiting, system.clock.now()).dispatchAt).toBe(
-      waiting.wait?.kind === 'turn' && waiting.wait.at,
+      waiting.wait?.kind === 'slot' && waiting.wait.at,
     )
     await system.clock.advance(10_000)
     expect(refusalOf(await claim(system, waiting))).toBeUndefined()
@@ -131,7 +131,7 @@ describe('a concurrency limit', () => {
     await system.clock.advance(MINUTE)
     const { id, born } = first
     await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
-    for (const look of system.messages.limitLooks) await tendLimit(system, look)
+    for (const look of system.messages.limitLooks) await serveLimitLook(system, look)
 
     expect(system.messages.limitLooks).toEqual([{ limit: 'resize', given: 1, delaySeconds: 0 }])
     expect((await head(system, third)).wait).toBeDefined()
@@ -174,12 +174,12 @@ describe('a concurrency limit', () => {
     const looks = system.messages.limitLooks
 
     const since = system.clock.now()
-    await tendLimit(system, { limit: 'nothing', quiet: 0, delaySeconds: 0 })
-    await tendLimit(system, { limit: 'nothing', quiet: 1, since, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'nothing', quiet: 0, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'nothing', quiet: 1, since, delaySeconds: 0 })
     const forNobody = looks.splice(0).filter(({ limit }) => limit === 'nothing')
     await system.clock.advance(2 * MINUTE)
-    await tendForgotten(system, [await head(system, waiting)])
-    await tendForgotten(system, [await head(system, waiting)])
+    await serveForgottenLimits(system, [await head(system, waiting)])
+    await serveForgottenLimits(system, [await head(system, waiting)])
 
     const next = { limit: 'nothing', quiet: 1, delaySeconds: 15 }
     expect(forNobody).toEqual([{ ...next, since }, next])

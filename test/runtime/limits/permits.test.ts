@@ -3,14 +3,14 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { acquirePermits, stillHolds } from '../../../shared/runtime/limits/permits.ts'
-import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited, lookOnce, storedAll } from '../../support/worlds/limited-system.ts'
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {
   const { waitsSince: since } = await system.limits.permits('resize')
-  await tendLimit(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
+  await serveLimitLook(system, { ...lookOnce, quiet: 0, ...(since !== undefined && { since }) })
 }
 
 describe('a permit that was taken long before the claim was written', () => {

@@ -14,7 +14,7 @@ import {
 } from '../../support/worlds/memory-system.ts'
 
 const RATE = { limit: 1, perMs: 10 * SECOND }
-const TERMS = '1/10000'
+const RATE_TEXT = '1/10000'
 const W1 = { workerId: 'w1' }
 
 /** A task of a type with a rate limit, that waits for its turn at `at`. */
@@ -24,7 +24,7 @@ async function waitingUntil(system: MemorySystem, at: number): Promise<Task> {
     type: 'email',
     configuration: { kind: 'handler', defaults: {}, shards: 1, limits: { rate: RATE } },
   })
-  const turn = { limit: 'email', at, terms: TERMS }
+  const turn = { limit: 'email', at, rateText: RATE_TEXT }
   const { after } = changeOf(throttle(task, turn, NOW))
   await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
   return after

@@ -7,7 +7,7 @@ import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
-import { termsOf } from '../../../shared/runtime/limits/limits.ts'
+import { limitRulesOf } from '../../../shared/runtime/limits/limits.ts'
 import { patchTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
@@ -58,7 +58,7 @@ async function published(system: MemorySystem, request: Partial<PublishRequest>)
 }
 
 async function limitedBy(system: MemorySystem, task: Task): Promise<(string | undefined)[]> {
-  const { rates, concurrencies } = await termsOf(system, task)
+  const { rates, concurrencies } = await limitRulesOf(system, task)
   return [...rates, ...concurrencies].map(({ name }) => name)
 }
 

@@ -5,7 +5,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { settleDebts } from '../../../shared/runtime/plan/publish-callbacks.ts'
+import { publishOwedCallbacks } from '../../../shared/runtime/plan/publish-callbacks.ts'
 import type { Planted } from './planted.ts'
 
 /** Faults in how steps follow each other, and in what the ends of tasks publish. */
@@ -40,7 +40,7 @@ export const IN_FLOWS: readonly Planted[] = [
       withApply(system, apply => async change => {
         const { after, before } = change
         if (after.owes && !before?.owes && after.callbacks)
-          await settleDebts(asThough(system, after), [after])
+          await publishOwedCallbacks(asThough(system, after), [after])
         return apply(change)
       }),
   },
@@ -64,7 +64,7 @@ export const IN_FLOWS: readonly Planted[] = [
         const { task } = applied
         const settled = settle(task, system.clock.now())
         const hidden = settled.ok ? await apply(settled.change) : applied
-        if (hidden.applied) await settleDebts(asThough(system, task), [task])
+        if (hidden.applied) await publishOwedCallbacks(asThough(system, task), [task])
         return hidden
       }),
   },

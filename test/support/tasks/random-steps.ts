@@ -104,7 +104,7 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
       )
     }
     case 'throttle':
-      return changeIn(throttle(task, { limit: 'resize', at: now + step.inMs, terms: '1/1000' }, now))
+      return changeIn(throttle(task, { limit: 'resize', at: now + step.inMs, rateText: '1/1000' }, now))
     case 'block':
       return changeIn(block(task, 'resize=a', now))
     case 'unblock':

@@ -18,7 +18,7 @@ import { headItem } from './items.ts'
  * Names one write of a head, so that a request repeated after its answer was lost recognises its own work. Heartbeats
  * carry none: repeating one changes nothing, and theirs would hide that of the write before.
  */
-export const TOKEN_ATTRIBUTE = 'tok'
+export const WRITE_ID_ATTRIBUTE = 'tok'
 
 /**
  * Heartbeats change these without a new revision: they mark the item as beaten, and the first of a handler's run
@@ -47,7 +47,7 @@ export function putHead(table: string, { after, guard }: Change, token: string):
   return {
     ...METERED,
     TableName: table,
-    Item: { ...headItem(after), [TOKEN_ATTRIBUTE]: token },
+    Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: token },
     ConditionExpression: text,
     ExpressionAttributeNames: names,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -104,7 +104,7 @@ export function updateHead(
     isBeat ? [OPERATION_ATTRIBUTE] : CHANGED_BY_BEATS,
   )
   const update = updateExpression(
-    isBeat ? paths : { ...paths, set: [...paths.set, [[TOKEN_ATTRIBUTE], token]] },
+    isBeat ? paths : { ...paths, set: [...paths.set, [[WRITE_ID_ATTRIBUTE], token]] },
   )
   const condition = guardExpression(guard)
   return {

@@ -160,11 +160,11 @@ export function failuresFrom(map: Readonly<Record<string, number>> | undefined):
 export type WaitValue = { readonly of: string; readonly at?: number; readonly terms?: string }
 
 export function waitValue(wait: Wait): WaitValue {
-  return wait.kind === 'turn' ? { of: wait.limit, at: wait.at, terms: wait.terms } : { of: wait.limit }
+  return wait.kind === 'slot' ? { of: wait.limit, at: wait.at, terms: wait.rateText } : { of: wait.limit }
 }
 
 export function waitFrom({ of: limit, at, terms = '' }: WaitValue): Wait {
-  return at === undefined ? { kind: 'permit', limit } : { kind: 'turn', limit, at, terms }
+  return at === undefined ? { kind: 'permit', limit } : { kind: 'slot', limit, at, rateText: terms }
 }
 
 /** Holders by their limits. */

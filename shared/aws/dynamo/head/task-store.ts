@@ -19,15 +19,22 @@ import { bodyFromItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody, runFromItem } from './body-requests.ts'
 import { createHeadReader, type HeadReader } from './head-reader.ts'
-import { batchGetHeads, getHead, putHead, recordLook, TOKEN_ATTRIBUTE, updateHead } from './head-requests.ts'
-import { buryHead, unreadableTeller } from './unreadable-heads.ts'
+import {
+  batchGetHeads,
+  getHead,
+  putHead,
+  recordLook,
+  updateHead,
+  WRITE_ID_ATTRIBUTE,
+} from './head-requests.ts'
+import { buryHead, unreadableLogger } from './unreadable-heads.ts'
 
 export type TaskTable = BatchReader & {
   readonly heads: HeadReader
   readonly clock: Pick<Clock, 'now'>
   /** Told of heads that are left out. @default nobody */
   readonly log?: Pick<Log, 'error'>
-  readonly tellUnreadable: ReturnType<typeof unreadableTeller>
+  readonly tellUnreadable: ReturnType<typeof unreadableLogger>
   /** A new name for one write: random, some 8 characters. */
   readonly token: () => string
 }
@@ -38,7 +45,7 @@ export function createTaskStore(
   settings: Omit<TaskTable, 'documents' | 'heads' | 'tellUnreadable'>,
 ): TaskStore {
   const { table, clock, log = { error: () => undefined } } = settings
-  const tellUnreadable = unreadableTeller(log, clock)
+  const tellUnreadable = unreadableLogger(log, clock)
   const on: TaskTable = { documents, ...settings, tellUnreadable, heads: createHeadReader(documents, table) }
   return {
     head: async id => {
@@ -118,7 +125,7 @@ async function writeHead({ documents, table, token, heads }: TaskTable, change: 
   const { refusedBy } = written
   const current = refusedBy && (await heads.task(refusedBy))
   const wasOurs =
-    current !== undefined && (refusedBy?.[TOKEN_ATTRIBUTE] === name || isBirthOf(change, current))
+    current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === name || isBirthOf(change, current))
   return wasOurs ? { applied: true, task: current } : { applied: false, current }
 }
 

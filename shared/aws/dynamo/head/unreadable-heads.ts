@@ -17,7 +17,7 @@ const TOLD_AGAIN_MS = 60_000
 const TOLD_MAX = 1_000
 
 /** Logs each head, or each type, that was left out, once a minute. */
-export function unreadableTeller(
+export function unreadableLogger(
   log: Pick<Log, 'error'>,
   clock: Pick<Clock, 'now'>,
   what: 'task' | 'type' = 'task',

@@ -1,9 +1,9 @@
 import type { GetCommandInput, PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb'
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { HeldPermits, Holder } from '../../../core/limits/held-permits.ts'
-import type { StartLog, StoredStarts } from '../../../core/limits/starts.ts'
+import type { SlotLog, StoredSlots } from '../../../core/limits/slots.ts'
 import { JOINED_BY_AND } from '../expressions.ts'
-import { TOKEN_ATTRIBUTE } from '../head/head-requests.ts'
+import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,
   FREED_TO_NOBODY,
@@ -54,12 +54,12 @@ export function getStarts(table: string, limit: string): GetCommandInput {
 export function putStarts(
   table: string,
   limit: string,
-  { limit: most, perMs, starts }: StartLog,
+  { limit: most, perMs, starts }: SlotLog,
   {
     seen,
     expiresAt,
     token,
-  }: { readonly seen: StoredStarts; readonly expiresAt: number; readonly token: string },
+  }: { readonly seen: StoredSlots; readonly expiresAt: number; readonly token: string },
 ): PutCommandInput {
   const put = {
     ...METERED,
@@ -70,7 +70,7 @@ export function putStarts(
       version: seen.version + 1,
       json: JSON.stringify([most, perMs, starts.flat()]),
       more: 0,
-      [TOKEN_ATTRIBUTE]: token,
+      [WRITE_ID_ATTRIBUTE]: token,
       ttl: ttlSeconds(expiresAt),
     },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -105,7 +105,7 @@ export function countStarts(
   }
 }
 
-export function startsFromItem(item: Item | undefined): StoredStarts {
+export function startsFromItem(item: Item | undefined): StoredSlots {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
   const [limit, perMs, flat] = JSON.parse(item.json as string) as [number, number, number[]]

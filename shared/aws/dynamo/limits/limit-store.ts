@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { HeldPermits } from '../../../core/limits/held-permits.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
-import { TOKEN_ATTRIBUTE } from '../head/head-requests.ts'
+import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import { answerOf, conditional } from '../sending.ts'
 import {
   acquirePermit,
@@ -35,7 +35,7 @@ export function createLimitStore(
       const written = await conditional(documents.send(new PutCommand(request)))
       if (!('refusedBy' in written)) return undefined
       // A repetition of a write whose answer was lost finds its own work. Others may have written the very same starts.
-      return written.refusedBy?.[TOKEN_ATTRIBUTE] === name ? undefined : startsFromItem(written.refusedBy)
+      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === name ? undefined : startsFromItem(written.refusedBy)
     },
     countStarts: async (limit, version, count, expiresAt) => {
       const written = await update(countStarts(table, limit, version, { count, expiresAt }))

@@ -9,7 +9,7 @@ import { BatonError } from '../../../core/errors.ts'
 import type { TaskType } from '../../../core/types/task-type.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
-import { unreadableTeller } from '../head/unreadable-heads.ts'
+import { unreadableLogger } from '../head/unreadable-heads.ts'
 import { answerOf, conditional } from '../sending.ts'
 import { typeFromItem, typeItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
@@ -27,7 +27,7 @@ export function createTypeStore(
   documents: DynamoDBDocumentClient,
   { table, clock, log = { error: () => undefined } }: TypeTable,
 ): TypeStore {
-  const tellUnreadable = unreadableTeller(log, clock, 'type')
+  const tellUnreadable = unreadableLogger(log, clock, 'type')
   const readable = (item: Item): TaskType[] => {
     try {
       return [typeFromItem(item)]

@@ -1,7 +1,7 @@
 import { hash32 } from '../../../../shared/core/hash.ts'
 import type { LimitChange } from '../../../../shared/core/limits/held-permits.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import { planLimits } from '../../../../shared/runtime/limits/tend-limit.ts'
+import { planLimits } from '../../../../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import type { Sandboxes } from '../sandboxes.ts'

@@ -18,7 +18,7 @@ import { sizeProblem } from './publish-requests.ts'
 import { runReference } from './task-ids.ts'
 
 /** Which run is spoken for, and what is said; `at` is where in the request it stood. */
-export type Word<Said> = {
+export type EndReport<Said> = {
   readonly taskId: string
   readonly runId: string
   readonly fence: number
@@ -30,7 +30,7 @@ type Refused = { readonly ok: false; readonly problem: Problem }
 
 export async function sayAlive(
   { system, httpWorkers }: Api,
-  word: Word<Json | undefined>,
+  word: EndReport<Json | undefined>,
   until?: number,
 ): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
   const tooLarge = progressProblem(word)
@@ -43,7 +43,7 @@ export async function sayAlive(
 
 export async function sayOver(
   system: System,
-  word: Word<Outcome>,
+  word: EndReport<Outcome>,
   until?: number,
 ): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
   const result = word.said.outcome === 'succeed' ? word.said.result : undefined
@@ -59,7 +59,7 @@ export async function sayOver(
   )
 }
 
-function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | undefined {
+function progressProblem({ said, at = '' }: EndReport<Json | undefined>): Problem | undefined {
   const bytes = said === undefined ? 0 : jsonBytes(said)
   if (bytes <= MAX_PROGRESS_BYTES) return undefined
   const message = `has ${bytes} bytes as JSON; at most ${MAX_PROGRESS_BYTES} are kept`
@@ -67,12 +67,12 @@ function progressProblem({ said, at = '' }: Word<Json | undefined>): Problem | u
 }
 
 /** The id of a run holds its fence. */
-function strangeFence({ taskId, runId, fence, at = '' }: Word<unknown>, run: RunReference): Problem {
+function strangeFence({ taskId, runId, fence, at = '' }: EndReport<unknown>, run: RunReference): Problem {
   const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
   return invalid([{ path: dotted(at, ['fence']), message }])
 }
 
-function logProblem({ said, at = '' }: Word<Outcome>): Problem | undefined {
+function logProblem({ said, at = '' }: EndReport<Outcome>): Problem | undefined {
   const bytes = said.outcome === 'fail' && said.log !== undefined ? textBytes(said.log) : 0
   if (bytes <= RUN_LOG_BYTES_MAX) return undefined
   const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest`
@@ -80,7 +80,7 @@ function logProblem({ said, at = '' }: Word<Outcome>): Problem | undefined {
 }
 
 async function speak<Accepted extends { readonly ok: true }>(
-  word: Word<unknown>,
+  word: EndReport<unknown>,
   say: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
 ): Promise<Accepted | Refused> {
   const { taskId, runId, fence, at = '' } = word

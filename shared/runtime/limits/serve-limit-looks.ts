@@ -2,18 +2,18 @@ import { isFaultOfOne } from '../../core/errors.ts'
 import {
   type Holder,
   isTended,
+  LIMIT_LOOK_INTERVAL_S,
+  LIMIT_LOOK_SOON_S,
   type LimitChange,
   type LimitLook,
   mayBeStale,
   NOTE_LIFE_MS,
-  TEND_INTERVAL_S,
-  TEND_SOON_S,
 } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedTypes } from '../types/type-cache.ts'
-import { letIn, waitingFor } from './let-in.ts'
+import { admitWaiting, waitingFor } from './admit-waiting.ts'
 
 /** An index may show late who has just begun to wait: so often in a row nobody may be found before nobody waits. */
 const QUIET_ROUNDS = 2
@@ -27,7 +27,7 @@ const MOST_FORGOTTEN = 20
  * again as long as somebody waits also take out holders whose runs are over: this repairs whatever a lost message or a
  * dead process leaves. Of these there is one series: one that does not find its own note any more ends.
  */
-export async function tendLimit(system: System, look: LimitLook, given = 1): Promise<void> {
+export async function serveLimitLook(system: System, look: LimitLook, given = 1): Promise<void> {
   const { limit, quiet, since } = look
   if (quiet === undefined) return handOn(system, limit, given)
   const [max, { holders, waitsSince }] = await Promise.all([
@@ -37,12 +37,12 @@ export async function tendLimit(system: System, look: LimitLook, given = 1): Pro
   if (waitsSince !== since) return
   const room = roomFor(max, await withoutStale(system, limit, holders))
   const waiting = await waitingFor(system, limit, room)
-  const { count, isWaitedFor } = await letIn(system, waiting, { room, isRepair: true })
+  const { count, isWaitedFor } = await admitWaiting(system, waiting, { room, isRepair: true })
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
     if (since !== undefined) await endSeries(system, limit, since)
     return
   }
-  const delaySeconds = count > 0 ? TEND_SOON_S : TEND_INTERVAL_S
+  const delaySeconds = count > 0 ? LIMIT_LOOK_SOON_S : LIMIT_LOOK_INTERVAL_S
   await lookAgain(system, { ...look, quiet: isWaitedFor ? 0 : quiet + 1, delaySeconds })
 }
 
@@ -57,7 +57,7 @@ async function handOn(system: System, limit: string, given: number): Promise<voi
     waitingFor(system, limit, given),
   ])
   const room = Math.min(roomFor(max, holders.length), given)
-  if (room > 0) await letIn(system, waiting, { room, isRepair: false })
+  if (room > 0) await admitWaiting(system, waiting, { room, isRepair: false })
 }
 
 async function mostOf(system: System, limit: string): Promise<number | undefined> {
@@ -94,7 +94,7 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
 /** Whoever read the note just before it was taken away, and waits by it, is found by one look more. */
 async function endSeries(system: System, limit: string, since: number): Promise<void> {
   await system.limits.clearWaiting(limit, since)
-  const last = { limit, quiet: QUIET_ROUNDS - 1, delaySeconds: TEND_INTERVAL_S }
+  const last = { limit, quiet: QUIET_ROUNDS - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
   const [failure] = await system.messages.lookAtLimits([last])
   if (failure) system.log.warn('a limit is not looked at once more', { limit, ...failure })
 }
@@ -112,7 +112,7 @@ async function lookAgain(system: System, look: LimitLook): Promise<void> {
 }
 
 /** Begins to see to those among `tasks` who wait for permits where nobody does any more: the message that did was lost. */
-export async function tendForgotten(system: System, tasks: readonly Task[]): Promise<void> {
+export async function serveForgottenLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(({ updatedAt }) => updatedAt + NOTE_LIFE_MS <= now)
   const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
@@ -120,7 +120,7 @@ export async function tendForgotten(system: System, tasks: readonly Task[]): Pro
     const held = await system.limits.permits(limit)
     if (isTended(held, now)) continue
     const { waitsSince: since } = held
-    await tendLimit(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
+    await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
   }
 }
 
@@ -149,7 +149,7 @@ function looksOf(changes: readonly LimitChange[]): LimitLook[] {
   const noted = changes.filter(change => change.kind === 'noted')
   return [
     ...[...freed].map(([limit, permits]) => ({ limit, given: permits.length, delaySeconds: 0 })),
-    ...noted.map(({ limit, since }) => ({ limit, quiet: 0, since, delaySeconds: TEND_INTERVAL_S })),
+    ...noted.map(({ limit, since }) => ({ limit, quiet: 0, since, delaySeconds: LIMIT_LOOK_INTERVAL_S })),
   ]
 }
 
@@ -167,7 +167,7 @@ export async function sweepLimits(system: System, tasks: readonly Task[]): Promi
   const start = Math.floor(byLimit.length * system.chance.fraction())
   const round = [...byLimit.slice(start), ...byLimit.slice(0, start)].slice(0, MOST_LIMITS)
   for (const [limit, waiting] of round) {
-    await tendForgotten(system, waiting).catch(error => {
+    await serveForgottenLimits(system, waiting).catch(error => {
       system.log.error('a limit was not seen to', { limit, error })
     })
   }

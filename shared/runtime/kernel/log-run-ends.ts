@@ -15,23 +15,23 @@ type Logging = { readonly log: Log }
  * One line for each run that a written change has ended: a warning for one that failed or was lost, with its causes and when it is
  * tried again. The process that wrote the change logs it: the worker, the API for workers over HTTP, and the waker for a lost run.
  */
-export function tellRunEnds({ log }: Logging, { before, after, bodies }: Change): void {
+export function logRunEnds({ log }: Logging, { before, after, bodies }: Change): void {
   if (before?.born !== after.born) return
   for (const fence of Object.keys(before.live)) {
     if (after.live[fence]) continue
     const record = bodies.find(body => 'run' in body && body.run.fence === Number(fence))
     const run = record && 'run' in record ? record.run : after.ended[fence]
-    tellEnd(log, before, after, Number(fence), run)
+    logEnd(log, before, after, Number(fence), run)
   }
 }
 
 /** The same for a run whose end was written, and whose worker has found that out only now: the answer to its write was lost. */
-export function tellEndFound({ log }: Logging, before: Task, after: Task, fence: number): void {
-  tellEnd(log, before, after, fence, after.ended[fence])
+export function logEndFound({ log }: Logging, before: Task, after: Task, fence: number): void {
+  logEnd(log, before, after, fence, after.ended[fence])
 }
 
 /** A worker's line about a run that was taken from it. A person has done that, or something is wrong. */
-export function tellRunStopped(
+export function logRunStopped(
   { log }: Logging,
   task: Task,
   fence: number,
@@ -52,7 +52,7 @@ const LEVELS = {
 } as const satisfies Record<EndedRunState, keyof Log>
 
 /** A flow keeps no run that ended a step well, and a removed task none at all. */
-function tellEnd(log: Log, before: Task, after: Task, fence: number, run: EndedRun | undefined): void {
+function logEnd(log: Log, before: Task, after: Task, fence: number, run: EndedRun | undefined): void {
   const state = run?.state ?? (after.operation === 'succeed' ? 'succeeded' : 'cancelled')
   const startedAt = run?.startedAt ?? before.live[fence]?.startedAt
   const hasFailed = LEVELS[state] === 'warn'

@@ -2,7 +2,7 @@ import { bodyOf, type Call, textFields } from '../gateway/call.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Context } from './conditions.ts'
 import { lazily } from './lazily.ts'
-import type { Asked } from './policy.ts'
+import type { RequestedAction } from './policy.ts'
 
 type Item = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
@@ -48,10 +48,10 @@ const TRANSACTED: Readonly<Record<string, string>> = {
  * What a call of DynamoDB needs leave for. `dynamodb:LeadingKeys` are its partition keys, those of the index where one is
  * queried; `dynamodb:Attributes` all attributes that it names. A body is parsed only where a condition asks for them.
  */
-export function askedOfDynamo(stack: Stack): (call: Call) => readonly Asked[] {
+export function dynamoActions(stack: Stack): (call: Call) => readonly RequestedAction[] {
   const tables = tablesIn(stack)
   return call => {
-    if (call.operation.startsWith('Transact')) return askedOfTransaction(call, tables)
+    if (call.operation.startsWith('Transact')) return transactionActions(call, tables)
     const action = `dynamodb:${call.operation}`
     const stream = textFields(call.body, 'StreamArn')[0]
     if (stream !== undefined || call.operation === 'GetRecords') return [{ action, resource: stream }]
@@ -68,7 +68,7 @@ export function askedOfDynamo(stack: Stack): (call: Call) => readonly Asked[] {
   }
 }
 
-function askedOfTransaction(call: Call, tables: (name: string) => Table): Asked[] {
+function transactionActions(call: Call, tables: (name: string) => Table): RequestedAction[] {
   const { TransactItems = [] } = bodyOf(call) as Request
   return TransactItems.flatMap(Object.entries).map(([kind, request]: [string, Request]) => {
     const table = tables(request.TableName ?? '')

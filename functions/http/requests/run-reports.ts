@@ -9,7 +9,7 @@ import {
 import type { Json } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { type Checked, check, fits } from '../check.ts'
-import type { Word } from './speak-for-run.ts'
+import type { EndReport } from './report-run.ts'
 
 export function succeeding({ result, next }: Omit<SucceedBody, 'fence'>): Outcome {
   return { outcome: 'succeed', ...(result !== undefined && { result }), ...(next && { next }) }
@@ -30,31 +30,31 @@ export function releasing({ delayMs }: Pick<ReleaseBody, 'delayMs'>): Outcome {
 }
 
 /** A member of a batch of heartbeats. */
-export function beatMember(value: unknown, at: string): Checked<Word<Json | undefined>> {
-  return wordOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
+export function beatMember(value: unknown, at: string): Checked<EndReport<Json | undefined>> {
+  return reportOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
 }
 
 /** A member of a batch of finishes: its outcome says which of three forms it has. */
-export function finishMember(value: unknown, at: string): Checked<Word<Outcome>> {
+export function finishMember(value: unknown, at: string): Checked<EndReport<Outcome>> {
   const outcome = fits(outcomeOnly, value, at)
   if (!outcome.ok) return outcome
   switch (outcome.value.outcome) {
     case 'succeed':
-      return wordOf(check(finishMembers.succeed, value, at), succeeding, at)
+      return reportOf(check(finishMembers.succeed, value, at), succeeding, at)
     case 'fail':
-      return wordOf(check(finishMembers.fail, value, at), failing, at)
+      return reportOf(check(finishMembers.fail, value, at), failing, at)
     case 'release':
-      return wordOf(check(finishMembers.release, value, at), releasing, at)
+      return reportOf(check(finishMembers.release, value, at), releasing, at)
   }
 }
 
-type RunFields = Pick<Word<unknown>, 'taskId' | 'runId' | 'fence'>
+type RunFields = Pick<EndReport<unknown>, 'taskId' | 'runId' | 'fence'>
 
-function wordOf<Fields extends RunFields, Said>(
+function reportOf<Fields extends RunFields, Said>(
   checked: Checked<Fields>,
   saidIn: (fields: Fields) => Said,
   at: string,
-): Checked<Word<Said>> {
+): Checked<EndReport<Said>> {
   if (!checked.ok) return checked
   const { taskId, runId, fence } = checked.value
   return { ok: true, value: { taskId, runId, fence, said: saidIn(checked.value), at } }

@@ -4,9 +4,9 @@ import { plan } from '../../../shared/core/plan/plan.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
-import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { readyTasks } from '../../../shared/runtime/ready/ready.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
@@ -28,9 +28,9 @@ describe('those who wait for a permit', () => {
     ]
     await blocked(system, [targeted, next])
 
-    await tendLimit(system, lookOnce)
+    await serveLimitLook(system, lookOnce)
     const afterOne = await waitingKeys(system, [targeted, next])
-    await tendLimit(system, lookOnce)
+    await serveLimitLook(system, lookOnce)
 
     expect([afterOne, await waitingKeys(system, [targeted, next])]).toEqual([['b'], []])
     const heads = (await system.tasks.heads([targeted.id, next.id])).map(head => plan(head, NOW))
@@ -44,7 +44,7 @@ describe('those who wait for a permit', () => {
     const tasks = await storedAll(system, 30)
     await blocked(system, tasks)
 
-    await Promise.all(Array.from({ length: 10 }, () => tendLimit(system, lookOnce)))
+    await Promise.all(Array.from({ length: 10 }, () => serveLimitLook(system, lookOnce)))
 
     expect(await waitingKeys(system, tasks)).toHaveLength(20)
   })
@@ -54,7 +54,7 @@ describe('those who wait for a permit', () => {
     const tasks = await storedAll(system, 60)
     await blocked(system, tasks)
     const stale = await system.tasks.page({ index: 'place', partition: 'limit#resize', limit: 100 })
-    await tendLimit(system, lookOnce, 50)
+    await serveLimitLook(system, lookOnce, 50)
 
     const lagging: MemorySystem = {
       ...system,
@@ -67,7 +67,7 @@ describe('those who wait for a permit', () => {
         },
       },
     }
-    await tendLimit(lagging, lookOnce, 10)
+    await serveLimitLook(lagging, lookOnce, 10)
 
     expect(await waitingKeys(system, tasks)).toEqual([])
   })
@@ -76,7 +76,7 @@ describe('those who wait for a permit', () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 2))
 
-    await tendLimit(system, { ...lookOnce, quiet: 0 })
+    await serveLimitLook(system, { ...lookOnce, quiet: 0 })
 
     expect(system.messages.limitLooks).toEqual([{ limit: 'resize', quiet: 0, since: NOW, delaySeconds: 5 }])
   })
@@ -95,14 +95,14 @@ describe('those who wait where tasks are taken in order', () => {
     const ran: Array<string | undefined> = []
     planned.push(...(await readyTasks(system, [type], 100).next(100)))
     while (planned.length > 0) {
-      const { claimed } = await claimByTokens(followed, type, { workerId: 'w1' }, planned.splice(0))
+      const { claimed } = await claimByTickets(followed, type, { workerId: 'w1' }, planned.splice(0))
       for (const { task, run } of claimed) {
         ran.push(task.fairnessKey)
         const word = { born: task.born, fence: run.fence, outcome: 'succeed' as const }
         await transact(followed, task, current => finish(current, word, system.clock.now(), 0))
       }
       const looks = system.messages.limitLooks.splice(0).filter(({ quiet }) => quiet === undefined)
-      for (const look of looks) await tendLimit(followed, look)
+      for (const look of looks) await serveLimitLook(followed, look)
       planned.push(...system.messages.dispatches.splice(0).map(({ task }) => task))
     }
     return ran
@@ -141,7 +141,7 @@ describe('those who wait where tasks are taken in order', () => {
     })
     await blocked(system, [...ready, targeted])
 
-    for (let nth = 0; nth < 10; nth++) await tendLimit(system, lookOnce)
+    for (let nth = 0; nth < 10; nth++) await serveLimitLook(system, lookOnce)
 
     expect((await system.tasks.head(targeted.id))?.operation).toBe('surface')
     expect(system.messages.dispatches.length).toBeGreaterThan(3)
@@ -152,7 +152,7 @@ describe('those who wait where tasks are taken in order', () => {
     await storedAll(system, 9, { ordering: 'priority' })
     system.messages.backlogs.set('resize', 9)
 
-    await tendLimit(system, { ...lookOnce, quiet: 0 })
+    await serveLimitLook(system, { ...lookOnce, quiet: 0 })
 
     expect(system.messages.dispatches).toEqual([])
     expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, delaySeconds: 15 }])
@@ -164,7 +164,7 @@ describe('tokens for those who wait', () => {
     const system = await aSystemWith(5, { ordering: 'priority' }, { paused: true })
     await storedAll(system, 3, { ordering: 'priority' })
 
-    await tendLimit(system, lookOnce)
+    await serveLimitLook(system, lookOnce)
 
     expect(system.messages.dispatches).toEqual([])
   })
@@ -172,10 +172,10 @@ describe('tokens for those who wait', () => {
   it('are not sent to those whose turn under a rate limit is to come', async () => {
     const system = await aSystemWith(5, { ordering: 'priority' })
     const [task] = (await storedAll(system, 1, { ordering: 'priority' })) as [Task]
-    const turn = { limit: 'resize', at: NOW + 60 * SECOND, terms: '1/60000' }
+    const turn = { limit: 'resize', at: NOW + 60 * SECOND, rateText: '1/60000' }
     await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
 
-    await tendLimit(system, lookOnce)
+    await serveLimitLook(system, lookOnce)
 
     expect(system.messages.dispatches).toEqual([])
   })

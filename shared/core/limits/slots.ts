@@ -1,4 +1,4 @@
-import type { Turn } from '../task/wait.ts'
+import type { Slot } from '../task/wait.ts'
 import type { RateLimit } from '../types/task-type.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { RateLimit } from '../types/task-type.ts'
  * second sees more than 50 starts, wherever it begins. Time is counted in hundredths of the limit's period, which keeps
  * the log within two write units whatever the limit is: 1.5 KB as JSON at 50 a second, 1.8 KB at 100,000.
  */
-export type StartLog = {
+export type SlotLog = {
   /** The limit under which these starts were granted. */
   readonly limit: number
   readonly perMs: number
@@ -20,7 +20,7 @@ export type StartLog = {
 }
 
 /** A log of starts and its version, which grows with every write; 0: none is stored. */
-export type StoredStarts = { readonly log: StartLog | undefined; readonly version: number }
+export type StoredSlots = { readonly log: SlotLog | undefined; readonly version: number }
 
 const PARTS = 100
 /** A start may come so much later than its turn, in parts of the period. A start later than that reserves anew. */
@@ -28,7 +28,7 @@ const LATE_PARTS = 3
 /** A turn is somewhere in its part, and may be late: so far apart are two starts that must be a whole period apart. */
 const APART = PARTS + LATE_PARTS + 1
 
-export function rateTerms({ limit, perMs }: RateLimit): string {
+export function rateText({ limit, perMs }: RateLimit): string {
   return `${limit}/${perMs}`
 }
 
@@ -36,20 +36,20 @@ export function rateTerms({ limit, perMs }: RateLimit): string {
  * Reserves `count` starts, each as early as the limit allows and none before an earlier one, which takes no more than the
  * last `limit` starts to know. `onlyNow`: as many of them as can begin at once.
  */
-export function reserve(
-  log: StartLog | undefined,
+export function reserveSlots(
+  log: SlotLog | undefined,
   rate: RateLimit,
   now: number,
   { count, onlyNow = false }: { readonly count: number; readonly onlyNow?: boolean },
-): { readonly log: StartLog; readonly turns: readonly Turn[] } {
+): { readonly log: SlotLog; readonly turns: readonly Slot[] } {
   const present = partOf(now, rate)
-  const starts = bindingStarts(log, rate, now)
-  const turns: Turn[] = []
+  const starts = bindingSlots(log, rate, now)
+  const turns: Slot[] = []
   for (let nth = 0; nth < count; nth++) {
     const part = nextPart(starts, rate, present)
     if (onlyNow && part > present) break
     starts.push(part)
-    turns.push(turnIn(part, rate, now))
+    turns.push(slotIn(part, rate, now))
   }
   // What has begun binds under another limit, too; of what is reserved the last ones are enough.
   const binding = starts.filter(
@@ -58,28 +58,28 @@ export function reserve(
   return { log: { limit: rate.limit, perMs: rate.perMs, starts: counted(binding), more: 0 }, turns }
 }
 
-function turnIn(part: number, rate: RateLimit, now: number): Turn {
-  return { at: Math.max(now, startOf(part, rate)), terms: rateTerms(rate) }
+function slotIn(part: number, rate: RateLimit, now: number): Slot {
+  return { at: Math.max(now, startOf(part, rate)), rateText: rateText(rate) }
 }
 
 /** Whether starts are so much in demand that a reservation is only counted: the next one is some time ahead. */
-export function isSpokenFor(log: StartLog | undefined, rate: RateLimit, now: number): log is StartLog {
+export function isBookedAhead(log: SlotLog | undefined, rate: RateLimit, now: number): log is SlotLog {
   if (!log || !isUnder(log, rate)) return false
   const next = partAfter(singles(log), rate, log.more)
   return next !== undefined && next > partOf(now, rate) + 1
 }
 
 /** The starts that were counted from number `from` on; undefined where one would have had to begin before now. */
-export function countedTurns(
-  log: StartLog,
+export function countedSlots(
+  log: SlotLog,
   rate: RateLimit,
   now: number,
   { from, count }: { readonly from: number; readonly count: number },
-): Array<Turn | undefined> {
+): Array<Slot | undefined> {
   const parts = singles(log)
   return Array.from({ length: count }, (_, nth) => {
     const part = partAfter(parts, rate, from + nth)
-    return part === undefined || part < partOf(now, rate) ? undefined : turnIn(part, rate, now)
+    return part === undefined || part < partOf(now, rate) ? undefined : slotIn(part, rate, now)
   })
 }
 
@@ -90,16 +90,16 @@ function partAfter(starts: readonly number[], { limit }: RateLimit, nth: number)
 }
 
 /** When the next start could be; `now` when it can be at once. */
-export function nextStart(log: StartLog | undefined, rate: RateLimit, now: number): number {
+export function nextSlot(log: SlotLog | undefined, rate: RateLimit, now: number): number {
   const present = partOf(now, rate)
-  const part = nextPart(bindingStarts(log, rate, now), rate, present)
+  const part = nextPart(bindingSlots(log, rate, now), rate, present)
   return part === present ? now : startOf(part, rate)
 }
 
 /** Whether a turn may be used now: its time has come, has not passed, and the limit is still the same. */
-export function isUsable({ at, terms }: Turn, rate: RateLimit, now: number): boolean {
+export function isUsable({ at, rateText: terms }: Slot, rate: RateLimit, now: number): boolean {
   const end = startOf(partOf(at, rate) + 1 + LATE_PARTS, rate)
-  return terms === rateTerms(rate) && at <= now && now < end
+  return terms === rateText(rate) && at <= now && now < end
 }
 
 function nextPart(starts: readonly number[], { limit }: RateLimit, present: number): number {
@@ -112,7 +112,7 @@ function nextPart(starts: readonly number[], { limit }: RateLimit, present: numb
  * One entry for each start that binds others, in order. Of another limit those count that have begun: its reservations are
  * void.
  */
-function bindingStarts(log: StartLog | undefined, rate: RateLimit, now: number): number[] {
+function bindingSlots(log: SlotLog | undefined, rate: RateLimit, now: number): number[] {
   if (!log) return []
   const parts = withMore(log, partOf(now, log))
   if (isUnder(log, rate)) return parts
@@ -126,7 +126,7 @@ function bindingStarts(log: StartLog | undefined, rate: RateLimit, now: number):
  * The starts of the log with those of the counted ones that still matter: what has begun within the last period, which is
  * one for each of the last `limit` in the log, and the last ones.
  */
-function withMore(log: StartLog, now: number): number[] {
+function withMore(log: SlotLog, now: number): number[] {
   const parts = singles(log)
   if (log.more === 0) return parts
   const last = Array.from({ length: Math.min(log.more, log.limit) }, (_, nth) => log.more - 1 - nth)
@@ -139,11 +139,11 @@ function withMore(log: StartLog, now: number): number[] {
   return [...parts, ...ascending.map(nth => partAfter(parts, log, nth) ?? now)]
 }
 
-function isUnder(log: StartLog, rate: RateLimit): boolean {
+function isUnder(log: SlotLog, rate: RateLimit): boolean {
   return log.limit === rate.limit && log.perMs === rate.perMs
 }
 
-function singles({ starts }: StartLog): number[] {
+function singles({ starts }: SlotLog): number[] {
   return starts.flatMap(([part, count]) => Array<number>(count).fill(part))
 }
 

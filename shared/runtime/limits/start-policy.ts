@@ -1,30 +1,30 @@
 import { WORKER_VISIBILITY_S } from '../../core/bounds.ts'
-import { isUsable, rateTerms } from '../../core/limits/starts.ts'
+import { isUsable, rateText } from '../../core/limits/slots.ts'
 import { throttle, unblock } from '../../core/limits/wait.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { Turn } from '../../core/task/wait.ts'
+import type { Slot } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import { applyChange } from '../kernel/apply-change.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import type { Limited, Terms } from './limits.ts'
+import type { Limited, LimitRules } from './limits.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { type NotNow, noteMissed, reserveStart, reserveStartNow } from './reserve-starts.ts'
+import { type NotNow, noteMissed, reserveSlot, reserveSlotNow } from './reserve-slots.ts'
 
 type Rates = ReadonlyArray<Limited<RateLimit>>
 
 /** How a task begins that rate limits, all of them at once, have a say in. */
-export type Starting = {
+export type StartPolicy = {
   /** Answers shortly before the task may begin, with its turn if it has one by then; `far`: it is to be sent again then. */
-  comeNear?(system: System, task: Task, terms: Terms): Promise<Reserved | 'far' | undefined>
+  comeNear?(system: System, task: Task, terms: LimitRules): Promise<Reserved | 'far' | undefined>
   /** With the turn that it came near to. Undefined when it cannot begin now, and its turn is seen to. */
   start(system: System, task: Task, rates: Rates, near?: Reserved): Promise<Start | NotNow | undefined>
 }
 
 /** Waits until `time` for a turn that would else be written down and sent for; at most until it closes, and not when it is full. */
-export type WaitingRoom = (time: number) => Promise<void>
+export type WaitList = (time: number) => Promise<void>
 
 /**
  * A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. It may
@@ -46,25 +46,25 @@ const NEAR_MS = 100
 const AHEAD_MS = 250
 
 /** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
-export type Reserved = { readonly limited: Limited<RateLimit>; readonly turn: Turn }
+export type Reserved = { readonly limited: Limited<RateLimit>; readonly slot: Slot }
 
 /** For a worker that was sent one task: it begins now, or waits for a slot of its own, in the room or to be sent again. */
-export function inOwnSlot(room?: WaitingRoom): Starting {
-  return { comeNear: (system, task, terms) => comeNear(system, task, terms, room), start: startInTurn }
+export function startInOwnSlot(room?: WaitList): StartPolicy {
+  return { comeNear: (system, task, terms) => comeNear(system, task, terms, room), start: startAtSlot }
 }
 
 async function comeNear(
   system: System,
   task: Task,
-  { rates, concurrencies }: Terms,
-  room: WaitingRoom | undefined,
+  { rates, concurrencies }: LimitRules,
+  room: WaitList | undefined,
 ): Promise<Reserved | 'far' | undefined> {
   const { clock } = system
   const kept = ownTurn(task, rates)
-  const own = kept && clock.now() > kept.turn.at && !areUsable([kept], clock.now()) ? undefined : kept
+  const own = kept && clock.now() > kept.slot.at && !areUsable([kept], clock.now()) ? undefined : kept
   // Whoever finds it before its turn must not put it off by reserving another one.
-  if (own && own.turn.at - clock.now() >= MAX_EARLY_MS) return 'far'
-  if (own) await sleepUntil(clock, own.turn.at - (concurrencies.length > 0 ? NEAR_MS : AHEAD_MS))
+  if (own && own.slot.at - clock.now() >= MAX_EARLY_MS) return 'far'
+  if (own) await sleepUntil(clock, own.slot.at - (concurrencies.length > 0 ? NEAR_MS : AHEAD_MS))
   if (own || !room) return own
   const [only, ...others] = rates
   // A turn that comes while another limit lets nothing begin would be lost.
@@ -76,29 +76,29 @@ async function reserveAndStay(
   system: System,
   task: Task,
   limited: Limited<RateLimit>,
-  room: WaitingRoom,
+  room: WaitList,
 ): Promise<Reserved | 'far'> {
-  const turn = await reserveStart(system, limited)
+  const turn = await reserveSlot(system, limited)
   const leftMs = () => turn.at - system.clock.now()
   const mayStay = leftMs() > AHEAD_MS && leftMs() < MAX_STAY_MS
   if (mayStay) await room(turn.at - AHEAD_MS)
-  if (leftMs() < MAX_WAIT_MS) return { limited, turn }
-  await waitForTurn(system, task, { limited, turn })
+  if (leftMs() < MAX_WAIT_MS) return { limited, slot: turn }
+  await waitForTurn(system, task, { limited, slot: turn })
   return 'far'
 }
 
-async function startInTurn(
+async function startAtSlot(
   system: System,
   task: Task,
   rates: Rates,
   near?: Reserved,
 ): Promise<Start | undefined> {
   const own = near ?? ownTurn(task, rates)
-  if (own) await sleepUntil(system.clock, own.turn.at - aheadMs(rates))
+  if (own) await sleepUntil(system.clock, own.slot.at - aheadMs(rates))
   for (let nth = 0; ; nth++) {
     const turns = await turnsFor(system, rates, own)
     const last = turns.at(-1)
-    if (last && (nth === MAX_MISSED || last.turn.at - system.clock.now() >= MAX_WAIT_MS)) {
+    if (last && (nth === MAX_MISSED || last.slot.at - system.clock.now() >= MAX_WAIT_MS)) {
       return waitForTurn(system, task, last)
     }
     const start = await startAt(system, turns)
@@ -107,7 +107,7 @@ async function startInTurn(
 }
 
 /** For those who take what may begin now, and ask again. */
-export const atOnce: Starting = {
+export const startAtOnce: StartPolicy = {
   // The first one of a process is often missed, and the next is taken further ahead.
   start: async (system, _task, rates) => (await startNow(system, rates)) ?? startNow(system, rates),
 }
@@ -115,9 +115,9 @@ export const atOnce: Starting = {
 async function startNow(system: System, rates: Rates): Promise<Start | NotNow | undefined> {
   const turns: Reserved[] = []
   for (const limited of rates) {
-    const turn = await reserveStartNow(system, limited)
+    const turn = await reserveSlotNow(system, limited)
     if ('notBefore' in turn) return turn
-    turns.push({ limited, turn })
+    turns.push({ limited, slot: turn })
   }
   return startAt(system, turns.sort(byTime))
 }
@@ -126,7 +126,7 @@ async function startNow(system: System, rates: Rates): Promise<Start | NotNow | 
  * For those who were sent tokens, each naming a task, and take the best task instead: a turn that a named task has
  * waited for is spent on the better one, and the named task waits anew. Named tasks themselves wait for turns.
  */
-export function byTokens(named: readonly Task[]): Starting {
+export function startByTickets(named: readonly Task[]): StartPolicy {
   const left = [...named]
   return {
     start: async (system, task, rates) => {
@@ -134,8 +134,8 @@ export function byTokens(named: readonly Task[]): Starting {
       const missing = rates.filter(limited => !granted.some(one => one.limited === limited))
       if (missing.length === 0) return startAt(system, granted)
       // Its own turn is still to come, and brings a token of its own.
-      if (task.wait?.kind === 'turn' && task.wait.at > system.clock.now()) return undefined
-      const starting = named.some(({ id }) => id === task.id) ? inOwnSlot() : atOnce
+      if (task.wait?.kind === 'slot' && task.wait.at > system.clock.now()) return undefined
+      const starting = named.some(({ id }) => id === task.id) ? startInOwnSlot() : startAtOnce
       const start = await starting.start(system, task, missing)
       return start && 'at' in start && areUsable(granted, start.at) ? start : undefined
     },
@@ -147,7 +147,7 @@ async function grantedTurns(system: System, task: Task, left: Task[], rates: Rat
   const granted: Reserved[] = []
   for (const limited of rates) {
     const turn = usableTurn(system, task, limited) ?? (await turnOfAnother(system, task, left, limited))
-    if (turn) granted.push({ limited, turn })
+    if (turn) granted.push({ limited, slot: turn })
   }
   return granted
 }
@@ -157,7 +157,7 @@ async function turnOfAnother(
   task: Task,
   left: Task[],
   limited: Limited<RateLimit>,
-): Promise<Turn | undefined> {
+): Promise<Slot | undefined> {
   for (const other of left.filter(one => one.id !== task.id && usableTurn(system, one, limited))) {
     left.splice(left.indexOf(other), 1)
     if (await spend(system, other)) return usableTurn(system, other, limited)
@@ -176,9 +176,9 @@ async function turnsFor(system: System, rates: Rates, own: Reserved | undefined)
   const isOwnUsable = own !== undefined && startingTime([own], system.clock.now()) !== undefined
   const turns: Reserved[] = []
   for (const limited of rates) {
-    const isCovered = isOwnUsable && isUnder(own.limited.name, own.turn, limited)
-    const turn = isCovered ? own.turn : await reserveStart(system, limited)
-    turns.push({ limited, turn })
+    const isCovered = isOwnUsable && isUnder(own.limited.name, own.slot, limited)
+    const turn = isCovered ? own.slot : await reserveSlot(system, limited)
+    turns.push({ limited, slot: turn })
   }
   return turns.sort(byTime)
 }
@@ -187,7 +187,7 @@ async function turnsFor(system: System, rates: Rates, own: Reserved | undefined)
 async function startAt(system: System, turns: readonly Reserved[]): Promise<Start | undefined> {
   const { clock } = system
   const last = turns.at(-1)
-  if (last) await sleepUntil(clock, last.turn.at - aheadMs(turns))
+  if (last) await sleepUntil(clock, last.slot.at - aheadMs(turns))
   const at = startingTime(turns, clock.now())
   if (at === undefined) {
     noteMissed(system)
@@ -204,19 +204,23 @@ function aheadMs(limits: readonly unknown[]): number {
 
 /** When a run with these turns may begin, as soon as it can; undefined when one has passed by then. */
 function startingTime(turns: readonly Reserved[], now: number): number | undefined {
-  const at = Math.max(now, ...turns.map(({ turn }) => turn.at))
+  const at = Math.max(now, ...turns.map(({ slot: turn }) => turn.at))
   return areUsable(turns, at) ? at : undefined
 }
 
 function areUsable(turns: readonly Reserved[], now: number): boolean {
-  return turns.every(({ limited, turn }) => isUsable(turn, limited.limit, now))
+  return turns.every(({ limited, slot: turn }) => isUsable(turn, limited.limit, now))
 }
 
 function byTime(a: Reserved, b: Reserved): number {
-  return a.turn.at - b.turn.at
+  return a.slot.at - b.slot.at
 }
 
-async function waitForTurn(system: System, task: Task, { limited, turn }: Reserved): Promise<undefined> {
+async function waitForTurn(
+  system: System,
+  task: Task,
+  { limited, slot: turn }: Reserved,
+): Promise<undefined> {
   await oneAtATime(system, 'waits')
   await transact(system, task, current =>
     current && isSamePiece(task, current)
@@ -226,18 +230,18 @@ async function waitForTurn(system: System, task: Task, { limited, turn }: Reserv
   return undefined
 }
 
-function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>): Turn | undefined {
-  const own = ownTurn(task, [limited])?.turn
+function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>): Slot | undefined {
+  const own = ownTurn(task, [limited])?.slot
   return own && isUsable(own, limited.limit, clock.now()) ? own : undefined
 }
 
 /** The turn that the task waits for, under a limit as it is now; it may have passed. */
 function ownTurn({ wait }: Task, rates: Rates): Reserved | undefined {
-  if (wait?.kind !== 'turn') return undefined
+  if (wait?.kind !== 'slot') return undefined
   const limited = rates.find(one => isUnder(wait.limit, wait, one))
-  return limited && { limited, turn: wait }
+  return limited && { limited, slot: wait }
 }
 
-function isUnder(name: string, { terms }: Turn, limited: Limited<RateLimit>): boolean {
-  return name === limited.name && terms === rateTerms(limited.limit)
+function isUnder(name: string, { rateText: terms }: Slot, limited: Limited<RateLimit>): boolean {
+  return name === limited.name && terms === rateText(limited.limit)
 }

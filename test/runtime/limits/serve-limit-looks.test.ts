@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { acquirePermits, giveBack } from '../../../shared/runtime/limits/permits.ts'
-import { tendLimit } from '../../../shared/runtime/limits/tend-limit.ts'
+import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../support/worlds/limited-system.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
@@ -25,8 +25,8 @@ describe('the looks of a limit', () => {
     const look = { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 15 }
     await system.clock.advance(15 * SECOND)
 
-    await tendLimit(system, look)
-    await tendLimit(system, look)
+    await serveLimitLook(system, look)
+    await serveLimitLook(system, look)
 
     expect(system.messages.limitLooks).toHaveLength(1)
   })
@@ -38,7 +38,7 @@ describe('the looks of a limit', () => {
     await system.limits.renewWaiting('resize', NOW, undefined)
     await system.clock.advance(15 * SECOND)
 
-    await tendLimit(system, { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'resize', quiet: 0, since: NOW, delaySeconds: 0 })
 
     const since = NOW + 15 * SECOND
     expect(await system.limits.permits('resize')).toEqual({ holders: [], waitsSince: since })
@@ -49,12 +49,12 @@ describe('the looks of a limit', () => {
     const system = await aSystemWith(1)
     const [task] = (await storedAll(system, 1)) as [Task]
     await system.limits.renewWaiting('resize', NOW, undefined)
-    await tendLimit(system, { limit: 'resize', quiet: 1, since: NOW, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'resize', quiet: 1, since: NOW, delaySeconds: 0 })
     const [last] = system.messages.limitLooks.splice(0)
     await blocked(system, [task])
     await system.clock.advance(15 * SECOND)
 
-    if (last) await tendLimit(system, last)
+    if (last) await serveLimitLook(system, last)
 
     expect(await waitingKeys(system, [task])).toEqual([])
     expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since: NOW + 15 * SECOND }])
@@ -63,7 +63,7 @@ describe('the looks of a limit', () => {
   it('end with the one that found nobody after their end', async () => {
     const system = await aSystemWith(1)
 
-    await tendLimit(system, { limit: 'resize', quiet: 1, delaySeconds: 0 })
+    await serveLimitLook(system, { limit: 'resize', quiet: 1, delaySeconds: 0 })
 
     expect(system.messages.limitLooks).toEqual([])
   })
@@ -103,8 +103,8 @@ describe('the looks of a limit', () => {
     }
     await system.clock.advance(SECOND)
 
-    await expect(tendLimit(failing, look)).rejects.toThrow('no answer')
-    await tendLimit(system, look)
+    await expect(serveLimitLook(failing, look)).rejects.toThrow('no answer')
+    await serveLimitLook(system, look)
 
     expect(system.messages.limitLooks).toHaveLength(1)
   })

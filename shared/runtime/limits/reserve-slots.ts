@@ -1,13 +1,13 @@
 import { BatonError } from '../../core/errors.ts'
 import {
-  countedTurns,
-  isSpokenFor,
-  nextStart,
-  reserve,
-  type StartLog,
-  type StoredStarts,
-} from '../../core/limits/starts.ts'
-import type { Turn } from '../../core/task/wait.ts'
+  countedSlots,
+  isBookedAhead,
+  nextSlot,
+  reserveSlots,
+  type SlotLog,
+  type StoredSlots,
+} from '../../core/limits/slots.ts'
+import type { Slot } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
@@ -25,7 +25,7 @@ export type NotNow = { readonly notBefore: number }
 
 type Reservation = {
   readonly onlyNow: boolean
-  resolve(outcome: Turn | NotNow): void
+  resolve(outcome: Slot | NotNow): void
   reject(error: unknown): void
 }
 
@@ -68,25 +68,25 @@ export function noteMissed(system: System): void {
  *
  * @throws BatonError `contended` when other processes were quicker a hundred times in a row.
  */
-export async function reserveStart(system: System, limited: Limited<RateLimit>): Promise<Turn> {
+export async function reserveSlot(system: System, limited: Limited<RateLimit>): Promise<Slot> {
   const outcome = await askFor(system, limited, false)
   if ('at' in outcome) return outcome
   throw new Error(`whoever waits for a start under ${limited.name} is given one`)
 }
 
 /** As `reserveStart`, but only a start that need not wait for others. */
-export function reserveStartNow(system: System, limited: Limited<RateLimit>): Promise<Turn | NotNow> {
+export function reserveSlotNow(system: System, limited: Limited<RateLimit>): Promise<Slot | NotNow> {
   return askFor(system, limited, true)
 }
 
-function askFor(system: System, limited: Limited<RateLimit>, onlyNow: boolean): Promise<Turn | NotNow> {
+function askFor(system: System, limited: Limited<RateLimit>, onlyNow: boolean): Promise<Slot | NotNow> {
   const ofStore = lines.get(system.limits) ?? new Map<string, Line>()
   lines.set(system.limits, ofStore)
   const name = `${limited.name} ${limited.limit.limit}/${limited.limit.perMs}`
   const served = ofStore.get(name)
   const line = served ?? { waiting: [] }
   ofStore.set(name, line)
-  const reserved = new Promise<Turn | NotNow>((resolve, reject) => {
+  const reserved = new Promise<Slot | NotNow>((resolve, reject) => {
     line.waiting.push({ onlyNow, resolve, reject })
   })
   if (!served) {
@@ -124,8 +124,8 @@ async function reserveFor(
   system: System,
   limited: Limited<RateLimit>,
   takeAll: () => readonly Reservation[],
-): Promise<Array<Turn | NotNow>> {
-  let stored: StoredStarts = await system.limits.starts(limited.name)
+): Promise<Array<Slot | NotNow>> {
+  let stored: StoredSlots = await system.limits.starts(limited.name)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const served = takeAll()
     const reserved = await tryOnce(system, limited, stored, served)
@@ -143,21 +143,21 @@ async function reserveFor(
 async function tryOnce(
   system: System,
   { name, limit }: Limited<RateLimit>,
-  stored: StoredStarts,
+  stored: StoredSlots,
   served: readonly Reservation[],
-): Promise<Array<Turn | NotNow> | StoredStarts> {
+): Promise<Array<Slot | NotNow> | StoredSlots> {
   const begunAt = system.clock.now()
   const now = begunAt + Math.ceil(Math.min(MAX_LEAD_MS, leadOf(system) + served.length * LEAD_EACH_MS))
   const impatient = served.filter(({ onlyNow }) => onlyNow).length
   const patient = served.length - impatient
   const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
-  if (isSpokenFor(stored.log, limit, now)) {
-    if (patient === 0) return dealt(served, [], [], () => nextStart(stored.log, limit, now))
+  if (isBookedAhead(stored.log, limit, now)) {
+    if (patient === 0) return dealt(served, [], [], () => nextSlot(stored.log, limit, now))
     return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
   }
-  const first = reserve(stored.log, limit, now, { count: impatient, onlyNow: true })
-  const rest = reserve(first.log, limit, now, { count: patient })
-  const next = () => nextStart(rest.log, limit, now)
+  const first = reserveSlots(stored.log, limit, now, { count: impatient, onlyNow: true })
+  const rest = reserveSlots(first.log, limit, now, { count: patient })
+  const next = () => nextSlot(rest.log, limit, now)
   if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
   const last = rest.turns.at(-1)?.at ?? now
   const present = await system.limits.putStarts(name, rest.log, stored, last + life)
@@ -169,28 +169,28 @@ async function tryOnce(
 async function countOn(
   system: System,
   { name, limit }: Limited<RateLimit>,
-  { log, version }: { readonly log: StartLog; readonly version: number },
+  { log, version }: { readonly log: SlotLog; readonly version: number },
   served: readonly Reservation[],
   { patient, life }: { readonly patient: number; readonly life: number },
-): Promise<Array<Turn | NotNow> | StoredStarts> {
+): Promise<Array<Slot | NotNow> | StoredSlots> {
   const now = system.clock.now()
-  const last = countedTurns(log, limit, now, { from: log.more + patient, count: 1 })[0]
+  const last = countedSlots(log, limit, now, { from: log.more + patient, count: 1 })[0]
   const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
   if (more === undefined) return system.limits.starts(name)
-  const counted = countedTurns(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const counted = countedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
   const turns = counted.flatMap(turn => turn ?? [])
   // Of turns that have passed by now nobody can make use; the log is begun anew then.
   if (turns.length < patient) return system.limits.starts(name)
-  return dealt(served, [], turns, () => nextStart({ ...log, more }, limit, now))
+  return dealt(served, [], turns, () => nextSlot({ ...log, more }, limit, now))
 }
 
 /** To each his turn, in order; to those of the impatient who get none, when to ask again. */
 function dealt(
   served: readonly Reservation[],
-  now: readonly Turn[],
-  later: readonly Turn[],
+  now: readonly Slot[],
+  later: readonly Slot[],
   next: () => number,
-): Array<Turn | NotNow> {
+): Array<Slot | NotNow> {
   const left = { now: now.values(), later: later.values() }
   let notNow: NotNow | undefined
   return served.map(({ onlyNow }) => {

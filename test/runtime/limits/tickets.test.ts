@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
-import { claimByTokens, createTokenDesk } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { claimByTickets, createTicketWaitList } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import type { ClaimedOrHeld } from '../../../shared/runtime/claim/claim-ready.ts'
 import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
@@ -24,9 +24,9 @@ describe('a token', () => {
     const low = await storedAs('low', 1)
     await storedAs('high', 9)
 
-    const first = await claimByTokens(system, type, CLAIMER, [low])
-    const second = await claimByTokens(system, type, CLAIMER, [low])
-    const third = await claimByTokens(system, type, CLAIMER, [low])
+    const first = await claimByTickets(system, type, CLAIMER, [low])
+    const second = await claimByTickets(system, type, CLAIMER, [low])
+    const third = await claimByTickets(system, type, CLAIMER, [low])
 
     expect([keysOf(first), keysOf(second), keysOf(third)]).toEqual([['high'], ['low'], []])
     expect(third.held).toBe(0)
@@ -35,10 +35,10 @@ describe('a token', () => {
   it('whose task has been taken stands for another', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const taken = await storedAs('taken', 1)
-    await claimByTokens(system, type, CLAIMER, [taken])
+    await claimByTickets(system, type, CLAIMER, [taken])
     await storedAs('left', 1)
 
-    const outcome = await claimByTokens(system, type, CLAIMER, [taken])
+    const outcome = await claimByTickets(system, type, CLAIMER, [taken])
 
     expect(keysOf(outcome)).toEqual(['left'])
   })
@@ -48,7 +48,7 @@ describe('a token', () => {
     const named: Task[] = []
     for (let nth = 0; nth < 6; nth++) named.push(await storedAs(`k${nth}`, nth))
 
-    const outcome = await claimByTokens(system, type, CLAIMER, named.slice(0, 3))
+    const outcome = await claimByTickets(system, type, CLAIMER, named.slice(0, 3))
 
     expect(keysOf(outcome)).toEqual(['k5', 'k4', 'k3'])
   })
@@ -61,7 +61,7 @@ describe('a token', () => {
       named.push(await stored(system, { key: `large-${nth}`, ordering: 'priority', input }))
     }
 
-    const outcome = await claimByTokens(system, type, CLAIMER, named)
+    const outcome = await claimByTickets(system, type, CLAIMER, named)
 
     expect(outcome.claimed).toHaveLength(10)
   })
@@ -70,7 +70,7 @@ describe('a token', () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const named: Task[] = []
     for (let nth = 0; nth < 3; nth++) named.push(await storedAs(`k${nth}`, nth))
-    const desk = createTokenDesk(system, CLAIMER)
+    const desk = createTicketWaitList(system, CLAIMER)
 
     const outcomes = await Promise.all([...named, named[0] as Task].map(task => desk(type, task)))
 
@@ -81,7 +81,7 @@ describe('a token', () => {
 
   it('that comes while others are served is served by the type as it is known by then', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
-    const desk = createTokenDesk(system, CLAIMER)
+    const desk = createTicketWaitList(system, CLAIMER)
     const first = await storedAs('first', 1)
     const grown = { ...type, configuration: { ...type.configuration, shards: 2 } }
     await stored(system, { key: 'second', ordering: 'priority', shard: 1 })
@@ -95,17 +95,17 @@ describe('a token', () => {
   it('spends the turn that its task has waited for on a better one, and the other waits anew', async () => {
     const { system, type, storedAs } = await aPrioritySystem({ rate: { limit: 1, perMs: 10_000 } })
     const [first, low] = [await storedAs('first', 1), await storedAs('low', 1)]
-    await timed(system, claimByTokens(system, type, CLAIMER, [first]))
-    const held = await timed(system, claimByTokens(system, type, CLAIMER, [low]))
+    await timed(system, claimByTickets(system, type, CLAIMER, [first]))
+    const held = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
     const waiting = (await system.tasks.head(low.id)) as Task
-    const turn = waiting.wait?.kind === 'turn' ? waiting.wait.at : 0
+    const turn = waiting.wait?.kind === 'slot' ? waiting.wait.at : 0
     await storedAs('high', 9)
 
     await system.clock.advance(turn - system.clock.now())
-    const outcome = await timed(system, claimByTokens(system, type, CLAIMER, [waiting]))
-    const twice = await timed(system, claimByTokens(system, type, CLAIMER, [waiting]))
+    const outcome = await timed(system, claimByTickets(system, type, CLAIMER, [waiting]))
+    const twice = await timed(system, claimByTickets(system, type, CLAIMER, [waiting]))
     const spent = (await system.tasks.head(low.id)) as Task
-    const again = await timed(system, claimByTokens(system, type, CLAIMER, [spent]))
+    const again = await timed(system, claimByTickets(system, type, CLAIMER, [spent]))
 
     expect([keysOf(held), held.held]).toEqual([[], 1])
     expect(keysOf(outcome)).toEqual(['high'])
@@ -116,12 +116,12 @@ describe('a token', () => {
   it('takes who waits for a permit before who has come later', async () => {
     const { system, type, storedAs } = await aPrioritySystem({ concurrency: { max: 1 } })
     const [running, waits] = [await storedAs('running', 1), await storedAs('waits', 5)]
-    const begun = await claimByTokens(system, type, CLAIMER, [running, waits])
+    const begun = await claimByTickets(system, type, CLAIMER, [running, waits])
     const later = await storedAs('later', 0)
     const [held] = begun.claimed
     for (const { limit, holder } of held?.run.permits ?? []) await system.limits.release(limit, holder)
 
-    const outcome = await claimByTokens(system, type, CLAIMER, [later])
+    const outcome = await claimByTickets(system, type, CLAIMER, [later])
 
     expect([keysOf(begun), begun.held]).toEqual([['waits'], 1])
     expect(keysOf(outcome)).toEqual(['running'])

@@ -22,7 +22,7 @@ export function failureCounted(task: Task, workerId: string, error: TaskError, n
 }
 
 /** The draft, past its piece if its options, changed meanwhile, ask for no more or leave no budget. */
-export function settled(draft: Task, now: number): Task {
+export function judgeBudget(draft: Task, now: number): Task {
   if (successes(draft).length >= draft.options.concurrency) return pieceSucceeded(draft, now)
   return canStillSucceed(draft) ? draft : pieceFailed(draft, now, draft.error)
 }

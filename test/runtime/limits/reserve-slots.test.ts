@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { reserveStartNow } from '../../../shared/runtime/limits/reserve-starts.ts'
+import { reserveSlotNow } from '../../../shared/runtime/limits/reserve-slots.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const LIMITED = { name: 'resize', limit: { limit: 10, perMs: 1_000 } }
@@ -8,8 +8,8 @@ it('who asks at the very moment when all others were served is served, too', asy
   const system = aMemorySystem()
   const turns: unknown[] = []
 
-  const asking = reserveStartNow(system, LIMITED).then(async turn => {
-    turns.push(turn, await reserveStartNow(system, LIMITED))
+  const asking = reserveSlotNow(system, LIMITED).then(async turn => {
+    turns.push(turn, await reserveSlotNow(system, LIMITED))
   })
   await Promise.race([asking, system.clock.advance(1_000)])
 

@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  countedTurns,
-  isSpokenFor,
+  countedSlots,
+  isBookedAhead,
   isUsable,
-  nextStart,
-  reserve,
-  type StartLog,
-} from '../../../shared/core/limits/starts.ts'
-import type { Turn } from '../../../shared/core/task/wait.ts'
+  nextSlot,
+  reserveSlots,
+  type SlotLog,
+} from '../../../shared/core/limits/slots.ts'
+import type { Slot } from '../../../shared/core/task/wait.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
 
 const FIFTY = { limit: 50, perMs: 1_000 }
 
 /** Turns for `count`, as times from now. */
-function turnsFor(rate: typeof FIFTY, count: number, log?: StartLog): number[] {
-  return reserve(log, rate, NOW, { count }).turns.map(({ at }) => at - NOW)
+function turnsFor(rate: typeof FIFTY, count: number, log?: SlotLog): number[] {
+  return reserveSlots(log, rate, NOW, { count }).turns.map(({ at }) => at - NOW)
 }
 
 /** The most starts in any span of the period. */
@@ -28,16 +28,16 @@ type Asked = { readonly afterMs: number; readonly count: number }
 
 /** When those would start who ask so: every other one as late as it may. */
 function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boolean): number[] {
-  let log: StartLog | undefined
+  let log: SlotLog | undefined
   let now = NOW
   return requests.flatMap(({ afterMs, count }, nth) => {
     now += afterMs
-    const turns: Array<Turn | undefined> = []
-    if (isSpokenFor(log, rate, now)) {
-      turns.push(...countedTurns(log, rate, now, { from: log.more, count }))
+    const turns: Array<Slot | undefined> = []
+    if (isBookedAhead(log, rate, now)) {
+      turns.push(...countedSlots(log, rate, now, { from: log.more, count }))
       log = { ...log, more: log.more + count }
     } else {
-      const reserved = reserve(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
+      const reserved = reserveSlots(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
       turns.push(...reserved.turns)
       log = reserved.log
     }
@@ -46,7 +46,7 @@ function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boole
   })
 }
 
-function latest(turn: Turn, rate: typeof FIFTY): number {
+function latest(turn: Slot, rate: typeof FIFTY): number {
   let start = turn.at
   while (isUsable(turn, rate, start + 1)) start += 1
   return start
@@ -68,23 +68,23 @@ describe('starts under a rate limit', () => {
   })
 
   it('are granted after those that others have reserved, but never before those that bind', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
-    expect(nextStart(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
-    expect(reserve(log, FIFTY, NOW, { count: 5, onlyNow: true }).turns).toEqual([])
-    expect(nextStart(undefined, FIFTY, NOW)).toBe(NOW)
+    expect(nextSlot(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
+    expect(reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true }).turns).toEqual([])
+    expect(nextSlot(undefined, FIFTY, NOW)).toBe(NOW)
   })
 
   it('that are wanted at once are as many as are left', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 48 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 48 })
 
-    const { turns } = reserve(log, FIFTY, NOW, { count: 5, onlyNow: true })
+    const { turns } = reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true })
 
     expect(turns.map(({ at }) => at)).toEqual([NOW, NOW])
   })
 
   it('may be late by three hundredths of the period, not more, and never early or under other terms', () => {
-    const [turn] = reserve(undefined, FIFTY, NOW, { count: 1 }).turns
+    const [turn] = reserveSlots(undefined, FIFTY, NOW, { count: 1 }).turns
     if (!turn) throw new Error('no turn')
 
     expect(isUsable(turn, FIFTY, NOW - 1)).toBe(false)
@@ -95,47 +95,50 @@ describe('starts under a rate limit', () => {
   })
 
   it('that were reserved under another limit are void, those that began count', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 500 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 500 })
 
-    const faster = reserve(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })
+    const faster = reserveSlots(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })
 
     expect(faster.turns.slice(0, 150).map(({ at }) => at)).toEqual(Array(150).fill(NOW))
     expect(faster.turns[150]?.at).toBeGreaterThan(NOW + 1_000)
   })
 
   it('that are all spoken for are counted, each a period after the one that is as many before it as the limit', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
-    const counted = countedTurns(log, FIFTY, NOW, { from: 0, count: 200 })
+    const counted = countedSlots(log, FIFTY, NOW, { from: 0, count: 200 })
 
-    expect(isSpokenFor(log, FIFTY, NOW)).toBe(true)
-    expect(counted).toEqual(reserve(log, FIFTY, NOW, { count: 200 }).turns)
-    expect(reserve({ ...log, more: 200 }, FIFTY, NOW, { count: 1 }).turns[0]).toEqual(
-      reserve(log, FIFTY, NOW, { count: 201 }).turns[200],
+    expect(isBookedAhead(log, FIFTY, NOW)).toBe(true)
+    expect(counted).toEqual(reserveSlots(log, FIFTY, NOW, { count: 200 }).turns)
+    expect(reserveSlots({ ...log, more: 200 }, FIFTY, NOW, { count: 1 }).turns[0]).toEqual(
+      reserveSlots(log, FIFTY, NOW, { count: 201 }).turns[200],
     )
   })
 
   it('that were counted take no longer to see over the more there are', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
     const perPeriod = 1_040
     const periods = 2 ** 28
 
-    const near = nextStart({ ...log, more: 50 }, FIFTY, NOW)
-    const far = nextStart({ ...log, more: 50 * (periods + 1) }, FIFTY, NOW)
+    const near = nextSlot({ ...log, more: 50 }, FIFTY, NOW)
+    const far = nextSlot({ ...log, more: 50 * (periods + 1) }, FIFTY, NOW)
 
     expect(far - near).toBe(periods * perPeriod)
   })
 
   it('that were counted and have begun bind under another limit, too', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
     const counted = { ...log, more: 5_000 }
 
     for (const later of [500, 1_100, 2_500, 20_000, 40_000]) {
       const now = NOW + later
-      const begun = countedTurns(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
+      const begun = countedSlots(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
         turn => turn && turn.at <= now && turn.at > now - 1_000,
       )
-      const { turns } = reserve(counted, { limit: 200, perMs: 1_000 }, now, { count: 200, onlyNow: true })
+      const { turns } = reserveSlots(counted, { limit: 200, perMs: 1_000 }, now, {
+        count: 200,
+        onlyNow: true,
+      })
 
       expect(turns.length).toBeLessThanOrEqual(200 - begun.length)
       expect(turns.length).toBeGreaterThanOrEqual(100)
@@ -143,16 +146,16 @@ describe('starts under a rate limit', () => {
   })
 
   it('that were counted and have passed are nobody’s', () => {
-    const { log } = reserve(undefined, FIFTY, NOW, { count: 60 })
+    const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
-    expect(countedTurns(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])
-    expect(isSpokenFor(log, FIFTY, NOW + 5_000)).toBe(false)
+    expect(countedSlots(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])
+    expect(isBookedAhead(log, FIFTY, NOW + 5_000)).toBe(false)
   })
 
   it('keep their log within two write units, whatever the limit', () => {
     const rate = { limit: 100_000, perMs: 60_000 }
-    let log: StartLog | undefined
-    for (let nth = 0; nth < 400; nth++) log = reserve(log, rate, NOW + nth * 150, { count: 100 }).log
+    let log: SlotLog | undefined
+    for (let nth = 0; nth < 400; nth++) log = reserveSlots(log, rate, NOW + nth * 150, { count: 100 }).log
 
     expect(JSON.stringify(log?.starts.flat()).length).toBeLessThan(2_000)
     expect(log?.starts.length).toBeLessThanOrEqual(105)

@@ -3,14 +3,14 @@ import type { Events, LateBox, LateEvents, SendFailure } from '../../ports/messa
 import type { System } from '../kernel/system.ts'
 
 /** The world of those who tell events. */
-export type TellingSystem = Pick<System, 'types' | 'clock' | 'log'> & {
+export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly events: Events
   readonly lateBox: LateBox
   /** `types`: of types that ask for it, and once one does, of what belongs to no type. `all`: whatever they say. */
   readonly scope: 'types' | 'all'
 }
 
-type Late = Pick<TellingSystem, 'events' | 'lateBox' | 'log'>
+type Late = Pick<EventSystem, 'events' | 'lateBox' | 'log'>
 
 /** A request takes ten events, and so does a message that tells them later. */
 const BATCH = 10
@@ -21,7 +21,7 @@ const MAX_RETRY_S = 900
 const MAX_HOPS = 200
 
 /** Tells events that could not be told before; answers whether their message is done with. */
-export async function tellLate(system: Late, { events, hops }: LateEvents): Promise<boolean> {
+export async function publishLateEvents(system: Late, { events, hops }: LateEvents): Promise<boolean> {
   const failed = await publishOrLog(system, events)
   if (failed.length === 0) return true
   const left = failed.flatMap(({ index }) => events[index] ?? [])

@@ -7,9 +7,9 @@ import type { Task } from '../../core/task/task.ts'
 import { isLimitedForAll, servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { applyChange } from '../kernel/apply-change.ts'
-import { eachApart } from '../kernel/isolate-faults.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
-import { isToken, readyTasks } from '../ready/ready.ts'
+import { isTicket, readyTasks } from '../ready/ready.ts'
 import { cachedTypes } from '../types/type-cache.ts'
 
 const PAGE = 100
@@ -19,7 +19,7 @@ const SPARE = 10
 const MOST_EXAMINED = 1_000
 
 /** How many waits were ended, and whether anybody waits or has waited. */
-export type LetIn = { readonly count: number; readonly isWaitedFor: boolean }
+export type AdmittedWaiting = { readonly count: number; readonly isWaitedFor: boolean }
 
 /** The tasks that wait for permits of a limit, as far as they were read. */
 export type Waiting = {
@@ -59,24 +59,24 @@ async function readyFor(
  * over HTTP nothing. Where some wait here and some there, chance says how many of each are let in. `isRepair`: no permit
  * was given back just now, and tokens that are in the queue already are enough.
  */
-export async function letIn(
+export async function admitWaiting(
   system: System,
   waiting: Waiting,
   { room, isRepair }: { readonly room: number; readonly isRepair: boolean },
-): Promise<LetIn> {
+): Promise<AdmittedWaiting> {
   const { type, ready } = waiting
-  const isIdle = ready.length === 0 || !type || !needsTokens(type)
+  const isIdle = ready.length === 0 || !type || !needsTickets(type)
   const isServed = isIdle || (isRepair && (await hasBacklog(system, type)))
   const sent = isServed ? [] : ready
   const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
-  const placed = await letInFromPlace(system, waiting, room - share)
+  const placed = await admitFromPlace(system, waiting, room - share)
   const rest = sent.slice(0, room - placed.count)
   const count = placed.count + (type ? await sendIn(system, type, rest) : 0)
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
 }
 
 /** In a pause they are dropped, and all that is ready is sent one at its end. */
-function needsTokens({ paused, configuration }: TaskType): boolean {
+function needsTickets({ paused, configuration }: TaskType): boolean {
   return configuration.kind !== 'http' && !paused
 }
 
@@ -84,11 +84,11 @@ async function hasBacklog({ messages }: System, { type, configuration }: TaskTyp
   return ((await messages.backlog(servingType(type, configuration.kind))) ?? 0) > 0
 }
 
-async function letInFromPlace(
+async function admitFromPlace(
   system: System,
   { firstPlaced, otherPlaced }: Waiting,
   room: number,
-): Promise<LetIn> {
+): Promise<AdmittedWaiting> {
   let count = 0
   for (
     let tasks = firstPlaced;
@@ -130,7 +130,7 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
 /** How many waits it ended. Refused is only what somebody else has changed just now. */
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
   const now = system.clock.now()
-  const ended = await eachApart(system, tasks, PAGE, async task => {
+  const ended = await isolateEach(system, tasks, PAGE, async task => {
     const decision = unblock(task, now)
     return decision.ok && (await applyChange(system, decision.change)).applied
   })
@@ -147,7 +147,7 @@ async function readyUnder(system: System, type: TaskType, count: number): Promis
     if (tasks.length === 0) break
     examined += tasks.length
     found.push(
-      ...tasks.filter(task => isReady(task) && (isLetInByToken(task, type) || waitsFor(task, type.type))),
+      ...tasks.filter(task => isReady(task) && (isAdmittedByTicket(task, type) || waitsFor(task, type.type))),
     )
   }
   return found.slice(0, count)
@@ -155,18 +155,18 @@ async function readyUnder(system: System, type: TaskType, count: number): Promis
 
 /** A turn under a rate limit brings a token of its own when it comes. */
 function isReady(task: Task): boolean {
-  const hasTurn = task.wait?.kind === 'turn'
+  const hasTurn = task.wait?.kind === 'slot'
   return task.state === 'open' && !hasTurn && task.place?.name === readyPlaceOf(task)
 }
 
 /** Some of these do not know that they wait: their tokens were spent on others that waited already. */
-function isLetInByToken(task: Task, type: TaskType): boolean {
-  return isLimitedForAll(type) && (workOf(task).kind === 'http' || isToken(task, type))
+function isAdmittedByTicket(task: Task, type: TaskType): boolean {
+  return isLimitedForAll(type) && (workOf(task).kind === 'http' || isTicket(task, type))
 }
 
 /** How many waits it ended. */
 async function sendIn(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
-  const byToken = tasks.filter(task => isLetInByToken(task, type))
+  const byToken = tasks.filter(task => isAdmittedByTicket(task, type))
   const ended = await endWaits(
     system,
     tasks.filter(task => !byToken.includes(task)),

@@ -3,12 +3,12 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { RateLimit, TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
-import { claimByTokens } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { claimTargets } from '../../../shared/runtime/claim/claim-targets.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { inOwnSlot } from '../../../shared/runtime/limits/starting.ts'
+import { startInOwnSlot } from '../../../shared/runtime/limits/start-policy.ts'
 import { markTargets } from '../../../shared/runtime/worker/targets.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -134,7 +134,7 @@ describe('a turn', () => {
     const outcome = await claim(system, second, 'w1', slow)
 
     expect(refusalOf(outcome)).toBe('rate-limit')
-    expect((await headOf(system, second)).wait).toMatchObject({ kind: 'turn', limit: 'resize' })
+    expect((await headOf(system, second)).wait).toMatchObject({ kind: 'slot', limit: 'resize' })
   })
 
   it('is claimed a little ahead, and answered when it has come', async () => {
@@ -201,7 +201,7 @@ describe('a turn', () => {
     const second = await claim(system, waiting, 'w2')
 
     expect(refusalOf(refused)).toBe('rate-limit')
-    expect(waiting).toMatchObject({ operation: 'throttle', wait: { kind: 'turn' } })
+    expect(waiting).toMatchObject({ operation: 'throttle', wait: { kind: 'slot' } })
     expect(refusalOf(second)).toBeUndefined()
     expect(Object.keys((await headOf(system, task)).live)).toHaveLength(2)
   })
@@ -217,13 +217,13 @@ describe('a turn', () => {
     for (let nth = 0; nth < 3; nth++) {
       await timed(
         system,
-        inOwnSlot().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)),
+        startInOwnSlot().start(system, await stored(system, { key: `step${nth}` }), rates.slice(1)),
       )
     }
 
     for (let nth = 0; nth < 12; nth++) {
       const task = await stored(system, { key: `both${nth}` })
-      if (await timed(system, inOwnSlot().start(system, task, rates))) started.push(system.clock.now())
+      if (await timed(system, startInOwnSlot().start(system, task, rates))) started.push(system.clock.now())
     }
 
     expect(started.length).toBeGreaterThan(2)
@@ -255,10 +255,10 @@ describe('what limits hold back', () => {
     for (let nth = 0; nth < 1_100; nth++) await stored(system, { key: `high${nth}`, priority: 9, ...parts })
     const low = await stored(system, { key: 'low', priority: 1, ...parts })
 
-    const outcome = await timed(system, claimByTokens(system, type, CLAIMER, [low]))
+    const outcome = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
 
     expect(outcome).toMatchObject({ claimed: [], held: 1 })
-    expect((await headOf(system, low)).wait).toMatchObject({ kind: 'turn' })
+    expect((await headOf(system, low)).wait).toMatchObject({ kind: 'slot' })
   })
 
   it('keeps no task from running whose own key has starts left', async () => {

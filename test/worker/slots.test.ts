@@ -24,7 +24,7 @@ async function aLimitedWorker(concurrency: number, limits: TypeLimits = { rate: 
 }
 
 /** How many of them have been noted to wait for a turn, which costs a write and brings a new dispatch. */
-const noted = (tasks: readonly Task[]) => tasks.filter(({ wait }) => wait?.kind === 'turn').length
+const noted = (tasks: readonly Task[]) => tasks.filter(({ wait }) => wait?.kind === 'slot').length
 
 describe('a worker whose tasks wait for turns', () => {
   it('keeps those that come within seven and a half seconds, and has the others sent again', async () => {

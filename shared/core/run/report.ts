@@ -19,7 +19,7 @@ import type { RecordedEnd } from './run.ts'
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
 /** The digest of what a word says beyond the state and the result of its run; undefined when that is nothing. */
-export function wordDigest(word: Outcome): string | undefined {
+export function reportDigest(word: Outcome): string | undefined {
   const rest = beyondTheResult(word)
   return Object.keys(rest).length === 0 ? undefined : contentDigest(rest)
 }
@@ -50,7 +50,7 @@ function plain(value: object): { readonly [name: string]: Json } {
 }
 
 /** Whether a run that ended so was ended by this very word. */
-export function isSameWord(end: RecordedEnd, word: Outcome): boolean {
+export function isSameReport(end: RecordedEnd, word: Outcome): boolean {
   if (end.cause !== undefined) return false
   // A move too many has failed its run.
   if (word.outcome === 'succeed' && word.next && end.state === 'failed') return end.word === wholeDigest(word)
@@ -59,9 +59,9 @@ export function isSameWord(end: RecordedEnd, word: Outcome): boolean {
     case 'succeed':
       return end.past ? end.word === wholeDigest(word) : isSameSuccess(end, word)
     case 'fail':
-      return end.word === undefined ? isSameShortError(end, word) : end.word === wordDigest(word)
+      return end.word === undefined ? isSameShortError(end, word) : end.word === reportDigest(word)
     case 'release':
-      return end.word === wordDigest(word)
+      return end.word === reportDigest(word)
   }
 }
 
@@ -69,11 +69,11 @@ type Success = Extract<Outcome, { outcome: 'succeed' }>
 
 /** The digest of all that a success says, where no record keeps its result. */
 export function wholeDigest(word: Success): string | undefined {
-  return joinedDigest(word.result === undefined ? undefined : contentDigest(word.result), wordDigest(word))
+  return joinedDigest(word.result === undefined ? undefined : contentDigest(word.result), reportDigest(word))
 }
 
 function isSameSuccess(end: RecordedEnd, word: Success): boolean {
-  return isSameResult(end.result, word.result) && end.word === wordDigest(word)
+  return isSameResult(end.result, word.result) && end.word === reportDigest(word)
 }
 
 function isSameResult(stored: Body | undefined, said: Json | undefined): boolean {

@@ -2,11 +2,11 @@ import { arnOf } from '../account.ts'
 import { bodyOf, type Call, textFields } from '../gateway/call.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Context } from './conditions.ts'
-import { askedOfDynamo } from './dynamo-asked.ts'
-import type { Asked } from './policy.ts'
+import { dynamoActions } from './dynamo-actions.ts'
+import type { RequestedAction } from './policy.ts'
 
 /** What a call needs leave for; several where it does several things, none where no permission is known for it. */
-export type AskedOf = (call: Call) => readonly Asked[]
+export type ActionsOf = (call: Call) => readonly RequestedAction[]
 
 /** Batches are asked for as what they hold many of. */
 const SQS_ACTIONS: Readonly<Record<string, string>> = {
@@ -15,20 +15,20 @@ const SQS_ACTIONS: Readonly<Record<string, string>> = {
   ChangeMessageVisibilityBatch: 'ChangeMessageVisibility',
 }
 
-export function askedIn(stack: Stack): AskedOf {
-  const dynamo = askedOfDynamo(stack)
-  const services: Readonly<Record<string, AskedOf>> = {
+export function requestedActionsIn(stack: Stack): ActionsOf {
+  const dynamo = dynamoActions(stack)
+  const services: Readonly<Record<string, ActionsOf>> = {
     dynamodb: dynamo,
-    sqs: askedOfSqs,
-    scheduler: askedOfScheduler,
-    events: askedOfEvents,
-    secretsmanager: askedOfSecrets,
-    lambda: askedOfLambda,
+    sqs: sqsActions,
+    scheduler: schedulerActions,
+    events: eventsActions,
+    secretsmanager: secretsActions,
+    lambda: lambdaActions,
   }
   return call => services[call.service]?.(call) ?? []
 }
 
-function askedOfSqs({ operation, body }: Call): Asked[] {
+function sqsActions({ operation, body }: Call): RequestedAction[] {
   const url = textFields(body, 'QueueUrl')[0]
   const name = url?.slice(url.lastIndexOf('/') + 1) ?? textFields(body, 'QueueName')[0]
   const resource = name === undefined ? undefined : arnOf('sqs', name)
@@ -36,7 +36,7 @@ function askedOfSqs({ operation, body }: Call): Asked[] {
 }
 
 /** A schedule that is made hands its role to Scheduler, which is asked for as well. */
-function askedOfScheduler(call: Call): Asked[] {
+function schedulerActions(call: Call): RequestedAction[] {
   const url = new URL(call.path, 'http://scheduler')
   const name = decodeURIComponent(url.pathname.split('/')[2] ?? '')
   const body = bodyOf(call) as { GroupName?: string; Target?: { RoleArn?: string } }
@@ -53,7 +53,7 @@ function askedOfScheduler(call: Call): Asked[] {
 const passedToScheduler: Context = key =>
   key.toLowerCase() === 'iam:passedtoservice' ? ['scheduler.amazonaws.com'] : undefined
 
-function askedOfEvents(call: Call): Asked[] {
+function eventsActions(call: Call): RequestedAction[] {
   const { Entries = [] } = bodyOf(call) as { Entries?: ReadonlyArray<{ EventBusName?: string }> }
   const buses = new Set(Entries.map(({ EventBusName = 'default' }) => EventBusName))
   return [...buses].map(bus => ({
@@ -62,14 +62,14 @@ function askedOfEvents(call: Call): Asked[] {
   }))
 }
 
-function askedOfSecrets(call: Call): Asked[] {
+function secretsActions(call: Call): RequestedAction[] {
   const id = String(bodyOf(call).SecretId)
   // Six characters of its own follow the name of a real secret.
   const resource = id.startsWith('arn:') ? id : `${arnOf('secretsmanager', `secret:${id}`)}-local0`
   return [{ action: `secretsmanager:${call.operation}`, resource }]
 }
 
-function askedOfLambda({ path }: Call): Asked[] {
+function lambdaActions({ path }: Call): RequestedAction[] {
   const named = /\/functions\/([^/?]+)\//.exec(path)?.[1]
   const name = decodeURIComponent(named ?? '')
   return [
