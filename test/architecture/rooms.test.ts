@@ -29,9 +29,9 @@ const LAYERS = ['shared/core', 'shared/runtime', 'shared/aws/dynamo']
 
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {
+  'bench/takeover.ts': 'a row of the benchmark, a file each',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
   'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
-  'scripts/demonstration/progress.ts': 'the line that shows progress',
   'shared/aws/dynamo/records/record-requests.ts':
     'requests of records, apart from sending them as in each room beside it',
   'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
