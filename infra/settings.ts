@@ -4,7 +4,7 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import { LOG_RETENTION_DAYS, SYSTEM_NAME_CHARACTERS_MAX } from './bounds.ts'
-import { TypeMetrics } from './monitoring/monitoring.ts'
+import { type MetricsScope, TypeMetrics } from './type-metrics.ts'
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
 
@@ -13,9 +13,6 @@ export type TracingMode = 'off' | 'sampled'
 
 /** Which alarms are made; CloudWatch takes $0.10 a month for each metric that an alarm watches. */
 export type AlarmLevel = 'all' | 'essential' | 'none'
-
-/** Whether the outcomes of tasks are counted for the system as a whole, or also for each type. */
-export type MetricsScope = 'system' | 'perType'
 
 /** What all parts of one system share. */
 export type Settings = {

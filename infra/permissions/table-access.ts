@@ -5,7 +5,6 @@ import {
   TYPES_PARTITION,
   VERSION_ATTRIBUTE,
 } from '../../shared/aws/dynamo/keys.ts'
-import type { Parts } from '../parts.ts'
 import {
   countPartitions,
   DEFINITIONS,
@@ -18,13 +17,19 @@ import {
   turnPartitions,
 } from './partitions.ts'
 import { allow, type Conditions, type Grantee } from './permissions.ts'
-import type { GrantedTypes } from './type-reach.ts'
+import type { GrantedTypes, TypeReach } from './type-reach.ts'
 
 /**
  * What code of users may do in the table, by the leading keys of partitions: workers with the types that they serve, publishers
  * with those that they publish. Nothing of it may write the configuration of a type, a canvas or a schedule, and none may delete a
  * task: what a task's end or its removal leaves is deleted by the system.
  */
+
+/** The table of a system, and the types that code of other types reaches in it. */
+type Reachable = {
+  readonly table: { readonly table: { readonly tableArn: string }; indexArn(index: 'place'): string }
+  readonly reach: TypeReach
+}
 
 export type Serving = {
   readonly types: GrantedTypes
@@ -35,7 +40,7 @@ export type Serving = {
 }
 
 /** Lets `runner` claim, run and finish tasks of its types, and publish those of `others`. */
-export function grantTableToWorker(runner: Grantee, parts: Parts, serving: Serving): void {
+export function grantTableToWorker(runner: Grantee, parts: Reachable, serving: Serving): void {
   const { types, others } = serving
   const isAny = types === 'any' || others === 'any'
   const tasks = () => (isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others])
@@ -54,7 +59,7 @@ export function grantTableToWorker(runner: Grantee, parts: Parts, serving: Servi
 }
 
 /** Lets `runner` write new tasks of these types, or update and restart those whose keys are taken. */
-export function grantTableToPublisher(runner: Grantee, parts: Parts, types: GrantedTypes): void {
+export function grantTableToPublisher(runner: Grantee, parts: Reachable, types: GrantedTypes): void {
   const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const lines = () => parts.reach.withSteps(named())
   onPartitions(runner, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
@@ -67,7 +72,7 @@ export function grantTableToPublisher(runner: Grantee, parts: Parts, types: Gran
 }
 
 /** Reads types, notes that one has tenants, and keeps the steps of flows, whose name follows from what they are. */
-function openTypes(runner: Grantee, parts: Parts): void {
+function openTypes(runner: Grantee, parts: Reachable): void {
   onPartitions(runner, parts, ['GetItem', 'Query'], () => [TYPES_PARTITION])
   const { tableArn } = parts.table.table
   allow(runner, {
@@ -83,14 +88,14 @@ function openTypes(runner: Grantee, parts: Parts): void {
   onPartitions(runner, parts, ['GetItem', 'PutItem'], () => [DEFINITIONS])
 }
 
-function openRegistry(runner: Grantee, parts: Parts): void {
+function openRegistry(runner: Grantee, parts: Reachable): void {
   onPartitions(runner, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [REGISTRY])
   onPartitions(runner, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [MARKERS])
   onPartitions(runner, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
 }
 
 /** The pattern of the tasks of every type takes canvases and schedules in. */
-function keepOutOfCanvases(runner: Grantee, parts: Parts): void {
+function keepOutOfCanvases(runner: Grantee, parts: Reachable): void {
   allow(runner, {
     isDenied: true,
     actions: ['PutItem', 'UpdateItem'].map(action => `dynamodb:${action}`),
@@ -103,7 +108,7 @@ function keepOutOfCanvases(runner: Grantee, parts: Parts): void {
 
 function onPartitions(
   runner: Grantee,
-  { table: { table } }: Parts,
+  { table: { table } }: Reachable,
   actions: readonly string[],
   partitions: () => readonly string[],
 ): void {
@@ -114,7 +119,7 @@ function onPartitions(
   })
 }
 
-function onPlaces(runner: Grantee, { table }: Parts, places: () => readonly string[]): void {
+function onPlaces(runner: Grantee, { table }: Reachable, places: () => readonly string[]): void {
   allow(runner, {
     actions: ['dynamodb:Query'],
     resources: [table.indexArn('place')],

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
-import { type HttpAnswer, problemAnswer } from '../http/answer.ts'
+import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/answer.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 
 const READERS_MAX = 100
@@ -10,14 +10,11 @@ const KEEP_ALIVE_MS = 15_000
 const RETRY_MS = 1_000
 const READ_EVENTS_MAX = 100
 
-/** Answers a request by itself, or leaves it to others. */
-export type StreamHandler = (request: IncomingMessage, response: ServerResponse) => boolean
-
 /**
  * `GET /v1/events`: events as they come, as server-sent events. A reader that names the last event it has seen goes on
  * behind that. Each reads at its own pace: one that is too slow misses events, and is told so.
  */
-export function createEventStream(log: EventLog): StreamHandler {
+export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
   return (request, response) => {
     if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false

@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
 /** What the server sends back. */
 export type HttpAnswer = {
   readonly status: number
@@ -5,7 +7,10 @@ export type HttpAnswer = {
   readonly body: Buffer
 }
 
-/** A problem document, as the API's own. */
+/** Writes the response and answers true, or answers false and leaves the request to the routes. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** A problem document, like those of the API itself. */
 export function problemAnswer(
   kind: string,
   status: number,

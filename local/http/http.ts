@@ -10,7 +10,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import type { StreamHandler } from '../events/event-stream.ts'
 import type { Functions } from '../functions/functions.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/payload-limits.ts'
 import { close, listen } from '../gateway/gateway.ts'
@@ -18,7 +17,14 @@ import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { type Admit, admitting } from './admit.ts'
-import { gatewayAnswer, type HttpAnswer, httpAnswerOf, problemAnswer, serverError } from './answer.ts'
+import {
+  gatewayAnswer,
+  type HttpAnswer,
+  httpAnswerOf,
+  problemAnswer,
+  type RequestHandler,
+  serverError,
+} from './answer.ts'
 import { callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'
@@ -42,7 +48,7 @@ type Served = {
   readonly meter: Meter
   readonly permissions: Permissions
   /** Answers some requests before the routes do. */
-  readonly stream?: StreamHandler
+  readonly stream?: RequestHandler
   /** The parts of the system that do not run at the moment. */
   isDown(): Promise<readonly string[]>
 }
@@ -73,7 +79,7 @@ type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
 /** Listens for the HTTP API at once, so that its address can stand in functions' environments. */
 export async function startApiServer(port: number, allowedHosts: readonly string[] = []): Promise<ApiServer> {
   let serve: Serve = async () => unavailable
-  let stream: StreamHandler | undefined
+  let stream: RequestHandler | undefined
   let admit: Admit = () => unavailable
   const server: Server = createServer((request, response) => {
     const refusal = admit(request)

@@ -10,13 +10,13 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct, IConstruct } from 'constructs'
-import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
-import { EVERY_TYPE } from '../../shared/core/bounds.ts'
-import type { MetricName } from '../../shared/ports/machine.ts'
-import type { Parts } from '../parts.ts'
-import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
-import { SourceQueue } from '../queues/source-queue.ts'
-import { taskMetric } from './monitoring.ts'
+import { INDEXES } from '../shared/aws/dynamo/keys.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
+import { taskMetric } from './monitoring/monitoring.ts'
+import type { Parts } from './parts.ts'
+import { DeadLetterQueue } from './queues/dead-letter-queue.ts'
+import { SourceQueue } from './queues/source-queue.ts'
 
 const WIDTH = 12
 const HEIGHT = 6

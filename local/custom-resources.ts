@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { StateFile } from '../data-folder/state-file.ts'
-import type { Functions } from '../functions/functions.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import { isRecord } from './intrinsics.ts'
-import type { Stack } from './stack.ts'
+import type { StateFile } from './data-folder/state-file.ts'
+import type { Functions } from './functions/functions.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import { isRecord } from './template/intrinsics.ts'
+import type { Stack } from './template/stack.ts'
 
 /** CloudFormation waits an hour; at a terminal a minute is long. */
 const ANSWER_TIMEOUT_MS = 60_000
