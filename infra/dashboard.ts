@@ -22,7 +22,7 @@ const WIDTH = 12
 const HEIGHT = 6
 const PERIOD = Duration.minutes(1)
 
-/** A graph whose metrics are looked for at synthesis: handlers may be added after the dashboard. */
+/** A graph that finds its metrics at synthesis: handlers may be added after the dashboard. */
 class LazyGraph extends ConcreteWidget {
   private readonly title: string
   private readonly found: () => IMetric[]
@@ -41,7 +41,7 @@ class LazyGraph extends ConcreteWidget {
   }
 }
 
-/** What there is to see of a system, on one page: what became of its tasks, how late they started, and how its parts are. */
+/** Creates the dashboard of a system: outcomes and lateness of its tasks, its queues, functions, table and API. */
 export function createDashboard(scope: Construct, id: string, parts: Parts, title: string): Dashboard {
   const { system } = parts.settings
   const outcome = (name: MetricName, statistic?: string) =>
@@ -117,7 +117,7 @@ const isFedQueue = (one: IConstruct) => one instanceof SourceQueue
 const isDeadLetterQueue = (one: IConstruct) => one instanceof DeadLetterQueue
 const isApi = (one: IConstruct) => one instanceof HttpApi
 
-/** Of the table and of each index: a hot index throttles the table's writes. */
+/** Throttled requests to the table and to each index: a hot index throttles the table's writes. */
 function throttledRequests(table: string): IMetric[] {
   return [undefined, ...Object.values(INDEXES)].flatMap(index =>
     ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
@@ -144,7 +144,7 @@ function oldest(scope: Construct, one: WithQueue): IMetric {
   return one.queue.metricApproximateAgeOfOldestMessage({ ...labelled(scope, one), statistic: 'Maximum' })
 }
 
-/** Where it stands in the system, as `Handlers/Resize`: names that are generated tell nothing. */
+/** The label is the construct's path in the system, such as `Handlers/Resize`: generated names say nothing to a reader. */
 function labelled(scope: Construct, one: IConstruct) {
   const path = one.node.path.slice(scope.node.path.length + 1)
   return { period: PERIOD, label: path.replace(/\/(Function|Tasks|Queue)$/, '') }

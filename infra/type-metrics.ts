@@ -5,15 +5,15 @@ import type { MetricName } from '../shared/ports/machine.ts'
 /** Whether the outcomes of tasks are counted for the system as a whole, or also for each type. */
 export type MetricsScope = 'system' | 'perType'
 
-/** Of these `metrics: 'perType'` keeps one for each type. */
+/** The metrics that `metrics: 'perType'` keeps for each type. */
 const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Retried']
 
-/** Of `BATON_TYPE_METRICS`, in an environment that Lambda ends at 4 KB. */
+/** The longest `BATON_TYPE_METRICS`. Lambda allows 4 KB for all variables of a function. */
 const TYPE_METRICS_CHARACTERS_MAX = 1_500
 
 /**
- * Which metrics are kept for which types. CloudWatch takes $0.30 a month for each metric of each type, so functions measure all
- * types together, and single types only where the app asked for that metric.
+ * Which metrics are kept for which types. CloudWatch charges $0.30 a month for each metric of each type. So functions measure
+ * all types together, and a single type only if the app asked for that metric.
  */
 export class TypeMetrics {
   private readonly asked: Set<string>
@@ -27,8 +27,8 @@ export class TypeMetrics {
   }
 
   /**
-   * For the environment; what is asked for later is in it, too. Where the types' names would not fit, the same metrics are kept
-   * for every type.
+   * The value of `BATON_TYPE_METRICS`. It is resolved at synthesis, so it includes metrics that the app asks for later. When the
+   * names of the types are too long, the same metrics are kept for every type.
    */
   text(): string {
     return Lazy.string({

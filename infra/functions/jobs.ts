@@ -8,7 +8,7 @@ import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Works on what may take minutes: resumes, changes of limits and order, purges, large canvases. */
+/** The function for work that may take minutes: resumes, changes of limits and order, purges, large canvases. */
 export class Jobs extends Construct {
   readonly function: LambdaFunction
 
@@ -19,7 +19,7 @@ export class Jobs extends Construct {
       entry: functionFile('jobs.ts'),
       description: 'Baton: works on long jobs: resumes, purges, large canvases',
       timeout: Duration.seconds(JOBS_TIMEOUT_S),
-      // A job sends itself on after each stretch, and a purge of a million tasks takes more than 16 of them.
+      // A job sends its own continuation. A purge of a million tasks takes more than 16 of them.
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })

@@ -32,7 +32,7 @@ import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Reads the table's stream, sends what each changed task needs next, publishes what follows from its end, and tells what happened. */
+/** The function that reads the table's stream. It sends what each changed task needs next, publishes owed callbacks, and publishes events. */
 export class Planner extends Construct {
   readonly function: LambdaFunction
 
@@ -55,8 +55,8 @@ export class Planner extends Construct {
   }
 
   /**
-   * From the start of the stream, because a new mapping takes minutes to begin and would miss what is written until
-   * then. What is given up is reported by its place in the stream only: the sweeper repairs from the table itself.
+   * The mapping reads from the start of the stream: it takes minutes to begin, and would miss what is written until then. A
+   * batch that is given up is reported by its position in the stream only, because the sweeper repairs from the table itself.
    */
   private readStream({ settings, table }: Parts): void {
     const failures = new DeadLetterQueue(this, 'Failures', settings).queue
@@ -77,7 +77,7 @@ export class Planner extends Construct {
   }
 }
 
-/** Heads that were written by anything but a heartbeat. */
+/** Heads that any operation but a heartbeat has written. */
 const changedHeads = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'MODIFY'),
   dynamodb: {
@@ -86,13 +86,13 @@ const changedHeads = FilterCriteria.filter({
   },
 })
 
-/** Workers that came into the registry or went; their signs of life are changes of what is there. */
+/** Workers that joined or left the registry. Their signs of life modify an item and do not match. */
 const comingAndGoingWorkers = FilterCriteria.filter({
   eventName: FilterRule.or('INSERT', 'REMOVE'),
   dynamodb: { Keys: { [PRIMARY_KEY.partition]: { S: FilterRule.isEqual(WORKERS_PARTITION) } } },
 })
 
-/** Permits that were given back while tasks wait; permits that are taken, or given back to nobody, do not match. */
+/** Permits that were given back while tasks wait. A permit that is taken, or that no task waits for, does not match. */
 const freedPermits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
@@ -101,7 +101,7 @@ const freedPermits = FilterCriteria.filter({
   },
 })
 
-/** Limits that a task has just been noted to wait for. */
+/** Limits at which a wait of a task has just been recorded. */
 const notedWaits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {

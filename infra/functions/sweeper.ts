@@ -11,7 +11,7 @@ import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Every minute: repairs what lost messages left behind. */
+/** The function that repairs, every minute, what lost messages have left behind. */
 export class Sweeper extends Construct {
   readonly function: LambdaFunction
 
@@ -25,7 +25,7 @@ export class Sweeper extends Construct {
       failsSilently: true,
       ...reserving(reservedConcurrency),
     })
-    // A failed round is not repeated: the next one comes within a minute and would meet its repetition.
+    // A failed round is not retried: the next round begins within a minute and would overlap with the retry.
     this.function.configureAsyncInvoke({
       retryAttempts: 0,
       maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S_MAX),

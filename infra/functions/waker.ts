@@ -9,7 +9,7 @@ import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
-/** Looks at tasks whose time has come: lease ends, timeouts, deadlines, far minutes. */
+/** The function that looks at tasks at their time: lease ends, timeouts, deadlines, far minutes. */
 export class Waker extends Construct {
   readonly function: LambdaFunction
 
@@ -20,7 +20,7 @@ export class Waker extends Construct {
       entry: functionFile('waker.ts'),
       description: 'Baton: looks at tasks whose time has come',
       timeout: Duration.seconds(WAKER_TIMEOUT_S),
-      // A look that comes too early is sent again, once per lease of a long run; the message counts its hops.
+      // A look that comes too early is sent again, once per lease of a long run. The message counts its hops.
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
@@ -34,7 +34,7 @@ export class Waker extends Construct {
       dispatchesTo: 'every-type',
       measures: ['types'],
     })
-    // Events that could not be told wait in the wake queue.
+    // The planner sends events that it could not publish to the wake queue.
     events.openTo(this.function)
     watchLookLoops(this, settings)
     messages.wake.feed(this.function, {

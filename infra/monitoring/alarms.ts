@@ -24,7 +24,7 @@ import { taskMetric } from './monitoring.ts'
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
 
-/** Whatever lies in a dead-letter queue needs a person. */
+/** Alarm on any message in a dead-letter queue: an operator must look at it. */
 export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
   addAlarm(scope, 'DeadLetterAlarm', settings, {
     metric: queue.metricApproximateNumberOfMessagesVisible({
@@ -37,8 +37,8 @@ export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQ
 }
 
 /**
- * Errors and throttles of a function. Of most functions they show elsewhere: as dead letters, as a planner that falls behind, as
- * an answer of the API. Where they show nowhere else, the errors are essential.
+ * Alarms on errors and throttles of a function. The failures of most functions also show elsewhere: as dead letters, as a late
+ * planner, as an answer of the API. `isEssential` is for a function that fails without such a sign.
  */
 export function watchFunction(
   scope: Construct,
@@ -57,7 +57,7 @@ export function watchFunction(
   })
 }
 
-/** A flow has stopped half undone, or a task owes callbacks that its types make impossible: a person has to decide. */
+/** Alarm on a flow that has stopped half undone, or on owed callbacks that no type can take. An operator must decide. */
 export function watchAttention(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'NeedsAttentionAlarm', settings, {
     isEssential: true,
@@ -67,7 +67,7 @@ export function watchAttention(scope: Construct, settings: Settings): void {
   })
 }
 
-/** Tasks that somebody could work on, and nobody does. */
+/** Alarm on tasks that a worker could run and none does. */
 export function watchStuckTasks(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'StuckAlarm', settings, {
     isEssential: true,
@@ -77,7 +77,7 @@ export function watchStuckTasks(scope: Construct, settings: Settings): void {
   })
 }
 
-/** A look that was armed anew 100,000 times is given up: something sends it in circles. */
+/** Alarm on a look that was given up after it was armed anew 100,000 times: it loops. */
 export function watchLookLoops(scope: Construct, settings: Settings): void {
   addAlarm(scope, 'LookLoopAlarm', settings, {
     metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
@@ -85,7 +85,7 @@ export function watchLookLoops(scope: Construct, settings: Settings): void {
   })
 }
 
-/** The planner falls behind when a batch keeps failing or writes outrun it: tasks then start late. */
+/** Alarm on a late planner. It falls behind when a batch keeps failing or writes outrun it, and tasks then start late. */
 export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
   addAlarm(scope, 'IteratorAgeAlarm', settings, {
     metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
@@ -95,7 +95,7 @@ export function watchIteratorAge(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Missing data counts as an alarm: a safety net that is not called is not one. */
+/** Alarm on a sweeper that is not invoked. Missing data counts as an alarm. */
 export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
   addAlarm(scope, 'NotInvokedAlarm', settings, {
     metric: fn.metricInvocations({ period: PERIOD }),
@@ -105,7 +105,7 @@ export function watchInvocations(scope: Construct, settings: Settings, fn: Lambd
   })
 }
 
-/** Missing data counts as an alarm: a service without containers reports nothing. */
+/** Alarm on too few containers. Missing data counts as an alarm, because a service without containers reports nothing. */
 export function watchWorkers(
   scope: Construct,
   settings: Settings,
@@ -134,7 +134,7 @@ export function watchServerErrors(scope: Construct, settings: Settings, api: Htt
   })
 }
 
-/** One alarm each for the table and its indexes: a hot index throttles the table's writes. */
+/** One alarm for the table and one for each index: a hot index throttles the table's writes. */
 export function watchThrottling(
   scope: Construct,
   settings: Settings,
@@ -160,19 +160,19 @@ function throttledEvents(table: TableV2, index: string | undefined): IMetric {
   })
 }
 
-/** When an alarm is raised because tasks fail. */
+/** The condition of an alarm on failed tasks. */
 export type FailureAlarmProps = {
-  /** Tasks of this type only; its failures are then counted apart, at $0.30 a month. @default tasks of all types together */
+  /** Counts failures of this type only; its metric costs $0.30 a month. @default all types together */
   readonly type?: string
-  /** So many failed tasks, or more, raise it. */
+  /** The number of failed tasks that raises the alarm. */
   readonly failures: number
-  /** Within so many minutes, 1–1,440. */
+  /** The minutes in which the failures are counted, 1–1,440. */
   readonly perMinutes: number
-  /** Is notified. */
+  /** The topic that is notified. */
   readonly topic: ITopic
 }
 
-/** An alarm for tasks that have failed for good; retries do not count. It does not depend on the system's `alarms`. */
+/** An alarm on tasks that have failed for good. Retries do not count. It is made whatever the system's `alarms` say. */
 export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
   const { type = EVERY_TYPE, failures, perMinutes, topic } = props
   refuseUnlessWhole('failures', failures, FAILURES_MAX)
@@ -192,7 +192,7 @@ export function watchFailures(scope: Construct, settings: Settings, props: Failu
   return alarm
 }
 
-/** Of one period of an alarm. Source: CloudWatch, PutMetricAlarm. */
+/** The longest period of an alarm is a day. Source: CloudWatch, PutMetricAlarm. */
 const MINUTES_PER_DAY = 1_440
 const FAILURES_MAX = 1_000_000_000
 
@@ -216,7 +216,7 @@ type Condition = {
   readonly above?: number
   /** Alarm below this value, and when there is no value at all. */
   readonly below?: number
-  /** Whether the alarm is made unless the app wants none. */
+  /** Whether the level `essential` includes the alarm. @default false */
   readonly isEssential?: boolean
 }
 

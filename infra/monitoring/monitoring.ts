@@ -1,6 +1,7 @@
 /**
- * What operators see. This file lists the metrics that functions write, and which are kept for single types. `alarms.ts`
- * makes each alarm at the construct that it watches; `dashboard.ts` puts the graphs of a whole system on one page.
+ * What operators see. This file lists the metrics that functions write. `alarms.ts` makes each alarm beside the construct that
+ * it watches. `infra/type-metrics.ts` says which metrics are kept for single types, and `infra/dashboard.ts` draws a whole
+ * system on one page.
  */
 
 import { Duration } from 'aws-cdk-lib'
@@ -25,7 +26,7 @@ const STATISTICS: Record<MetricName, string> = {
   TaskFault: 'Sum',
 }
 
-/** What the functions of `system` measure about tasks of `type`: `Lateness` and `RunTime` in milliseconds, the rest counts. */
+/** A metric of the tasks of `type`. `Lateness` and `RunTime` are in milliseconds; the others are counts. */
 export function taskMetric(system: string, name: MetricName, type: string): Metric {
   return new Metric({
     namespace: 'Baton',

@@ -5,7 +5,7 @@ import { DEAD_LETTER_RETENTION_DAYS, MESSAGE_BYTES_MAX } from '../bounds.ts'
 import { watchDeadLetters } from '../monitoring/alarms.ts'
 import type { Settings } from '../settings.ts'
 
-/** Where messages end that nobody could handle, kept as long as SQS can, with an alarm as soon as there is one. */
+/** A queue for messages that were given up. SQS keeps them as long as it can, and the first one raises an alarm. */
 export class DeadLetterQueue extends Construct {
   readonly queue: Queue
 

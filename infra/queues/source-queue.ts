@@ -15,9 +15,9 @@ import type { Settings } from '../settings.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 
 export type SourceQueueSpec = {
-  /** Physical name, where functions must be able to derive it. @default generated */
+  /** The physical name, if functions must derive it. @default generated */
   readonly queueName?: string
-  /** How long a message that was received and not deleted stays hidden from others. */
+  /** How long a received message stays hidden from other receivers. */
   readonly visibilityTimeout: Duration
 }
 
@@ -28,15 +28,15 @@ export type MappingOptions = {
   readonly maxConcurrency: number
 }
 
-/** For a queue that feeds a function. */
+/** The visibility timeout of a queue that feeds a function. */
 export function visibilityFor(functionTimeout: Duration): Duration {
   return Duration.seconds(functionTimeout.toSeconds() * TIMEOUTS_PER_VISIBILITY)
 }
 
 /**
- * Concurrent batches of a function of the system: what it usually takes, or less where less is reserved for it.
+ * The concurrent batches of a function of the system: the usual number, or what is reserved for it if that is less.
  *
- * @throws BatonError `invalid` when less is reserved than a mapping needs.
+ * @throws BatonError `invalid` when the reservation is below the minimum of a mapping.
  */
 export function concurrencyWithin(name: string, usual: number, reserved: number | undefined): number {
   if (reserved === undefined) return usual
@@ -67,7 +67,7 @@ export class SourceQueue extends Construct {
   }
 
   /**
-   * Messages are handed over without a batching window: nothing waits for company.
+   * Invokes `fn` with batches of messages. There is no batching window, so no message waits for a fuller batch.
    *
    * @throws BatonError `invalid` when the batch size is not 1–10.
    */

@@ -10,13 +10,13 @@ export type FlowProps = {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several flows. */
   readonly flow?: string
-  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
 }
 
 /**
- * Makes a flow known to the system. Nothing serves a flow but the types of its steps, so it has no queue and no function;
- * it is registered after all handlers of its system, so that its steps are known first.
+ * Registers a flow. Only the types of its steps serve it, so it has no queue and no function. It is registered after all
+ * handlers of its system, so that its steps exist first.
  */
 export class FlowRegistration extends Construct {
   readonly type: string

@@ -30,36 +30,36 @@ export type HandlerProps = Partial<MappingOptions> & {
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
-  /** Whether what happens to its tasks is told on the system's event bus. @default what the definition says, else false */
+  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
   readonly events?: boolean
   /** Megabytes, 128–10,240. @default 512 */
   readonly memorySize?: number
   /**
-   * Of one invocation, at most 15 minutes.
+   * The timeout of one invocation, at most 15 minutes.
    * @default 15 s more than the definition's `timeoutMs`, else 5 minutes
    */
   readonly timeout?: Duration
   readonly reservedConcurrency?: number
-  /** Least level of log lines: `INFO` has a line for each run. @default the system's `logLevel`, else 'INFO' */
+  /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
   readonly logLevel?: LogLevel
-  /** Dotted numbers. Tasks with a `minWorkerVersion` wait until a version as high is deployed. @default none */
+  /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait until such a version is deployed. @default none */
   readonly version?: string
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * The types besides its own that its code publishes or takes results of. Flows that the app adds are known; flows that are
-   * registered over HTTP, and whose steps it does, must be named. An empty list lets it reach tasks of its own type only.
+   * The other types that its code publishes or reads results of. Flows that the app adds are known. Flows that are registered
+   * over HTTP must be named if the types do steps of them. An empty list lets it reach tasks of its own type only.
    * @default any
    */
   readonly otherTypes?: readonly string[]
 }
 
 /**
- * Serves a task type: its function, the queue that feeds it, and the registration of the type. A type moves to another
- * construct id in two deployments, because its queue's name is fixed.
+ * Serves a task type with a function, the queue that feeds it, and the registration of the type. Moving a type to another
+ * construct id takes two deployments, because its queue's name is fixed.
  */
 export class HandlerFunction extends Construct {
   readonly type: string
-  /** Grant it what the handler needs. */
+  /** The handler's function. Grant it what the handler needs. */
   readonly function: LambdaFunction
   readonly queue: Queue
   readonly deadLetterQueue: Queue
@@ -76,7 +76,7 @@ export class HandlerFunction extends Construct {
     const timeout = props.timeout ?? timeoutOf(definition.config)
     this.function = createFunction(this, settings, {
       entry: writeExecutorEntry(queueName, definition),
-      // Handlers may look for credentials wherever they like.
+      // Handlers keep the SDK's full search for credentials.
       bundling: BUNDLING,
       description: `Baton: runs ${this.type}`,
       timeout,
@@ -93,7 +93,7 @@ export class HandlerFunction extends Construct {
     this.deadLetterQueue = fed.deadLetterQueue
     const others = props.otherTypes ? typesWithin('otherTypes', props.otherTypes) : 'any'
     grantTableToWorker(this.function, parts, {
-      // Types of kind `webhook` are registered over HTTP, and their tasks have names of their own.
+      // Types of kind `webhook` are registered over HTTP, so their names are not known here.
       types: isServingMany(definition.config) ? 'any' : [this.type],
       others,
       isRegistered: false,
@@ -104,13 +104,13 @@ export class HandlerFunction extends Construct {
       maxConcurrency: maxConcurrencyOf(props),
       ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
     })
-    // Announced when there is somebody to serve it, withdrawn before that is taken away.
+    // The type is registered after its mapping exists, and unregistered before the mapping goes.
     registrar
       .register(this, 'Registration', definition, { version: props.version })
       .node.addDependency(mapping)
   }
 
-  /** Tasks that wait in the queue to be run at once. */
+  /** How many messages wait in the queue. */
   metricBacklog(): Metric {
     return this.queue.metricApproximateNumberOfMessagesVisible()
   }
@@ -120,7 +120,7 @@ function versionIn({ version }: HandlerProps): Record<string, string> {
   return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
 
-/** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
+/** Each throttle of a poller counts as a receive, and so would send good messages to the dead-letter queue. */
 function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: HandlerProps): number {
   const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
   if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_CONCURRENCY_MAX, most)
@@ -132,7 +132,7 @@ function isServingMany({ kind }: TypeConfiguration): boolean {
   return kind === 'webhook'
 }
 
-/** Tasks of a batch run side by side, so one task's timeout is also the batch's. */
+/** The tasks of a batch run concurrently, so one task's timeout is also the batch's. */
 function timeoutOf({ defaults }: TypeConfiguration): Duration {
   const { timeoutMs } = defaults
   if (timeoutMs === undefined) return Duration.seconds(HANDLER_TIMEOUT_S)

@@ -37,7 +37,7 @@ const SERVICE_RULES: Rules = {
   version: versionRule,
 }
 
-/** @throws BatonError `invalid`, naming file, task type and field, when a handler's function cannot be as `props` say. */
+/** @throws BatonError `invalid`, naming file, task type and field, for illegal options of a handler. */
 export function refuseHandlerProps(
   entry: string,
   { type, config: { defaults } }: FoundDefinition,
@@ -53,12 +53,12 @@ export function refuseHandlerProps(
 }
 
 function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
-  const expected = `a Duration of ${HANDLER_TIMEOUT_S_MIN} s at least and ${FUNCTION_TIMEOUT_S_MAX} s at most, which is all that Lambda gives`
+  const expected = `a Duration of ${HANDLER_TIMEOUT_S_MIN} s at least and ${FUNCTION_TIMEOUT_S_MAX} s at most, which is Lambda's maximum`
   const isLegal = timeoutS >= HANDLER_TIMEOUT_S_MIN && timeoutS <= FUNCTION_TIMEOUT_S_MAX
   return isLegal ? [] : [{ path: 'timeout', message: `must be ${expected}, not ${timeoutS} s` }]
 }
 
-/** A run that outlasts its function would fail at the function's end, and not at its own. */
+/** A run that outlasts its function would fail at the function's timeout instead of its own. */
 function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | undefined): FieldProblem[] {
   if (timeoutMs === undefined) return []
   const mostMs =
@@ -69,7 +69,7 @@ function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | un
   return [{ path: 'timeoutMs', message }]
 }
 
-/** @throws BatonError `invalid`, naming file and field, when containers cannot be as `props` say. */
+/** @throws BatonError `invalid`, naming file and field, for illegal options of a worker service. */
 export function refuseServiceProps(
   entry: string,
   props: { readonly cpu: number; readonly memory: number },
@@ -77,7 +77,7 @@ export function refuseServiceProps(
   refuseFields(entry, [...problemsOf(props, SERVICE_RULES), ...sizeProblems(props)])
 }
 
-/** Fargate has certain sizes only, and refuses others when the deployment is half done. */
+/** Fargate has certain sizes only. It would refuse others when the deployment is half done. */
 function sizeProblems({ cpu, memory }: { readonly cpu: number; readonly memory: number }): FieldProblem[] {
   if (Token.isUnresolved(cpu) || Token.isUnresolved(memory)) return []
   const sizes = FARGATE_MEMORY_MB[cpu]
@@ -96,10 +96,10 @@ function problemsOf(props: object, rules: Rules): FieldProblem[] {
   })
 }
 
-/** Tells functions and containers the version under which they claim. */
+/** The variable with the version under which functions and containers claim. */
 export const WORKER_VERSION = 'BATON_WORKER_VERSION'
 
-/** @throws BatonError `invalid` when a user's environment variable takes a name of Baton. */
+/** @throws BatonError `invalid` when a user's environment variable has a name that is reserved for Baton. */
 export function refuseReserved(environment: Readonly<Record<string, string>> = {}): void {
   const reserved = Object.keys(environment).find(name => name.startsWith('BATON_'))
   if (reserved)

@@ -165,7 +165,7 @@ describe('It is refused', () => {
     [
       'more time than Lambda gives',
       { timeout: Duration.minutes(20) },
-      'and 900 s at most, which is all that Lambda gives, not 1200 s',
+      "and 900 s at most, which is Lambda's maximum, not 1200 s",
     ],
     [
       'less time than a run',
@@ -202,7 +202,7 @@ describe('It is refused', () => {
   })
 
   test.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("that a system is named '%s'", systemName => {
-    expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is no name of a system`)
+    expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is not a legal system name`)
   })
 
   test('that two systems share a name', () => {
@@ -249,7 +249,7 @@ describe('It is refused', () => {
     for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 
     expect(() => Template.fromStack(stack)).toThrow(
-      /the stack Baton has \d+ resources, and CloudFormation takes 500\. The 1 handlers.* take about \d+ each/,
+      /the stack Baton has \d+ resources, and CloudFormation allows 500\. The 1 handlers.* take about \d+ each/,
     )
   })
 
