@@ -235,5 +235,8 @@ function granteeOf(definition: FargateTaskDefinition, container: ContainerDefini
 function refuseDrain(drainSeconds: number): void {
   const most = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
   if (drainSeconds >= 0 && drainSeconds <= most) return
-  throw new BatonError('invalid', `drainSeconds is ${drainSeconds}; give 0–${most}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`)
+  throw new BatonError(
+    'invalid',
+    `drainSeconds is ${drainSeconds}; give 0–${most}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
+  )
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { EventLog } from './event-log.ts'
 
-/** Source: EventBridge quotas. */
+/** The most entries of one request. Source: EventBridge quotas. */
 const ENTRIES_MAX = 10
 const REQUEST_BYTES_MAX = 256 * 1024
 
@@ -14,8 +14,8 @@ type Entry = {
 }
 
 /**
- * EventBridge's PutEvents. What the system tells of itself is kept in `log`; entries of other sources are taken and go
- * nowhere, since rules are not emulated. `buses` are the names and ARNs of those that exist.
+ * EventBridge's PutEvents. Events of the system itself are kept in `log`. Entries of other sources are accepted and dropped, since
+ * rules are not emulated. `buses` are the names and ARNs of the existing buses.
  */
 export function createEventBus(log: EventLog, buses: readonly string[]): Backend {
   return async call => {

@@ -1,24 +1,25 @@
-/** An event as it is told on. */
+/** An event as the stream sends it. */
 export type LoggedEvent = {
   readonly id: string
   readonly type: string
   readonly taskId?: string
-  /** All of it, as JSON. */
+  /** The whole event as JSON. */
   readonly json: string
 }
 
-/** The last events, numbered from 0 in the order in which they came. */
+/** The last events, numbered from 0 in the order of their arrival. */
 export type EventLog = {
-  /** Keeps an event, unless it is one of those that are kept: a stream that is read again tells nothing new. */
+  /** Adds an event, unless the log has it already: a planner that reads its stream again publishes events again. */
   append(event: LoggedEvent): void
-  /** The number of the oldest one that is kept, and the one that the next will have. */
+  /** The number of the oldest event in the log. */
   oldest(): number
+  /** The number of the next event. */
   end(): number
-  /** Its number; undefined when it is not kept. */
+  /** The event's number; undefined when the log does not have it. */
   numberOf(id: string): number | undefined
-  /** Those from a number on, as far as they are kept, at most `limit`. */
+  /** The events from this number on that the log still has, at most `limit`. */
   read(from: number, limit: number): LoggedEvent[]
-  /** Resolves when there is an event of this number or a later one, or when `signal` aborts. */
+  /** Resolves when the log has an event with this number or a later one, or when `signal` aborts. */
   arrival(number: number, signal: AbortSignal): Promise<void>
 }
 

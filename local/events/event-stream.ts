@@ -4,15 +4,15 @@ import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/ans
 import type { EventLog, LoggedEvent } from './event-log.ts'
 
 const READERS_MAX = 100
-/** Proxies cut connections that say nothing for a minute. */
+/** The stream sends a comment this often, because proxies cut connections that are silent for a minute. */
 const KEEP_ALIVE_MS = 15_000
-/** How long a browser waits before it connects again. */
+/** The time after which a browser connects again. */
 const RETRY_MS = 1_000
 const READ_EVENTS_MAX = 100
 
 /**
- * `GET /v1/events`: events as they come, as server-sent events. A reader that names the last event it has seen goes on
- * behind that. Each reads at its own pace: one that is too slow misses events, and is told so.
+ * `GET /v1/events`: a stream of server-sent events. A reader that names the last event it has seen continues after that event.
+ * Each reader has its own pace. A reader that is too slow misses events, and the stream says so.
  */
 export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
@@ -55,7 +55,7 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
   response.end(body)
 }
 
-/** Writes events until the reader hangs up. */
+/** Writes events until the reader closes the connection. */
 async function follow(log: EventLog, wish: Subscription, response: ServerResponse): Promise<void> {
   const closed = closingOf(response)
   response.writeHead(200, {
@@ -63,7 +63,7 @@ async function follow(log: EventLog, wish: Subscription, response: ServerRespons
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   })
-  // A reader that loses the connection before its first event goes on from here. No event has the id `none`.
+  // A reader that loses the connection before its first event continues from this id. No event has the id `none`.
   const last = log.read(log.end() - 1, 1)[0]?.id ?? 'none'
   response.write(`retry: ${RETRY_MS}\nid: ${wish.lastEventId ?? last}\n\n`)
   const keepingAlive = setInterval(() => {
@@ -126,9 +126,9 @@ function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
   })
 }
 
-/** What a reader of events asks for. */
+/** The events that a reader asks for. */
 type Subscription = {
-  /** The last event it has seen. */
+  /** The id of the last event that the reader has seen. */
   readonly lastEventId?: string
   wants(event: LoggedEvent): boolean
 }
@@ -140,12 +140,12 @@ const CONTROL_PROBLEM = {
   message: 'must not contain line breaks or other control characters',
 }
 
-/** An id stands in a line of the stream of its own: a line break in it would begin a line that the reader takes for an event's. */
+/** An id has its own line in the stream. A line break in the id would begin a line that the reader takes for part of an event. */
 const CONTROL = /\p{Cc}/u
 
 const PARAMETERS = ['type', 'taskType', 'taskId', 'lastEventId']
 
-/** What a request asks for, or what is wrong with it. The header wins: a browser sends it when it connects again. */
+/** What a request asks for, or its problems. The header wins over the query: a browser sends it when it connects again. */
 function readSubscription(
   request: IncomingMessage,
 ): Subscription | { readonly problems: readonly Problem[] } {

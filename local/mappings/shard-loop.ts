@@ -5,11 +5,11 @@ import { type BatchSetting, deliverStreamBatch } from './stream-batch.ts'
 import type { StreamRecord } from './stream-records.ts'
 import type { WakeSignal } from './wake-signal.ts'
 
-/** GetRecords gives no more at once. */
+/** The most records that one GetRecords returns. */
 const READ_RECORDS_MAX = 1000
-/** Lambda polls each shard about four times a second; writes seen by the gateway wake a reader earlier. */
+/** Lambda polls each shard about four times per second. A write that the gateway sees wakes the reader earlier. */
 const IDLE_POLL_MS = 250
-/** A record can be read a little after its write was answered: these are the waits until it is looked for again. */
+/** A record can be read shortly after its write was answered. These are the waits between the reader's attempts. */
 const WAITS_AFTER_WRITE_MS = [0, 1, 2, 4, 8, 15]
 const PAUSE_POLL_MS = 20
 
@@ -24,7 +24,7 @@ export type ShardLoop = {
   readonly log: (line: string) => void
 }
 
-/** Reads a shard and delivers its batches one after the other, until it is closed (or the mapping is stopped). */
+/** Reads a shard and delivers its batches one after the other, until the shard is closed or the mapping is stopped. */
 export async function runShard(loop: ShardLoop) {
   const { state } = loop.batches
   let closed = false
@@ -41,7 +41,7 @@ export async function runShard(loop: ShardLoop) {
   }
 }
 
-/** One read and all its batches; answers whether the shard has ended. */
+/** Delivers all batches of one read. Returns whether the shard has ended. */
 async function step(loop: ShardLoop): Promise<boolean> {
   const { reader, batches, batchSize } = loop
   const { records, closed } = await readWindow(loop)
@@ -51,7 +51,7 @@ async function step(loop: ShardLoop): Promise<boolean> {
     await deliverStreamBatch(wanted.slice(at, at + batchSize), reader.shardId, batches)
   }
   const last = records.at(-1)
-  // A batch that a stop cut short is delivered again after the restart.
+  // After a restart, a batch that the stop interrupted is delivered again.
   if (last && !batches.state.stopped) loop.checkpoints.set(reader.shardId, last.dynamodb.SequenceNumber)
   return closed
 }

@@ -1,6 +1,6 @@
 import { type Conditions, type Context, conditionsHold, wildcard } from './conditions.ts'
 
-/** A statement of a policy, its intrinsics resolved. */
+/** A statement of a policy with its intrinsics resolved. */
 export type Statement = {
   readonly Effect: string
   readonly Action?: string | readonly string[]
@@ -10,7 +10,7 @@ export type Statement = {
   readonly Condition?: Conditions
 }
 
-/** What a call needs leave for. A request that does not name its resource, such as GetRecords, fits every one. */
+/** An action that a call needs. A request that does not name its resource, such as GetRecords, matches every resource. */
 export type RequestedAction = {
   readonly action: string
   readonly resource: string | undefined
@@ -18,16 +18,16 @@ export type RequestedAction = {
 }
 
 export type Policy = {
-  /** Whether a statement allows it and none denies it. */
+  /** Whether a statement allows the action and none denies it. */
   allows(asked: RequestedAction): boolean
 }
 
 const NOTHING: Context = () => undefined
 
-/** Pairs of action and resource whose statements are remembered; schedules have names without end. */
+/** For how many pairs of action and resource the statements are cached. Schedules have ever new names. */
 const CACHED_PAIRS_MAX = 1_000
 
-/** All policies of one role as one. What fits an action and a resource is looked up once; conditions are judged by each request. */
+/** Combines all policies of one role. The statements for an action and a resource are found once; conditions are evaluated per request. */
 export function compilePolicy(statements: readonly Statement[]): Policy {
   const remembered = new Map<string, readonly Statement[]>()
 

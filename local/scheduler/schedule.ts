@@ -14,7 +14,7 @@ export type Target = {
   readonly SqsParameters?: { readonly MessageGroupId?: string }
 }
 
-/** What a caller says about a schedule; dates are Unix seconds, as the protocol sends them. */
+/** A caller's description of a schedule. Dates are Unix seconds, as in the protocol. */
 export type ScheduleRequest = {
   readonly ScheduleExpression: string
   readonly ScheduleExpressionTimezone?: string
@@ -35,14 +35,14 @@ export type Schedule = ScheduleRequest & {
   /** Unix seconds. */
   readonly CreationDate: number
   readonly LastModificationDate: number
-  /** Unix ms of the last firing; rates and one-time schedules continue from it. */
+  /** Unix ms of the last firing, from which rates and one-time schedules continue. */
   readonly firedAt?: number
 }
 
 const namePattern = /^[0-9a-zA-Z\-_.]{1,64}$/
 const INPUT_BYTES_MAX = 256 * 1024
 
-/** What is wrong with a request, in the words of a ValidationException; `undefined` when nothing is. */
+/** The problem of a request, as a ValidationException words it; `undefined` if there is none. */
 export function findFault(name: string, request: Partial<ScheduleRequest>): string | undefined {
   const { ScheduleExpression, ScheduleExpressionTimezone, FlexibleTimeWindow, Target } = request
   if (!namePattern.test(name)) return `Invalid schedule name ${name}.`
