@@ -4,16 +4,16 @@ import { slowestFiles } from './test/support/slowest-files.ts'
 /** Slow and large tests, run by `npm run test:slow`. */
 const SLOW = ['test/**/*.slow.test.ts']
 
-/** The benchmark, which has the machine to itself. It measures, and asserts nothing about speed. */
+/** The benchmark. It runs alone on the machine, and asserts nothing about speed. */
 const BENCH = ['bench/**/*.test.ts']
 
 /** A wait ends by its condition. It fails after this time, which is no claim about speed. */
 const PATIENCE_MS = 120_000
 
-/** Thousands of simulated runs on all cores; those threads let everything else go first. */
+/** Thousands of simulated runs on all cores. Their threads have a low priority. */
 const SIMULATION = ['test/simulation/{seeds,nightly}.test.ts']
 
-/** The whole system runs locally, from the template that is synthesised once for all of these tests. */
+/** The set-up of tests on the whole local system: its template is synthesised once for all of them. */
 const onTheSystem = {
   globalSetup: [
     'test/support/direct-npx.ts',
@@ -35,11 +35,11 @@ export default defineConfig({
     testTimeout: 2 * PATIENCE_MS,
     hookTimeout: 2 * PATIENCE_MS,
     expect: { poll: { timeout: PATIENCE_MS } },
-    // Files that run in one process share their imports, which took a fifth of the time; all state is made by the tests.
+    // Files in one process share their imports, which took a fifth of the time. The tests create all their state.
     isolate: false,
     maxWorkers: 3,
     env: {
-      // A third of a synthesis; the shipped app is validated where test/infra/functions/bundles.test.ts synthesises it.
+      // Validation takes a third of a synthesis. test/infra/functions/bundles.test.ts validates the shipped app.
       CDK_VALIDATION: 'false',
     },
     projects: [

@@ -6,7 +6,7 @@ import type { ScheduleStore } from './schedule-store.ts'
 /** A timer of Node lasts at most 24.8 days. A look each minute also notices that the machine slept. */
 const TIMER_MS_MAX = 60_000
 
-/** After the machine slept longer than this, a recurring schedule fires once, not once for every missed time. */
+/** After the machine slept, a recurring schedule makes up only for this span: it does not fire for every missed time. */
 const CATCH_UP_MS = 1000
 
 /** The service's retries when a schedule has no retry policy. */

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { crowdedFolders, foldableFiles, importsInCircles } from './rooms.ts'
 import { isIgnored, root, sources } from './sources.ts'
 
-/** Holds the folders against the house style: one subject a room, arrows downwards only, no file that is there to be short. */
+/** Holds the folders against the house style: one subject per room, imports in one direction, no needless short file. */
 
-const FILES_MOST = 16
-const SHORT_LINES = 40
+const FOLDER_FILES_MAX = 16
+const SHORT_FILE_LINES = 40
 
 const FOLDERS = ['shared', 'functions', 'infra', 'local', 'cli', 'scripts', 'test']
 
@@ -36,11 +36,11 @@ const CONCEPTS: Readonly<Record<string, string>> = {
 }
 
 describe('a folder', () => {
-  test(`holds at most ${FILES_MOST} files`, () => {
+  test(`holds at most ${FOLDER_FILES_MAX} files`, () => {
     const paths = globSync(`{${FOLDERS}}/**/*.*`, { cwd: root, exclude: path => isIgnored(path) })
 
     expect(paths.length).toBeGreaterThan(800)
-    expect(crowdedFolders(paths, FILES_MOST, CROWDED)).toEqual([])
+    expect(crowdedFolders(paths, FOLDER_FILES_MAX, CROWDED)).toEqual([])
   })
 
   test('with one file more is refused, and one with an exception only beyond that', () => {
@@ -75,8 +75,8 @@ describe('rooms', () => {
 })
 
 describe('a short file with one importer', () => {
-  test(`of fewer than ${SHORT_LINES} lines in the same folder names a concept`, () => {
-    expect(foldableFiles(sources, SHORT_LINES).sort()).toEqual(Object.keys(CONCEPTS).sort())
+  test(`of fewer than ${SHORT_FILE_LINES} lines in the same folder names a concept`, () => {
+    expect(foldableFiles(sources, SHORT_FILE_LINES).sort()).toEqual(Object.keys(CONCEPTS).sort())
   })
 
   test('is refused, unless it is longer, used twice, or used by another folder', () => {

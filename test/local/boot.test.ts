@@ -24,7 +24,7 @@ const thing =
     new Queue(stack, 'Work')
   }
 
-/** A folder of the versions before there were access keys: one database for all of them. */
+/** Turns the folder into one of a version without access keys: one database for all. */
 function becomeEarlier(dataDir: string): void {
   const folder = join(dataDir, 'dynamodb')
   const key = readFileSync(join(dataDir, 'access-key'), 'utf8').trim()

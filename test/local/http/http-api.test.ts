@@ -151,7 +151,7 @@ test('an answer that is too large as escaped text is the failure of its function
   )
 })
 
-test("Lambda's Invoke takes events below 6 MB, and below 1 MB when nobody waits for the answer", async () => {
+test("Lambda's Invoke takes events below 6 MB, and below 1 MB without waiting for the answer", async () => {
   const invoke = async (bytes: number, type: string) => {
     const { name } = cloud.functions.find('Echo')
     const answer = await fetch(`${cloud.endpoint}/2015-03-31/functions/${name}/invocations`, {

@@ -110,7 +110,7 @@ test('only the reported messages of a batch come again, after their visibility t
 })
 
 test.each(['throw', 'exit', 'unknown-id'])(
-  'a batch whose function does "%s" comes again as a whole',
+  'a whole batch comes again when its function does "%s"',
   async action => {
     await send({ id: `whole-${action}`, action })
 

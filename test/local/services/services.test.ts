@@ -8,7 +8,7 @@ import { bootTinyCloud, eventually } from '../tiny-cloud.ts'
 
 const image = join(import.meta.dirname, '../fixtures/container')
 
-/** A service in a network of its own, whose container is told `greeting`. */
+/** A service with its own network. Its container gets `greeting` as a variable. */
 const aService =
   (greeting: string, container: ContainerImage = ContainerImage.fromAsset(image)) =>
   (stack: Stack) => {
@@ -73,7 +73,7 @@ test('a service that does not stop is killed after the time that its template le
   expect(() => process.kill(pid, 0)).toThrow()
 })
 
-test('a service whose image comes from elsewhere is reported and left out', async () => {
+test('a service with a foreign image is reported and left out', async () => {
   const lines: string[] = []
 
   const cloud = await bootTinyCloud(
