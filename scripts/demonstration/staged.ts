@@ -2,6 +2,7 @@ import { inOneLine } from './http-worker.ts'
 import type { Job } from './job.ts'
 import { digestOf, range } from './pieces.ts'
 
+/** How many tasks have two stages. */
 const STAGED = 6
 /** How many must succeed, and how many must fail. */
 const CALLING_BACK = 4

@@ -17,13 +17,17 @@ const texts = new Map(
 )
 
 /** Files that speak of people, and how often. */
-const PEOPLE: Readonly<Record<string, number>> = {}
+const PEOPLE: Readonly<Record<string, number>> = {
+  'docs/decisions/011-steps-are-resolved-at-publish.md': 1,
+  'docs/decisions/037-a-failed-run-keeps-its-log-in-its-record.md': 1,
+  'docs/http.md': 2,
+}
 
 /** Words for people that still stand for processes, per top folder: these numbers only shrink. */
-const UNMENDED: Readonly<Record<string, number>> = {}
+const UNMENDED: Readonly<Record<string, number>> = { cli: 2, docs: 1, functions: 10, shared: 197, test: 88 }
 
 /** Doc comments that are not finished yet, per top folder: these numbers only shrink. */
-const UNFINISHED: Readonly<Record<string, number>> = {}
+const UNFINISHED: Readonly<Record<string, number>> = { functions: 1, shared: 7 }
 
 test('a process is called by its name, and words for people stand for people', () => {
   const found = [...texts].map(([file, text]) => [file, wordsForPeople(file, text)] as const)

@@ -15,6 +15,7 @@ const MONTH_MIN = 30 * 24 * 60
 const POLLS_PER_MIN = 5 * 3
 /** The billed time of an empty round of the sweeper: more than what is measured here. */
 const SWEEP_MS = 300
+/** The billed time of a poll of an idle worker: more than what is measured here. */
 const POLL_MS = 100
 
 const dynamo = aMeteredDynamo()
