@@ -1,5 +1,5 @@
 import type { Problem } from '../../../shared/api/problems.ts'
-import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { type Json, jsonBytes, textBytes } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -61,8 +61,8 @@ export async function sayOver(
 
 function progressProblem({ said, at = '' }: EndReport<Json | undefined>): Problem | undefined {
   const bytes = said === undefined ? 0 : jsonBytes(said)
-  if (bytes <= MAX_PROGRESS_BYTES) return undefined
-  const message = `has ${bytes} bytes as JSON; at most ${MAX_PROGRESS_BYTES} are kept`
+  if (bytes <= PROGRESS_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes as JSON; at most ${PROGRESS_BYTES_MAX} are kept`
   return invalid([{ path: dotted(at, ['progress']), message }], 'too-large')
 }
 

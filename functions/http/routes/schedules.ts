@@ -7,7 +7,7 @@ import {
   schedulePage,
   triggerAnswer,
 } from '../../../shared/api/schedules.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
@@ -194,5 +194,5 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
 
 /** Undefined when there can be none of this name: what cannot be stored is not asked of the store. */
 function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
-  return isName(name, MAX_KEY_LENGTH) ? taskId(SCHEDULE_TYPE, name) : undefined
+  return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
 }

@@ -1,4 +1,4 @@
-import { MAX_STARTED_AT_ONCE } from '../../core/bounds.ts'
+import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { createCancelled } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
 import { isFaultOfOne } from '../../core/errors.ts'
@@ -109,7 +109,7 @@ export async function cancelCanvas(system: System, id: string): Promise<Operated
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 async function cancelNow(system: System, head: Task): Promise<void> {
-  if ((head.canvas?.leaves ?? 0) > MAX_STARTED_AT_ONCE) return
+  if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
     if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + MOST_MS)

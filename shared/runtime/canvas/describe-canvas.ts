@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX } from '../../core/bounds.ts'
 import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
 import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, pathOf } from '../../core/canvas/tree.ts'
@@ -44,7 +44,7 @@ export type CanvasRead =
 const FRAME_BYTES = 64 * 1024
 /** A page of members takes so much of the rest: one result of 350 KB takes at most twice as much, escaped. */
 const MAX_ITEM_BYTES = 1.75 * 1024 * 1024
-const MAX_RESULT_BYTES = MAX_ANSWER_BYTES - FRAME_BYTES - MAX_ITEM_BYTES
+const MAX_RESULT_BYTES = ANSWER_BYTES_MAX - FRAME_BYTES - MAX_ITEM_BYTES
 /** The result of a canvas is put together from so many members at most; beyond, they are read page by page. */
 const MOST_RESULTS = 10_000
 /** Of so many members each head is read to count them; of more, their ends, and the rest of those that may have started counts as running. */

@@ -1,4 +1,4 @@
-import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, CLAIM_PATIENCE_MS, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { fairLineOf, tenantOf, turnAt } from '../../core/fair/fair.ts'
 import { byClaimOrder, orderOf, readyPlaceOf } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
@@ -184,7 +184,7 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
     if (!isCandidate(system, round, task)) continue
     bytes += mostClaimBytes(task)
     const others = [...claimed, ...chosen]
-    const isFull = bytes + listBytes([...others, task]) > MAX_ANSWER_BYTES
+    const isFull = bytes + listBytes([...others, task]) > ANSWER_BYTES_MAX
     // An answer can always deliver one claim; what a function claims for its own handler has no answer.
     round.isOver = isFull && others.length > 0 && !round.countsHeld
     if (!round.isOver) chosen.push(task)
@@ -227,7 +227,7 @@ function withTargets(round: Round, found: readonly Task[]): Task[] {
 
 /** Lists that a canvas hands on share one room in an answer, which shows them twice, escaped. */
 function listBytes(tasks: readonly Task[]): number {
-  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * MAX_CLAIMED_LISTS_BYTES : 0
+  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * CLAIMED_LISTS_BYTES_MAX : 0
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
 import { claimFrameBytes } from '../../core/run/claim-size.ts'
 import { finish, type Outcome } from '../../core/run/finish.ts'
@@ -24,7 +24,7 @@ const MOST_READS_AT_ONCE = 25
 export async function heldTasks(system: System, claimed: readonly Claimed[]): Promise<HeldTask[]> {
   const held = await sideBySide(claimed, MOST_READS_AT_ONCE, async one => {
     try {
-      return [{ ...one, ...(await contentOf(system, one.task, MAX_CLAIMED_LISTS_BYTES / claimed.length)) }]
+      return [{ ...one, ...(await contentOf(system, one.task, CLAIMED_LISTS_BYTES_MAX / claimed.length)) }]
     } catch (error) {
       await endUnread(system, one, error)
       return []
@@ -42,7 +42,7 @@ function withinAnswer(held: readonly HeldTask[]): { fitting: HeldTask[]; excess:
   const [first, ...others] = held
   if (!first) return { fitting: [], excess: [] }
   const fitting = [withoutDouble(first)]
-  let room = MAX_ANSWER_BYTES - bytesOf(first)
+  let room = ANSWER_BYTES_MAX - bytesOf(first)
   const excess = others.filter(one => {
     room -= bytesOf(one)
     if (room >= 0) fitting.push(one)
@@ -53,7 +53,7 @@ function withinAnswer(held: readonly HeldTask[]): { fitting: HeldTask[]; excess:
 
 function withoutDouble(held: HeldTask): HeldTask {
   const { input, ...rest } = held
-  if (input === undefined || input !== held.params || bytesOf(held) <= MAX_ANSWER_BYTES) return held
+  if (input === undefined || input !== held.params || bytesOf(held) <= ANSWER_BYTES_MAX) return held
   return { ...rest, isInputParams: true }
 }
 

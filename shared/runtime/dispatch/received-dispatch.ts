@@ -1,4 +1,4 @@
-import { MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
+import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { startsAt } from '../../core/place/place.ts'
 import { pieceOf, workOf } from '../../core/task/piece.ts'
@@ -42,7 +42,7 @@ const OUTAGE_DELAYS_ALIKE = 4
 
 function outageDelaySeconds(hops: number): number {
   const doubled = OUTAGE_DELAY_S * 2 ** Math.max(0, hops - OUTAGE_DELAYS_ALIKE + 1)
-  return Math.min(doubled, MAX_QUEUE_DELAY_MS / 1_000)
+  return Math.min(doubled, QUEUE_DELAY_MS_MAX / 1_000)
 }
 
 /** Serves a dispatch; its message id when it could not be served and must come again. */
@@ -130,11 +130,11 @@ const MAX_WAIT_MS = 1_500
  * back meanwhile, and a claim would be refused as not due. Undefined: its time has come.
  */
 export function setBackSeconds({ dueAt }: Task, now: number): number | undefined {
-  return dueAt > now ? Math.ceil(Math.min(dueAt - now, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+  return dueAt > now ? Math.ceil(Math.min(dueAt - now, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }
 
 /** With how many seconds of delay a dispatch that came too early is sent back; undefined: wait out the rest. */
 export function sendBackSeconds(task: Task, now: number): number | undefined {
   const early = startsAt(task) - now
-  return early > MAX_WAIT_MS ? Math.floor(Math.min(early, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+  return early > MAX_WAIT_MS ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }

@@ -1,4 +1,9 @@
-import { isBeingClaimed, isTended, NOTE_LIFE_MS, SURELY_HELD_MS } from '../../core/limits/held-permits.ts'
+import {
+  FRESH_HOLDER_MS,
+  isBeingClaimed,
+  isTended,
+  WAIT_NOTE_LIFE_MS,
+} from '../../core/limits/held-permits.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
@@ -58,7 +63,7 @@ async function acquire(
     if (isTended(held, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
-      staleAt: now - NOTE_LIFE_MS,
+      staleAt: now - WAIT_NOTE_LIFE_MS,
     })
     // The planner begins the looks at the limit when the stream shows it the note.
     if (!seen) return 'used-up'
@@ -77,7 +82,7 @@ export async function stillHolds(
   permits: readonly Permit[],
   since: Moment,
 ): Promise<boolean> {
-  if (isWithin(system.clock, since, SURELY_HELD_MS)) return true
+  if (isWithin(system.clock, since, FRESH_HOLDER_MS)) return true
   for (const { limit, holder } of permits) {
     if (!(await system.limits.keep(limit, holder, system.clock.now()))) return false
   }

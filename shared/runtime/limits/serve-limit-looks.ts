@@ -7,7 +7,7 @@ import {
   type LimitChange,
   type LimitLook,
   mayBeStale,
-  NOTE_LIFE_MS,
+  WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -114,7 +114,7 @@ async function lookAgain(system: System, look: LimitLook): Promise<void> {
 /** Begins to see to those among `tasks` who wait for permits where nobody does any more: the message that did was lost. */
 export async function serveForgottenLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
-  const old = tasks.filter(({ updatedAt }) => updatedAt + NOTE_LIFE_MS <= now)
+  const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
   const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
   for (const limit of [...limits].slice(0, MOST_FORGOTTEN)) {
     const held = await system.limits.permits(limit)
@@ -160,7 +160,7 @@ const MOST_LIMITS = 20
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(
-    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + NOTE_LIFE_MS <= now,
+    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + WAIT_NOTE_LIFE_MS <= now,
   )
   if (old.length === 0) return
   const byLimit = [...Map.groupBy(old, ({ wait }) => wait?.limit)]

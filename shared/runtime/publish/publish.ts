@@ -4,7 +4,7 @@
  * flow.ts`), and the head is written with the condition that nobody else has created it. Handlers publish children in
  * the same way.
  */
-import { MAX_INLINE_BYTES } from '../../core/bounds.ts'
+import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -227,7 +227,7 @@ function isByPerson(request: PublishRequest): request is PublishRequest & { read
 /** A large input is written before the head: a look before that costs a duplicate one read instead of its body. Who
  * publishes once has looked. */
 function isWorthALook({ key, input, once }: PublishRequest): boolean {
-  return key !== undefined && !once && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
+  return key !== undefined && !once && input !== undefined && jsonBytes(input) > INLINE_BODY_BYTES_MAX
 }
 
 /** Inputs that lost their race, and that the head which won does not share (equal input has an equal name). */

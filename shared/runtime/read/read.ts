@@ -2,7 +2,7 @@
  * One task as people see it: its head, and what follows from it at this time, with input, results, runs and errors as
  * far as they fit the answer.
  */
-import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS } from '../../core/bounds.ts'
+import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { resultOf } from '../../core/task/result.ts'
@@ -90,5 +90,5 @@ function isApart(body: Body | undefined): body is Extract<Body, { ref: string }>
 /** Only tasks with runs that did not succeed have records. */
 async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
   const hasOthers = endedRuns(task).some(run => run.state !== 'succeeded')
-  return hasOthers ? tasks.runRecords(task.id, task.born, SHOWN_RUNS) : []
+  return hasOthers ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
 }
