@@ -20,7 +20,8 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
     starts: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
     putStarts: async (limit, log, seen) => {
       const stored = starts.get(limit)
-      const isSeen = (stored?.version ?? 0) === seen.version && stored?.log.more === seen.log?.more
+      const isSeen =
+        (stored?.version ?? 0) === seen.version && stored?.log.bookedAhead === seen.log?.bookedAhead
       if (!isSeen) return stored
       starts.set(limit, { log: asStored(log), version: seen.version + 1 })
       return undefined
@@ -28,8 +29,8 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
     countStarts: async (limit, version, count) => {
       const stored = starts.get(limit)
       if (stored?.version !== version) return undefined
-      const more = stored.log.more + count
-      starts.set(limit, { version, log: { ...stored.log, more } })
+      const more = stored.log.bookedAhead + count
+      starts.set(limit, { version, log: { ...stored.log, bookedAhead: more } })
       return more
     },
     acquire: async (limit, holder, max) => {

@@ -1,9 +1,10 @@
-import { type BodyWrite, bodyExpiry, bodyRef, shortened } from '../task/body.ts'
+import { type BodyWrite, bodyExpiry, bodyRef, runInHead } from '../task/body.ts'
 import { pieceOf } from '../task/piece.ts'
 import type { EndedRun, LiveRun, Task } from '../task/task.ts'
 import { without } from './change.ts'
 
-type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'word'>>
+type Ending = Pick<EndedRun, 'state'> &
+  Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'reportDigest'>>
 
 /** The runs of a task after some of its live ones ended in the same way. Unknown fences are passed over. */
 export function endRuns(
@@ -16,7 +17,7 @@ export function endRuns(
   for (const fence of fences) {
     const run = task.live[fence]
     if (!run) continue
-    ended[fence] = shortened(endedRun(task, run, ending, now))
+    ended[fence] = runInHead(endedRun(task, run, ending, now))
   }
   return { live: without(task.live, fences), ended }
 }

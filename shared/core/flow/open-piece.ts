@@ -84,9 +84,10 @@ export function withoutSuccesses(task: Task): Task['ended'] {
 
 /** What has succeeded so far stays on record, and counts no more. */
 export function withPastSuccesses(task: Task): Task['ended'] {
-  const past = successes(task).map(({ result, word: said, ...run }) => {
-    const word = pastDigest({ ...(result && { result }), ...(said !== undefined && { word: said }) })
-    return [run.fence, { ...run, past: true as const, ...(word !== undefined && { word }) }]
+  const past = successes(task).map(success => {
+    const { result: _result, reportDigest: _reportDigest, ...run } = success
+    const reportDigest = pastDigest(success)
+    return [run.fence, { ...run, past: true as const, ...(reportDigest !== undefined && { reportDigest }) }]
   })
   return { ...task.ended, ...Object.fromEntries(past) }
 }

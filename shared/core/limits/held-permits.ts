@@ -45,7 +45,7 @@ export type LimitLook = {
 }
 
 /** Whether it is noted that somebody waits, and somebody sees to them. */
-export function isTended({ waitsSince }: HeldPermits, now: number): boolean {
+export function hasLiveWaitNote({ waitsSince }: HeldPermits, now: number): boolean {
   return waitsSince !== undefined && waitsSince + WAIT_NOTE_LIFE_MS > now
 }
 

@@ -102,7 +102,7 @@ function limitStoodBy(task: Task): string | undefined {
 }
 
 /** The task as it stands in its type's running place, if it runs and waits in no other. */
-export function enteredRunning(task: Task): Task {
+export function inRunningPlace(task: Task): Task {
   return task.place || liveRuns(task).length === 0 ? task : { ...task, place: runningPlaceOf(task) }
 }
 

@@ -13,7 +13,7 @@ import { expire, isPastDeadline } from '../run/deadline.ts'
 import { failed } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
-import { isComplete, outstayed } from '../run/several-successes.ts'
+import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
 import { isTicking } from '../schedule/schedule.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from '../task/task.ts'
@@ -33,7 +33,7 @@ export type Plan = {
   /** Have the waker see to the canvas at this time. */
   readonly driveAt?: number
   /** Publish what the task's end owes. */
-  readonly settles?: true
+  readonly publishesCallbacks?: true
   /** Make sure this minute's schedule exists (minutes since the epoch). */
   readonly minute?: number
 }
@@ -59,7 +59,7 @@ export function plan(task: Task, now: number): Plan {
 
 /** What cannot be published is tried again when a type has changed, which the sweeper sees, or when a person says so. */
 function endedPlan({ owes, unpublished }: Task): Plan {
-  return owes && !unpublished ? { settles: true } : {}
+  return owes && !unpublished ? { publishesCallbacks: true } : {}
 }
 
 /**
@@ -102,7 +102,7 @@ function nextLook(task: Task, now: number, isInMinute: boolean): number | undefi
   if (openSlots(task) > 0 && !isInMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
   const slotLook = slotLookAt(task, now)
   if (slotLook !== undefined) times.push(slotLook)
-  if (isComplete(task) || outstayed(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
+  if (isComplete(task) || isLeftInRunningPlace(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined
 }
@@ -132,7 +132,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
   const surfaced = task.wait ? task : indexed(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
-  if (isElsewhere || outstayed(task)) {
+  if (isElsewhere || isLeftInRunningPlace(task)) {
     return revise(task, { ...task, operation: 'surface' }, now)
   }
   return refuse('nothing-yet')

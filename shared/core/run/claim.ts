@@ -107,7 +107,7 @@ function isAllowed(task: Task, claimer: Claimer): boolean {
  * which holds nothing that limits granted. So it costs a retry, the task waits as after any failure, and at the end of its
  * budget it has failed, with the reason on record. Nothing else is tried with it meanwhile.
  */
-export function claimRefused(
+export function failRefusedClaim(
   task: Task,
   claimer: Claimer,
   message: string,

@@ -13,7 +13,7 @@ import { withInput } from './input.ts'
 import { failureCounted, retryDelayMs } from './judge-budget.ts'
 import { isSameReport, reportDigest, wholeDigest } from './report.ts'
 import { type RunGone, recordedEnd, whyGone } from './run.ts'
-import { counted } from './several-successes.ts'
+import { asCountedChange } from './several-successes.ts'
 
 /** The run that speaks: its birth and fence, and what it says. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome
@@ -118,7 +118,7 @@ function succeed(
   if (successes(draft).length < task.options.concurrency) {
     const { change } = revise(task, draft, now, { bodies })
     // Where the last success decides how the task goes on, all of them keep one order.
-    return mayCount && !next ? counted(change, draft, run.fence) : change
+    return mayCount && !next ? asCountedChange(change, draft, run.fence) : change
   }
   if (!next || task.flow) return revise(task, pieceSucceeded(draft, now), now, { bodies }).change
   const moved = movedOn(draft, next, now)
@@ -155,7 +155,7 @@ function fail(
 ): Change {
   const { log } = word
   const error = fitError(word.error)
-  const ending = { error, ...(digest !== undefined && { word: digest }) }
+  const ending = { error, ...(digest !== undefined && { reportDigest: digest }) }
   const draft = failed(task, run, ending, now)
   const record = { state: 'failed' as const, ...ending, ...(log !== undefined && { log }) }
   const bodies = runRecord(task, run.fence, record, now)
@@ -169,7 +169,7 @@ function fail(
 export function failed(
   task: Task,
   run: LiveRun,
-  more: { error: TaskError; cause?: 'timed-out'; word?: string },
+  more: { error: TaskError; cause?: 'timed-out'; reportDigest?: string },
   now: number,
 ): Task {
   const runs = endRuns(task, [String(run.fence)], { state: 'failed', ...more }, now)
@@ -191,9 +191,9 @@ function release(
   return revise(task, { ...task, ...runs, dueAt, operation: 'release' }, now, { bodies }).change
 }
 
-function reportOf(word: Outcome): { readonly word?: string } {
+function reportOf(word: Outcome): { readonly reportDigest?: string } {
   const digest = reportDigest(word)
-  return digest === undefined ? {} : { word: digest }
+  return digest === undefined ? {} : { reportDigest: digest }
 }
 
 /** A finish whose answer was lost comes again. The run's end is on record; only the very same word agrees with it. */

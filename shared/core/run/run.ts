@@ -30,7 +30,12 @@ export function whyEnded({ state, cause }: Pick<EndedRun, 'state' | 'cause'>): R
 
 /** What a task keeps of a run that has ended. Of a run that ended a flow's step, the record of the step keeps less. */
 export type RecordedEnd = Pick<EndedRun, 'state' | 'endedAt'> &
-  Partial<Pick<EndedRun, 'workerId' | 'startedAt' | 'result' | 'error' | 'cause' | 'piece' | 'past' | 'word'>>
+  Partial<
+    Pick<
+      EndedRun,
+      'workerId' | 'startedAt' | 'result' | 'error' | 'cause' | 'piece' | 'past' | 'reportDigest'
+    >
+  >
 
 /**
  * How a run of the task's birth ended; undefined where it is live, or where the task does not keep it any more: it keeps
@@ -49,12 +54,18 @@ export function recordedEnd({ ended, flow }: Task, fence: number): RecordedEnd |
 
 type Action = NonNullable<Task['flow']>['steps'][string]['do']
 
-function endOfStep({ workerId, startedAt, ranAt = startedAt, endedAt = 0, word }: Action): RecordedEnd {
+function endOfStep({
+  workerId,
+  startedAt,
+  ranAt = startedAt,
+  endedAt = 0,
+  reportDigest,
+}: Action): RecordedEnd {
   return {
     state: 'succeeded',
     endedAt,
     ...(workerId !== undefined && { workerId }),
     ...(ranAt !== undefined && { startedAt: ranAt }),
-    ...(word !== undefined && { word }),
+    ...(reportDigest !== undefined && { reportDigest }),
   }
 }

@@ -101,7 +101,7 @@ function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T
 }
 
 /** An ended run as heads keep it: the error in short, and no log. */
-export function shortened({ log: _log, ...run }: EndedRun): EndedRun {
+export function runInHead({ log: _log, ...run }: EndedRun): EndedRun {
   return run.error ? { ...run, error: shortError(run.error) } : run
 }
 

@@ -23,15 +23,18 @@ export function resultOf(task: Task): Body | undefined {
 }
 
 /** The digest of a success whose record keeps no result: its stage is over, or it has undone a step. */
-export function pastDigest({ result, word }: Pick<EndedRun, 'result' | 'word'>): string | undefined {
-  return joinedDigest(digestOfResult(result), word)
+export function pastDigest({
+  result,
+  reportDigest,
+}: Pick<EndedRun, 'result' | 'reportDigest'>): string | undefined {
+  return joinedDigest(digestOfResult(result), reportDigest)
 }
 
 /** One digest of a result's and a word's; undefined when there is neither. */
-export function joinedDigest(result: string | undefined, word: string | undefined): string | undefined {
-  return result === undefined && word === undefined
+export function joinedDigest(result: string | undefined, report: string | undefined): string | undefined {
+  return result === undefined && report === undefined
     ? undefined
-    : contentDigest([result ?? null, word ?? null])
+    : contentDigest([result ?? null, report ?? null])
 }
 
 /** Results kept apart have the digest in their name. */

@@ -1,8 +1,8 @@
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { createCancelled } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
-import { isFaultOfOne } from '../../core/errors.ts'
-import { cancel, settle } from '../../core/operate/operate.ts'
+import { isItemFault } from '../../core/errors.ts'
+import { cancel, recordCallbacksPublished } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
@@ -30,7 +30,7 @@ export async function cancelMembers(
   from: number,
   stopAt: number,
 ): Promise<void> {
-  const { reach } = evaluate(canvas.tree, (await allEnds(system, canvas)).endOf)
+  const { reachOf: reach } = evaluate(canvas.tree, (await allEnds(system, canvas)).endOf)
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
     leaf => leaf >= from && reach(leaf) !== 'skipped',
   )
@@ -40,7 +40,7 @@ export async function cancelMembers(
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE))
   }
   await transact(system, head, current =>
-    current?.born === canvas.born ? settle(current, system.clock.now()) : NONE,
+    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : NONE,
   )
 }
 
@@ -55,7 +55,7 @@ async function cancelPage(system: System, canvas: Canvas, leaves: readonly numbe
     try {
       await cancelLeaf(reading, canvas, leaf, byId.get(id))
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error
+      if (!isItemFault(error)) throw error
       logFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
     }
   })

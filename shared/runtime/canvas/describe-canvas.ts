@@ -116,7 +116,7 @@ function statusOfMember(
   const now = system.clock.now()
   if (task?.state === 'removed') return 'cancelled'
   if (task && !isGone(task, now)) return statusOf(task, now)
-  const reach = evaluation.reach(leaf)
+  const reach = evaluation.reachOf(leaf)
   if (reach === 'skipped') return 'skipped'
   return known.endOf(leaf) ?? (head.state === 'cancelled' ? 'cancelled' : 'pending')
 }
@@ -130,7 +130,7 @@ async function countsOf(seen: Seen): Promise<Record<MemberStatus, number>> {
   const leaves = canvas.types.map((_type, leaf) => leaf)
   const heads = canvas.leaves <= MOST_COUNTED ? await headsOf(seen, leaves) : undefined
   for (const leaf of leaves) {
-    const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reach(leaf) === 'ready'
+    const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reachOf(leaf) === 'ready'
     const status = statusOfMember(seen, leaf, heads?.get(memberId(canvas, leaf)))
     counts[isUnseen && status === 'pending' ? 'running' : status] += 1
   }

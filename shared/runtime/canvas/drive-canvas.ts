@@ -70,7 +70,7 @@ export async function repairLeaves(
     return undefined
   }
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
-    leaf => leaf >= from && evaluation.reach(leaf) === 'ready' && known.endOf(leaf) === undefined,
+    leaf => leaf >= from && evaluation.reachOf(leaf) === 'ready' && known.endOf(leaf) === undefined,
   )
   for (let done = 0; done < leaves.length; done += PAGE) {
     if (done >= budget || system.clock.now() >= stopAt) return leaves[done]

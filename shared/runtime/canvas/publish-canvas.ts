@@ -160,7 +160,7 @@ async function stored(
 async function begin(system: System, canvas: Canvas, head: Task): Promise<void> {
   if (head.state !== 'open' || head.canvas?.started || canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
-    const { reach } = evaluate(canvas.tree, () => undefined)
+    const { reachOf: reach } = evaluate(canvas.tree, () => undefined)
     const first = canvas.types.map((_type, leaf) => leaf).filter(leaf => reach(leaf) === 'ready')
     const refused = await startLeaves(system, canvas, head, first)
     if (refused.length > 0)

@@ -5,7 +5,7 @@
  */
 
 import type { Decision } from '../../core/change/change.ts'
-import { reorder, unblock } from '../../core/limits/wait.ts'
+import { endWait, reorder } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -70,7 +70,7 @@ async function workOnPage(system: System, { type, job }: JobLook, tasks: readonl
     case 'resume':
       return sendAgain(system, tasks)
     case 'relimit':
-      return changeEach(system, tasks, task => unblock(task, system.clock.now()))
+      return changeEach(system, tasks, task => endWait(task, system.clock.now()))
     case 'reorder':
       return sortAnew(system, type, tasks)
     case 'purge':

@@ -1,5 +1,5 @@
 import { typeOfLimit } from '../../core/limits/limits.ts'
-import { unblock } from '../../core/limits/wait.ts'
+import { endWait } from '../../core/limits/wait.ts'
 import { readyPlaceOf } from '../../core/place/place.ts'
 import { limitPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -131,7 +131,7 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
   const now = system.clock.now()
   const ended = await isolateEach(system, tasks, PAGE, async task => {
-    const decision = unblock(task, now)
+    const decision = endWait(task, now)
     return decision.ok && (await applyChange(system, decision.change)).applied
   })
   return ended.filter(Boolean).length

@@ -6,7 +6,7 @@
  *
  * This file says which limits and pauses apply to a task.
  */
-import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
+import { concurrencyLimitName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
@@ -46,7 +46,7 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
     }),
     concurrencies: await limitedBy(system, task, types, {
       pick: ({ concurrency }) => concurrency,
-      nameOf: concurrencyName,
+      nameOf: concurrencyLimitName,
     }),
     readAt: known.map(({ readAt }) => readAt),
   }
@@ -64,7 +64,7 @@ async function limitedBy<Limit extends { readonly key?: string }>(
   system: System,
   task: Task,
   types: readonly TaskType[],
-  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyName },
+  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyLimitName },
 ): Promise<Limited<Limit>[]> {
   const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
     const limit = pick(limits)

@@ -1,7 +1,7 @@
 import {
   FRESH_HOLDER_MS,
+  hasLiveWaitNote,
   isBeingClaimed,
-  isTended,
   WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
@@ -60,7 +60,7 @@ async function acquire(
     const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
     if (!held) return undefined
     if (isBeingClaimed(task, held.holders, now)) return 'being-claimed'
-    if (isTended(held, now)) return 'used-up'
+    if (hasLiveWaitNote(held, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
       staleAt: now - WAIT_NOTE_LIFE_MS,

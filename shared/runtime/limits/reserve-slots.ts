@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
 import {
-  countedSlots,
+  bookedSlots,
   isBookedAhead,
   nextSlot,
   reserveSlots,
@@ -158,11 +158,11 @@ async function tryOnce(
   const first = reserveSlots(stored.log, limit, now, { count: impatient, onlyNow: true })
   const rest = reserveSlots(first.log, limit, now, { count: patient })
   const next = () => nextSlot(rest.log, limit, now)
-  if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
-  const last = rest.turns.at(-1)?.at ?? now
+  if (first.slots.length + rest.slots.length === 0) return dealt(served, [], [], next)
+  const last = rest.slots.at(-1)?.at ?? now
   const present = await system.limits.putStarts(name, rest.log, stored, last + life)
   noteLatency(system, system.clock.now() - begunAt)
-  return present ?? dealt(served, first.turns, rest.turns, next)
+  return present ?? dealt(served, first.slots, rest.slots, next)
 }
 
 /** While all starts are spoken for, reserving is counting, and nobody is in anybody's way. */
@@ -174,14 +174,14 @@ async function countOn(
   { patient, life }: { readonly patient: number; readonly life: number },
 ): Promise<Array<Slot | NotNow> | StoredSlots> {
   const now = system.clock.now()
-  const last = countedSlots(log, limit, now, { from: log.more + patient, count: 1 })[0]
+  const last = bookedSlots(log, limit, now, { from: log.bookedAhead + patient, count: 1 })[0]
   const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
   if (more === undefined) return system.limits.starts(name)
-  const counted = countedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const counted = bookedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
   const turns = counted.flatMap(turn => turn ?? [])
   // Of turns that have passed by now nobody can make use; the log is begun anew then.
   if (turns.length < patient) return system.limits.starts(name)
-  return dealt(served, [], turns, () => nextSlot({ ...log, more }, limit, now))
+  return dealt(served, [], turns, () => nextSlot({ ...log, bookedAhead: more }, limit, now))
 }
 
 /** To each his turn, in order; to those of the impatient who get none, when to ask again. */

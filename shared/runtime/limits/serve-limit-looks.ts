@@ -1,7 +1,7 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import {
   type Holder,
-  isTended,
+  hasLiveWaitNote,
   LIMIT_LOOK_INTERVAL_S,
   LIMIT_LOOK_SOON_S,
   type LimitChange,
@@ -84,7 +84,7 @@ async function withoutStale(system: System, limit: string, holders: readonly Hol
 /** No run of a task that cannot be read can go on: its heartbeats are refused. */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await system.tasks.head(taskId).catch(error => {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     return undefined
   })
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
@@ -118,7 +118,7 @@ export async function serveForgottenLimits(system: System, tasks: readonly Task[
   const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
   for (const limit of [...limits].slice(0, MOST_FORGOTTEN)) {
     const held = await system.limits.permits(limit)
-    if (isTended(held, now)) continue
+    if (hasLiveWaitNote(held, now)) continue
     const { waitsSince: since } = held
     await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
   }

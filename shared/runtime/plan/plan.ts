@@ -21,7 +21,7 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * All of it follows from the stored task, so doing it twice is harmless. One task's trouble harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
+  const indebted = tasks.filter(task => plan(task, system.clock.now()).publishesCallbacks)
   const [unsent, unsettled] = await Promise.all([
     sendMessages(system, tasks),
     indebted.length > 0 ? publishOwedCallbacks(system, indebted) : [],

@@ -2,7 +2,7 @@ import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { textBytes } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
 import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
-import { errorOfThrown, readable } from '../../core/task-error/task-error.ts'
+import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
 
 /** What a handler logs during one run: it goes to the log of its process, and the newest of it is kept for the case that the run fails. */
@@ -61,7 +61,7 @@ export function withPlainErrors(fields: LogFields): LogFields {
 function fieldsText(fields: LogFields | undefined): string {
   if (!fields || Object.keys(fields).length === 0) return ''
   try {
-    return ` ${JSON.stringify(fields, readable)}`
+    return ` ${JSON.stringify(fields, jsonReplacer)}`
   } catch {
     return ` {fields that are no JSON: ${Object.keys(fields).join(', ')}}`
   }

@@ -278,7 +278,7 @@ function isWorthSending(
   now: number,
   chance: number,
 ): boolean {
-  const { dispatchAt, lookAt, settles } = plan(task, now)
+  const { dispatchAt, lookAt, publishesCallbacks: settles } = plan(task, now)
   if (settles) return true
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
   if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false

@@ -6,8 +6,8 @@ const holder = (name: string, since = NOW) => ({ holder: name, taskId: `resize:$
 const log = (...parts: number[]) => ({
   limit: 50,
   perMs: 1_000,
-  starts: parts.map(part => [part, 2] as const),
-  more: 0,
+  slots: parts.map(part => [part, 2] as const),
+  bookedAhead: 0,
 })
 
 export function limitsContract(makeStores: MakeStores): void {

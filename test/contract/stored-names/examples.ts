@@ -53,7 +53,7 @@ const RUN: Required<EndedRun> = {
   log: 'a line',
   piece: 'fetch',
   past: true,
-  word: 'digest',
+  reportDigest: 'digest',
 }
 
 const KINDS: Record<TaskKind, TaskParts> = {
@@ -82,7 +82,14 @@ const KINDS: Record<TaskKind, TaskParts> = {
                 ranAt: NOW,
               },
               result: APART,
-              undo: { startedAt: NOW, endedAt: NOW, attempts: 1, error: ERROR, fence: 1, word: 'digest' },
+              undo: {
+                startedAt: NOW,
+                endedAt: NOW,
+                attempts: 1,
+                error: ERROR,
+                fence: 1,
+                reportDigest: 'digest',
+              },
             },
           ],
         ),
@@ -327,7 +334,7 @@ async function writeOthers({
   await types.markFair(TYPE, 1)
   await limits.putStarts(
     'resize',
-    { limit: 1, perMs: 1, starts: [[NOW, 1]], more: 0 },
+    { limit: 1, perMs: 1, slots: [[NOW, 1]], bookedAhead: 0 },
     { log: undefined, version: 0 },
     NOW,
   )

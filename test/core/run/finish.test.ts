@@ -270,9 +270,9 @@ describe('a failure', () => {
       'endedAt',
       'error',
       'fence',
+      'reportDigest',
       'startedAt',
       'state',
-      'word',
       'workerId',
     ])
   })

@@ -168,7 +168,7 @@ describe('what a worker has said is known', () => {
   })
 
   test('by its short error alone, where an earlier version has stored the failure', () => {
-    const { word: _word, ...run } = ended(claimedBy(aTask()), failingFor('no')).ended[1] as EndedRun
+    const { reportDigest: _word, ...run } = ended(claimedBy(aTask()), failingFor('no')).ended[1] as EndedRun
     const task = aTask({ ended: [run] })
 
     expect(finish(task, saying(failingFor('no')), NOW, 0)).toEqual(SAME)
@@ -200,7 +200,7 @@ describe('what a worker has said is known', () => {
 test('a head keeps no digest of a plain success, nor of a plain release', () => {
   const task = claimedBy(aTask())
 
-  expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('word')
-  expect(ended(task, { outcome: 'release' }).ended[1]).not.toHaveProperty('word')
+  expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('reportDigest')
+  expect(ended(task, { outcome: 'release' }).ended[1]).not.toHaveProperty('reportDigest')
   expect(claim(task, { workerId: 'w2' }, NOW).ok).toBe(false)
 })

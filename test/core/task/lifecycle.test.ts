@@ -198,7 +198,7 @@ describe('every transition', () => {
   test('leaves ended runs as they are', () => {
     forEveryTransition(({ before, after }) => {
       for (const run of before ? endedRuns(before) : []) {
-        const { past: _past, word: _word, ...kept } = after.ended[run.fence] ?? run
+        const { past: _past, reportDigest: _word, ...kept } = after.ended[run.fence] ?? run
         expect({ ...run, ...kept }).toEqual(run)
       }
     })

@@ -71,7 +71,7 @@ const FAULTS: readonly Planted[] = [
     spoil: inLimits(limits => ({
       countStarts: async (limit, version, count) => {
         const { log, version: stored } = await limits.starts(limit)
-        return log && stored === version ? log.more + count : undefined
+        return log && stored === version ? log.bookedAhead + count : undefined
       },
     })),
   },

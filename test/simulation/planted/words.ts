@@ -42,5 +42,7 @@ export const IN_WORDS: readonly Planted[] = [
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
 function wordless({ ended }: Task): Task['ended'] {
-  return Object.fromEntries(Object.entries(ended).map(([fence, { word: _word, ...run }]) => [fence, run]))
+  return Object.fromEntries(
+    Object.entries(ended).map(([fence, { reportDigest: _word, ...run }]) => [fence, run]),
+  )
 }

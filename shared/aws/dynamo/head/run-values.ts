@@ -112,7 +112,7 @@ export function endedValue(run: EndedRun): EndedValue {
     log: run.log,
     piece: run.piece,
     past: run.past,
-    word: run.word,
+    word: run.reportDigest,
   })
 }
 
@@ -130,7 +130,7 @@ export function endedFrom(fence: number, value: EndedValue): EndedRun {
     log: value.log,
     piece: value.piece,
     past: value.past,
-    word: value.word,
+    reportDigest: value.word,
   })
 }
 
