@@ -7,7 +7,7 @@ import {
   type SucceedBody,
 } from '../../../shared/api/runs.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import { type Checked, check, fits } from '../check.ts'
 import type { EndReport } from './report-run.ts'
 
