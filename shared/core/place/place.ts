@@ -54,13 +54,16 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 }
 
 /**
- * - to be woken beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
- * - due, but a concurrency limit is used up: the limit's place, unless it is taken
- *   in order and the limit is for all beside it;
- * - taken in order, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
- * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers
- *   enter that only with a run's first heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while
- *   they run.
+ * The place of a task:
+ *
+ * - A task that must be woken later than a queue can delay is in the place of its minute, which is emptied when the minute's schedule
+ *   fires.
+ * - A task that waits for a permit is in the place of its limit. A task that is taken in order, under a limit for all tasks of its
+ *   type, stays in its ready place instead.
+ * - A task that is taken in order, is due, and can be claimed by any worker is in the ready place of its type. A targeted task has
+ *   markers instead.
+ * - A running task that was claimed over HTTP is in the running place of its type; a flow that undoes is in the undoing place. A task
+ *   of a handler enters it only with the first heartbeat of a run (`inRunningPlace`), so that short runs pay nothing for it.
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
