@@ -75,8 +75,8 @@ export function jsonBytes(value: Json): number {
 }
 
 /**
- * Bytes of the value as JSON text within another JSON text, the form in which Lambda delivers the body of an answer. Each quote and each
- * backslash takes one more byte, so the result is at most twice `jsonBytes`.
+ * Bytes of the value as JSON text within another JSON text, the form in which Lambda delivers the body of an answer. Each quote and
+ * each backslash takes one more byte, so the result is at most twice `jsonBytes`.
  */
 export function escapedBytes(value: Json): number {
   const text = JSON.stringify(value)

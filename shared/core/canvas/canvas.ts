@@ -1,6 +1,6 @@
 /**
- * A canvas is a chain, a group or a chord of tasks, which may nest. It is stored as a head of its own, which keeps the tree and which no
- * worker can claim. Each of its tasks has a head that names the canvas.
+ * A canvas is a chain, a group or a chord of tasks, which may nest. It is stored as a head of its own, which keeps the tree and
+ * which no worker can claim. Each of its tasks has a head that names the canvas.
  *
  * This file has the changes of the canvas's head. Read on in this order:
  *
@@ -110,8 +110,8 @@ export function createCancelled(
 const FIRST_PROCESS_MS = 20_000
 
 /**
- * When the jobs function must go on with a canvas: its first members may not all be published, or the members of a cancelled canvas may
- * not all be cancelled. A large canvas belongs to the jobs function from the start. Undefined: nothing is left to do.
+ * When the jobs function must go on with a canvas: its first members may not all be published, or the members of a cancelled canvas
+ * may not all be cancelled. A large canvas belongs to the jobs function from the start. Undefined: nothing is left to do.
  */
 export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): number | undefined {
   if (!canvas) return undefined

@@ -8,8 +8,8 @@ export type Evaluation = {
   /** Of a failed canvas: its first failed leaf, in member order. */
   readonly failure?: number
   /**
-   * How far a leaf has come. `ready`: it may have been published, and may have ended since. `waiting`: it waits for others before it.
-   * `skipped`: it never runs, since one before it failed or, for an error callback, none did.
+   * How far a leaf has come. `ready`: it may have been published, and may have ended since. `waiting`: it waits for others before
+   * it. `skipped`: it never runs, since one before it failed or, for an error callback, none did.
    */
   reachOf(leaf: number): Reach
 }

@@ -1,6 +1,6 @@
 /**
- * The form of a canvas without its tasks, as it is stored. `1` is a leaf, `n` stands for n leaves side by side, and equal siblings in a
- * row are written once. A group of 10,000 tasks is `{"group":[10000]}`.
+ * The form of a canvas without its tasks, as it is stored. `1` is a leaf, `n` stands for n leaves side by side, and equal siblings
+ * in a row are written once. A group of 10,000 tasks is `{"group":[10000]}`.
  */
 export type Shape =
   | number

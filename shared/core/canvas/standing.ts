@@ -21,8 +21,9 @@ const BITS = {
 export type Standings = Uint8Array
 
 /**
- * The possible states of `top` and each node below it; the other entries are empty. A chain stops at its first failure. A group has ended
- * when all its members have, and failed when one has. A chord whose group failed has failed once its error callback, if any, has ended.
+ * The possible states of `top` and each node below it; the other entries are empty. A chain stops at its first failure. A group has
+ * ended when all its members have, and failed when one has. A chord whose group failed has failed once its error callback, if any,
+ * has ended.
  */
 export function standingsOf(tree: Tree, know: Knowledge, top: TreeNode = nodeAt(tree, 0)): Standings {
   const standings = new Uint8Array(tree.nodes.length)

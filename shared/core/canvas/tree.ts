@@ -1,8 +1,8 @@
 import type { Shape } from './shape.ts'
 
 /**
- * The role of a node in its parent: a member of a chain or group, or the group, the callback or the error callback of a chord. A chord's
- * group is a node of its own, so that it has a value.
+ * The role of a node in its parent: a member of a chain or group, or the group, the callback or the error callback of a chord. A
+ * chord's group is a node of its own, so that it has a value.
  */
 type Role = 'root' | 'item' | 'members' | 'then' | 'onError'
 
@@ -23,8 +23,8 @@ export type TreeNode = {
 }
 
 /**
- * A canvas as numbered nodes. Each node has a smaller number than the nodes below it. Leaves have a second number among themselves, in the
- * order of the body: a chord's group, then its callback, then its error callback.
+ * A canvas as numbered nodes. Each node has a smaller number than the nodes below it. Leaves have a second number among themselves,
+ * in the order of the body: a chord's group, then its callback, then its error callback.
  */
 export type Tree = {
   readonly nodes: readonly TreeNode[]
@@ -137,15 +137,17 @@ function stepInto(parent: TreeNode, { role, position }: TreeNode): string {
   return parent.role === 'members' ? String(position) : `${parent.kind}.${position}`
 }
 
-/** The value that is handed on to a leaf when it starts: none, the value of a node, or the first error among the members of a group. */
+/**
+ * The value that is handed on to a leaf when it starts: none, the value of a node, or the first error among the members of a group.
+ */
 export type Source =
   | { readonly kind: 'none' }
   | { readonly kind: 'value'; readonly node: number; readonly handOn: 'append' | 'spread' }
   | { readonly kind: 'error'; readonly node: number }
 
 /**
- * The source of the value that is handed on to a leaf. Every leaf that starts with a successor gets the value: all members of a group,
- * the first member of a chain, the members of a chord's group.
+ * The source of the value that is handed on to a leaf. Every leaf that starts with a successor gets the value: all members of a
+ * group, the first member of a chain, the members of a chord's group.
  */
 export function sourceOf(tree: Tree, leaf: number): Source {
   let node = leafNode(tree, leaf)

@@ -36,8 +36,8 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
 }
 
 /**
- * The full record of a run that ends without success, as an item of its own. The head drops all but the last few such runs, and keeps
- * no stacks, causes or logs.
+ * The full record of a run that ends without success, as an item of its own. The head drops all but the last few such runs, and
+ * keeps no stacks, causes or logs.
  */
 export function runRecord(task: Task, fence: number, ending: Ending, now: number): BodyWrite[] {
   const run = task.live[fence]

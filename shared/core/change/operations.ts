@@ -8,7 +8,10 @@ export type Operator = { readonly by: string; readonly what?: string }
 /** Operations that callers ask for by name. The system decides on all other writes of a request itself. */
 const ASKED_FOR: ReadonlySet<Operation> = new Set(['update', 'patch', 'cancel', 'restart', 'resume'])
 
-/** The change with a record of its principal, if callers ask for it by name. Setting a schedule is recorded, a task's first publish is not. */
+/**
+ * The change with a record of its principal, if callers ask for it by name. Setting a schedule is recorded, a task's first publish
+ * is not.
+ */
 export function withOperation(change: Change, { by, what }: Operator, now: number): Change {
   const { before, after } = change
   const isCreation = after.operation === 'publish' && after.schedule !== undefined

@@ -1,14 +1,14 @@
 /**
- * Tenants take turns. A tenant is all tasks of a type with one fairness key. Tasks without a key, of a type that has tenants, are one
- * more tenant.
+ * Tenants take turns. A tenant is all tasks of a type with one fairness key. Tasks without a key, of a type that has tenants, are
+ * one more tenant.
  *
- * Each ready task of a tenant has a turn, which is a number, and the ready place is sorted by turns. The turns of one tenant count up
- * one by one. No new turn lies before the front, which is the smallest turn that waits. So a tenant that begins to publish starts beside
- * the tasks that are claimed next, however many tasks of another tenant wait, and the tasks of all tenants alternate. This is start-time
- * fair queueing.
+ * Each ready task of a tenant has a turn, which is a number, and the ready place is sorted by turns. The turns of one tenant count
+ * up one by one. No new turn lies before the front, which is the smallest turn that waits. So a tenant that begins to publish
+ * starts beside the tasks that are claimed next, however many tasks of another tenant wait, and the tasks of all tenants alternate.
+ * This is start-time fair queueing.
  *
- * - A task gets a turn when it enters its ready place: at its publish, when it becomes due, at a retry, at a release, at a next stage or
- *   step. It keeps the turn while it waits there, also for a limit.
+ * - A task gets a turn when it enters its ready place: at its publish, when it becomes due, at a retry, at a release, at a next
+ *   stage or step. It keeps the turn while it waits there, also for a limit.
  * - A task that waits in the place of a limit keeps its turn and returns with it, or at the front if the front has passed it.
  * - The claim drops the turn.
  */
@@ -21,8 +21,8 @@ import type { Task } from '../task/task.ts'
 export type FairLine = { readonly type: string; readonly priority?: number }
 
 /**
- * Turns per millisecond. While no task waits, the front is the present time, counted in turns. So the last turn of a tenant lies in the
- * past as long as fewer than 10,000 of its tasks are served a second.
+ * Turns per millisecond. While no task waits, the front is the present time, counted in turns. So the last turn of a tenant lies in
+ * the past as long as fewer than 10,000 of its tasks are served a second.
  */
 const TURNS_PER_MS = 10
 /** Added to a turn in a position, so that every turn sorts behind every position by due time. */

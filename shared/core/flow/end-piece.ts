@@ -14,9 +14,9 @@ export function pieceSucceeded(task: Task, now: number): Task {
 }
 
 /**
- * The draft of a task whose present piece cannot succeed any more. A flow then undoes the steps that have begun, from the failed step
- * on. An undo that fails for good ends the undoing, and the flow needs an operator. `cutOff` counts runs that a deadline ended and that
- * no budget counts.
+ * The draft of a task whose present piece cannot succeed any more. A flow then undoes the steps that have begun, from the failed
+ * step on. An undo that fails for good ends the undoing, and the flow needs an operator. `cutOff` counts runs that a deadline ended
+ * and that no budget counts.
  */
 export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
   const { flow } = task

@@ -1,9 +1,9 @@
 /**
- * A flow is a task of several steps. Each step has a `do`, and may have an `undo` that reverses it. The steps are done in their order.
- * When a step fails for good, that step and those before it are undone in reverse order. This is a saga.
+ * A flow is a task of several steps. Each step has a `do`, and may have an `undo` that reverses it. The steps are done in their
+ * order. When a step fails for good, that step and those before it are undone in reverse order. This is a saga.
  *
- * One direction of a step is a piece of work: it has its own options, budget and deadline, and runs as a plain task does. A task that
- * is no flow is a single piece, or one piece for each of its stages. All pieces pass through the same two files:
+ * One direction of a step is a piece of work: it has its own options, budget and deadline, and runs as a plain task does. A task
+ * that is no flow is a single piece, or one piece for each of its stages. All pieces pass through the same two files:
  *
  * - `open-piece.ts` begins a piece
  * - `end-piece.ts` decides what follows from its end

@@ -19,8 +19,8 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
 }
 
 /**
- * The draft at another step or direction, with no successes or failures and a fresh budget. Live runs end cancelled. An undo does not
- * wait for the retry of the piece before it.
+ * The draft at another step or direction, with no successes or failures and a fresh budget. Live runs end cancelled. An undo does
+ * not wait for the retry of the piece before it.
  */
 export function openStep(task: Task, at: number, direction: Direction, now: number): Task {
   const { flow } = task
@@ -100,7 +100,9 @@ function withPiece(task: Task, flow: FlowState): Task {
   return withDeadline({ ...task, flow, options: { ...action.options, retentionMs } })
 }
 
-/** The draft with the earlier of two deadlines: that of the step, from its first claim, and, while steps are done, that of the flow. */
+/**
+ * The draft with the earlier of two deadlines: that of the step, from its first claim, and, while steps are done, that of the flow.
+ */
 export function withDeadline(task: Task): Task {
   const { flow, options } = task
   if (!flow) return task

@@ -20,8 +20,8 @@ export type ResumeRefusal = 'not-a-flow' | 'not-failed' | 'undone' | 'no-failed-
 /**
  * Resumes a failed flow with a fresh budget under the same birth, so a retried `do` or `undo` is the same piece of work.
  *
- * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both need that no step before it is undone.
- *   A step whose undo has failed then counts as done.
+ * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both need that no step before it is
+ *   undone. A step whose undo has failed then counts as done.
  * - `retry-undo` tries the failed undo again; `skip-undo` counts it as done by the operator.
  */
 export function resume(task: Task, action: ResumeAction, now: number): Decision<ResumeRefusal> {
@@ -110,8 +110,8 @@ function skipped(draft: Task, at: number, now: number): Task {
 }
 
 /**
- * The draft of a flow that does its steps again. It is not cancelled any more. Where the failed step was undone, a new round begins:
- * all later work has idempotency keys of its own.
+ * The draft of a flow that does its steps again. It is not cancelled any more. Where the failed step was undone, a new round
+ * begins: all later work has idempotency keys of its own.
  */
 function forward(task: Task, steps: FlowState['steps']): Task {
   const isAnew = isUndone(task.flow?.steps[task.flow.cursor])

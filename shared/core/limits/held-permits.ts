@@ -2,7 +2,9 @@ import { liveRuns, type Task } from '../task/task.ts'
 
 /** The waker looks at a limit this often while tasks wait for it, whatever message gets lost. */
 export const LIMIT_LOOK_INTERVAL_S = 15
-/** The next look after one that ended waits. An admitted task that no worker can run must not block the tasks behind it for long. */
+/**
+ * The next look after one that ended waits. An admitted task that no worker can run must not block the tasks behind it for long.
+ */
 export const LIMIT_LOOK_SOON_S = 5
 /** After this time a recorded holder has claimed its task, or never will. */
 const HOLDER_CLAIM_MS = 10_000
@@ -15,14 +17,14 @@ export const WAIT_NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
 
 /**
- * All that is recorded of a concurrency limit. `waitsSince` is the wait note: the time at which a process last noted that tasks wait
- * for a permit. The note also names the one series of looks that serves the limit.
+ * All that is recorded of a concurrency limit. `waitsSince` is the wait note: the time at which a process last noted that tasks
+ * wait for a permit. The note also names the one series of looks that serves the limit.
  */
 export type HeldPermits = { readonly holders: readonly Holder[]; readonly waitsSince?: number }
 
 /**
- * A change of a limit that the planner reads from the table's stream while tasks wait for the limit. Handlers send no messages about
- * limits. A chain of handler, waker and handler has no table in between, and Lambda would cut it after 16 rounds.
+ * A change of a limit that the planner reads from the table's stream while tasks wait for the limit. Handlers send no messages
+ * about limits. A chain of handler, waker and handler has no table in between, and Lambda would cut it after 16 rounds.
  *
  * - `freed`  a run gave its permit back
  * - `noted`  a task waits, and no look serves the limit yet; `since` is the time of that note

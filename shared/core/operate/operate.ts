@@ -1,6 +1,6 @@
 /**
- * Operations that callers ask for on an existing task. This file cancels and removes; `patch.ts`, `restart.ts` and `purge.ts` have the
- * others. `flow/resume.ts` resumes a failed flow.
+ * Operations that callers ask for on an existing task. This file cancels and removes; `patch.ts`, `restart.ts` and `purge.ts` have
+ * the others. `flow/resume.ts` resumes a failed flow.
  *
  * This file also has the two changes that record what became of an ended task's callbacks: all published, or some not publishable.
  */
@@ -14,8 +14,8 @@ import type { Task, Unpublished } from '../task/task.ts'
 export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
 
 /**
- * Stops the task and keeps its record. Its runs end cancelled. A flow first undoes its steps, unless its type says `leave`. A flow that
- * already undoes its steps cannot be cancelled. A repeated cancel changes nothing.
+ * Stops the task and keeps its record. Its runs end cancelled. A flow first undoes its steps, unless its type says `leave`. A flow
+ * that already undoes its steps cannot be cancelled. A repeated cancel changes nothing.
  */
 export function cancel(task: Task, now: number): Decision<CancelRefusal> {
   if (task.state === 'cancelled' || (task.state === 'open' && task.flow?.cancelling)) {
@@ -42,8 +42,8 @@ export function recordUnpublishable(
 }
 
 /**
- * Removes the task and leaves a tombstone that outlives every message about it. So no late message brings the task back, and a later
- * birth of the key goes on counting revisions and fences. A canvas counts the task among its ended members.
+ * Removes the task and leaves a tombstone that outlives every message about it. So no late message brings the task back, and a
+ * later birth of the key goes on counting revisions and fences. A canvas counts the task among its ended members.
  */
 export function remove(task: Task, now: number): Change {
   const { id, type, key, kind, ordering, born, revision, fence, shard, createdAt, options, dueAt, priority } =

@@ -28,9 +28,9 @@ export type Patch = {
 export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
 
 /**
- * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, which costs no retry. A new heartbeat interval
- * reaches a run with its next heartbeat, and all other options apply to runs claimed afterwards. A lowered `concurrency` may end the
- * task as succeeded.
+ * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, which costs no retry. A new heartbeat
+ * interval reaches a run with its next heartbeat, and all other options apply to runs claimed afterwards. A lowered `concurrency`
+ * may end the task as succeeded.
  */
 export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
   if (task.state !== 'open') return refuse('finished')
@@ -57,7 +57,9 @@ function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number
   return openStage(draft, { stage, dueAt }, now)
 }
 
-/** The options after the patch. The options of a flow's head are those of its present step; only the retention is the flow's own. */
+/**
+ * The options after the patch. The options of a flow's head are those of its present step; only the retention is the flow's own.
+ */
 function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options {
   if (!task.flow) return allOptions ?? resolveOptions(task.options, options)
   return { ...task.options, retentionMs: options.retentionMs ?? task.options.retentionMs }

@@ -7,8 +7,8 @@ import type { PurgeJob } from '../types/type-job.ts'
 import { remove } from './operate.ts'
 
 /**
- * Removes the task if the purge covers it. The task is judged as it is now, but by the time at which the purge was asked for. So a task
- * that was delayed then and has fallen due since is still covered, and a task that was published later never is.
+ * Removes the task if the purge covers it. The task is judged as it is now, but by the time at which the purge was asked for. So a
+ * task that was delayed then and has fallen due since is still covered, and a task that was published later never is.
  */
 export function purge(task: Task, job: PurgeJob, now: number): Decision<'not-meant'> {
   if (isGone(task, now) || !isMeant(task, job)) return refuse('not-meant')
@@ -30,8 +30,8 @@ export type PurgeRange = {
 const ENDED = ['succeeded', 'failed', 'cancelled'] as const
 
 /**
- * The ranges in which a purge may find tasks. An ended task that still owes callbacks is listed among the open ones by its due time. A
- * running task may have a due time in the future.
+ * The ranges in which a purge may find tasks. An ended task that still owes callbacks is listed among the open ones by its due
+ * time. A running task may have a due time in the future.
  */
 export function rangesOfPurge({ statuses, before, askedAt }: PurgeJob): PurgeRange[] {
   const has = (status: Status) => statuses.includes(status)

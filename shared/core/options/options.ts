@@ -1,6 +1,6 @@
 /**
- * Options say how a task is run: how often it is retried, how long its lease is, which workers may take it. The system has defaults, a
- * type may set its own, and a task may set its own; each layer overlays the one before it.
+ * Options say how a task is run: how often it is retried, how long its lease is, which workers may take it. The system has
+ * defaults, a type may set its own, and a task may set its own; each layer overlays the one before it.
  *
  * `overlaid-options.ts` checks that given options fit together. `cleared-options.ts` returns single options to their defaults.
  */

@@ -3,9 +3,10 @@ import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
 
 /**
- * The position of a task among the open tasks of its type. The smallest position is claimed first. Every ordering falls back on the due
- * time, and among equal due times on the order of arrival. Births give that order: they are ULIDs, which sort by their time, and in one
- * process by the order in which it makes them. Positions stored by earlier versions have no birth, and sort before those that have one.
+ * The position of a task among the open tasks of its type. The smallest position is claimed first. Every ordering falls back on the
+ * due time, and among equal due times on the order of arrival. Births give that order: they are ULIDs, which sort by their time,
+ * and in one process by the order in which it makes them. Positions stored by earlier versions have no birth, and sort before those
+ * that have one.
  */
 export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
   return `${orderOfTime(task)}.${task.born}`

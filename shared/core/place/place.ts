@@ -56,14 +56,14 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 /**
  * The place of a task:
  *
- * - A task that must be woken later than a queue can delay is in the place of its minute, which is emptied when the minute's schedule
- *   fires.
+ * - A task that must be woken later than a queue can delay is in the place of its minute, which is emptied when the minute's
+ *   schedule fires.
  * - A task that waits for a permit is in the place of its limit. A task that is taken in order, under a limit for all tasks of its
  *   type, stays in its ready place instead.
  * - A task that is taken in order, is due, and can be claimed by any worker is in the ready place of its type. A targeted task has
  *   markers instead.
- * - A running task that was claimed over HTTP is in the running place of its type; a flow that undoes is in the undoing place. A task
- *   of a handler enters it only with the first heartbeat of a run (`inRunningPlace`), so that short runs pay nothing for it.
+ * - A running task that was claimed over HTTP is in the running place of its type; a flow that undoes is in the undoing place. A
+ *   task of a handler enters it only with the first heartbeat of a run (`inRunningPlace`), so that short runs pay nothing for it.
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
@@ -81,8 +81,8 @@ function placeOf(task: Task, now: number): Place | undefined {
 }
 
 /**
- * The position of a task that waits to be claimed. A tenant's task keeps its turn. A task without a turn gets the turn of the present
- * time, until `runtime/fair` has reserved a turn for it.
+ * The position of a task that waits to be claimed. A tenant's task keeps its turn. A task without a turn gets the turn of the
+ * present time, until `runtime/fair` has reserved a turn for it.
  */
 function waitingOrder(task: Task, now: number): string {
   if (tenantOf(task) === undefined) return workOrder(task)
@@ -97,8 +97,8 @@ function isWaiting(task: Task): boolean {
 }
 
 /**
- * The limit in whose place a task waits for a permit. A task that is taken in order, under one limit for all tasks of its type, waits
- * in its ready place with its turn instead: each freed permit goes to the best task there.
+ * The limit in whose place a task waits for a permit. A task that is taken in order, under one limit for all tasks of its type,
+ * waits in its ready place with its turn instead: each freed permit goes to the best task there.
  */
 function limitWaitedAt(task: Task): string | undefined {
   if (task.wait?.kind !== 'permit') return undefined

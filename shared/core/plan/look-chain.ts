@@ -6,9 +6,9 @@ import { liveRuns, type Task } from '../task/task.ts'
  * may show a change twice, and the sweeper may arm a look beside one that is only late. Each of these begins a chain of its own.
  * Without a check all these chains would live as long as the run.
  *
- * So a chain records its progress in the head: at its first look that arms another one, and then at every eighth look. Among several
- * chains at one revision only the most advanced one may record itself, and the others end there. A run within its first lease costs
- * no record. A long run costs an eighth of a write unit per lease.
+ * So a chain records its progress in the head: at its first look that arms another one, and then at every eighth look. Among
+ * several chains at one revision only the most advanced one may record itself, and the others end there. A run within its first
+ * lease costs no record. A long run costs an eighth of a write unit per lease.
  */
 const LOOKS_PER_RECORD = 8
 
@@ -16,7 +16,9 @@ const LOOKS_PER_RECORD = 8
 export type LookRecord = {
   /** How many looks the chain has armed. */
   readonly hops: number
-  /** The beginning of the id of the message that made the record. When SQS delivers it again, the message recognises its own record. */
+  /**
+   * The beginning of the id of the message that made the record. When SQS delivers it again, the message recognises its own record.
+   */
   readonly name: string
   /** The chain records itself again by this time. After it the chain counts as lost, and any other chain may record itself. */
   readonly until: number

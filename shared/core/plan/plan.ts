@@ -1,6 +1,6 @@
 /**
- * The plan of a task says which messages must be sent so that the task goes on: dispatches, markers, looks and schedules of minutes.
- * The planner derives it from the stored head alone, at each change of the head.
+ * The plan of a task says which messages must be sent so that the task goes on: dispatches, markers, looks and schedules of
+ * minutes. The planner derives it from the stored head alone, at each change of the head.
  *
  * The waker answers a look with the transition `look`: it finds what has fallen due since, such as an ended lease or a passed
  * deadline. `look-chain.ts` keeps the number of looks at one run small.
@@ -81,8 +81,8 @@ function isDispatched(task: Task, now: number): boolean {
 }
 
 /**
- * The head of a canvas is never dispatched; it only owes work on its members. A process that records progress sends the next message
- * itself. When that message is lost, the sweeper finds the canvas without progress.
+ * The head of a canvas is never dispatched; it only owes work on its members. A process that records progress sends the next
+ * message itself. When that message is lost, the sweeper finds the canvas without progress.
  */
 function canvasPlan(canvas: Task, now: number): Plan {
   const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
@@ -120,8 +120,8 @@ function runLimit(run: LiveRun): number {
 }
 
 /**
- * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task taken in order that is due and moves to
- * its ready place. Refused when the task needs nothing yet; the waker then arms the look anew.
+ * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task taken in order that is due and moves
+ * to its ready place. Refused when the task needs nothing yet; the waker then arms the look anew.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')

@@ -6,8 +6,8 @@ import { newborn, type Publication } from './publish.ts'
 
 /**
  * Carries out `ifExists: update`. A task that is neither running nor ended takes the input, the due time and the options of
- * `publication`. It keeps its user, trace and creation time, and its tenant unless the publication names one. It also keeps its ended
- * runs, so a lowered `concurrency` or budget may end it.
+ * `publication`. It keeps its user, trace and creation time, and its tenant unless the publication names one. It also keeps its
+ * ended runs, so a lowered `concurrency` or budget may end it.
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')

@@ -80,7 +80,9 @@ function unknownProblems(value: object, path: string, fields: Fields): FieldProb
   return unknown.map(([name], index) => ({ path: inside(path, name), message: messages[index] ?? '' }))
 }
 
-/** Unknown fields of one request whose message names the nearest fields. A request may have any number, and the search takes time. */
+/**
+ * Unknown fields of one request whose message names the nearest fields. A request may have any number, and the search takes time.
+ */
 const EXPLAINED_FIELDS_MAX = 20
 
 /** The message about each unknown field. */

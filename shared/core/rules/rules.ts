@@ -1,9 +1,10 @@
 /**
- * Rules say what a value must be. Task definitions, constructs of the infrastructure and the HTTP API check their values with the same
- * rules, so each of them refuses a wrong field with the same sentence.
+ * Rules say what a value must be. Task definitions, constructs of the infrastructure and the HTTP API check their values with the
+ * same rules, so each of them refuses a wrong field with the same sentence.
  *
- * This file has the type of a rule and the form of its messages. `scalars.ts` and `compound.ts` make rules for single values and for lists
- * and objects. `options.ts` and `type-configuration.ts` hold the rules of options and of task types. `nearest.ts` suggests similar names.
+ * This file has the type of a rule and the form of its messages. `scalars.ts` and `compound.ts` make rules for single values and
+ * for lists and objects. `options.ts` and `type-configuration.ts` hold the rules of options and of task types. `nearest.ts`
+ * suggests similar names.
  *
  * A message follows the name of its field: `must be EXPECTED, not VALUE`. The part of the value that it repeats is bounded.
  */

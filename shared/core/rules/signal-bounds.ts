@@ -3,8 +3,8 @@ import { isName } from '../name.ts'
 import { shown } from './rules.ts'
 
 /**
- * Bounds of what a handler may report at the end of its run; the API has the same bounds. A number outside them cannot be stored, or
- * yields a time that no calendar has. Each function returns the problem, as words that follow the name of the argument.
+ * Bounds of what a handler may report at the end of its run; the API has the same bounds. A number outside them cannot be stored,
+ * or yields a time that no calendar has. Each function returns the problem, as words that follow the name of the argument.
  */
 
 export function delayProblem(value: unknown): string | undefined {

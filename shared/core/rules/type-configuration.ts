@@ -112,7 +112,7 @@ const typeFields = {
     },
   ),
   shards: whole(1, SHARDS_MAX),
-  /** Whether what happens to its tasks is told as events. */
+  /** Whether changes of its tasks are published as events. */
   events: flag(),
   webhook,
   /** Of kind `flow`. */

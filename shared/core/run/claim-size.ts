@@ -1,7 +1,7 @@
 /**
  * How many bytes of an answer a claimed task takes, as escaped JSON. Lambda drops an answer that is too large, after its tasks have
- * been claimed. So a claim must know before its write that the answer can be delivered. The head knows only the size of a body that is
- * kept apart, and escaping at most doubles it.
+ * been claimed. So a claim must know before its write that the answer can be delivered. The head knows only the size of a body that
+ * is kept apart, and escaping at most doubles it.
  */
 
 import { escapedBytes, type Json, jsonBytes } from '../json.ts'
@@ -45,7 +45,9 @@ function contentBytes(task: Task): number {
   return params + (own === undefined ? params : jsonBytes(own)) + handedOn
 }
 
-/** Bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds those. */
+/**
+ * Bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds those.
+ */
 function handedOnBytes(previous: Previous): number {
   switch (previous.kind) {
     case 'body':

@@ -28,9 +28,10 @@ export type FinishDecision =
   | { readonly ok: false; readonly reason: RunGone }
 
 /**
- * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence; the
- * time makes no difference. A task that is still open after that, and past its deadline, fails for good in the same write. `chance`
- * (0 to 1) feeds the jitter of a retry. With `mayCount` false, the revision guards a success among several as it guards all else.
+ * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence;
+ * the time makes no difference. A task that is still open after that, and past its deadline, fails for good in the same write.
+ * `chance` (0 to 1) feeds the jitter of a retry. With `mayCount` false, the revision guards a success among several as it guards
+ * all else.
  */
 export function finish(
   task: Task | undefined,
@@ -69,8 +70,8 @@ function ending(
 }
 
 /**
- * The change, or the end of the task when its deadline has passed. A success among several leaves the task to its other workers. A task
- * that fails here keeps the due time that it had during the run, since it is not due again.
+ * The change, or the end of the task when its deadline has passed. A success among several leaves the task to its other workers. A
+ * task that fails here keeps the due time that it had during the run, since it is not due again.
  */
 function thenExpired({ dueAt }: Task, change: Change, now: number): Change {
   const { after, bodies } = change
@@ -116,7 +117,10 @@ function movedOn(task: Task, next: NextStage, now: number): { draft: Task; bodie
   return input === undefined ? { draft, bodies: [] } : withInput(draft, input, now)
 }
 
-/** Whether the task changes its stage too often. A task that waits between its stages may go on for years: only moves faster than one a second add up. */
+/**
+ * Whether the task changes its stage too often. A task that waits between its stages may go on for years: only moves faster than
+ * one a second add up.
+ */
 function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number): boolean {
   const seconds = Math.max(0, now - (startedAt ?? now)) / 1_000
   return !flow && stageChanges >= STAGE_CHANGES_MAX + seconds

@@ -46,7 +46,10 @@ export function beatIntervalMs(task: Task, fence: number): number {
   return Math.min(task.options.heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
 }
 
-/** The guard of a heartbeat. Only one that enters the running place depends on the rest of the task: the task must be in no other place. */
+/**
+ * The guard of a heartbeat. Only one that enters the running place depends on the rest of the task: the task must be in no other
+ * place.
+ */
 function beatGuard(task: Task, after: Task, { born, fence }: Beat): Guard {
   if (after.place === task.place) return { kind: 'live', born, fence }
   return { kind: 'revision', born, revision: task.revision, leases: [] }

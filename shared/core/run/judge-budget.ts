@@ -7,7 +7,10 @@ import { shortError } from '../task/body.ts'
 import { liveRuns, successes, type Task, type TaskError } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 
-/** The draft after one more failed or lost run. The failure is counted, and the piece fails when the budget allows no success any more. */
+/**
+ * The draft after one more failed or lost run. The failure is counted, and the piece fails when the budget allows no success any
+ * more.
+ */
 export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
   const counted: Task = {
@@ -45,8 +48,8 @@ function canStillSucceed(task: Task): boolean {
  * more.
  *
  * Workers that can claim no more are dropped first: workers that the task does not list, and ended invocations. Next are those with
- * the fewest failures, since they gain the fewest runs if they come back. The worker that has just failed and the workers with a live
- * run are kept. Dropped failures still count for the task's whole budget.
+ * the fewest failures, since they gain the fewest runs if they come back. The worker that has just failed and the workers with a
+ * live run are kept. Dropped failures still count for the task's whole budget.
  */
 function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
   const excess = Object.keys(failuresBy).length - FAILING_WORKERS_MAX

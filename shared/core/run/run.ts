@@ -8,8 +8,8 @@
  * - `judge-budget.ts` judges the retry budget after each failure
  * - `several-successes.ts` explains how many workers may succeed at one moment
  *
- * This file has the types of reports, and says what a task still knows of a run that is not live, so that a late report of its worker
- * gets the right answer.
+ * This file has the types of reports, and says what a task still knows of a run that is not live, so that a late report of its
+ * worker gets the right answer.
  */
 
 import type { Json } from '../json.ts'
@@ -48,8 +48,8 @@ export type NextStage = {
 export type RunGone = (typeof RUN_GONE_REASONS)[number]
 
 /**
- * What became of a run that is not live in `task`, the present head of its key if one exists. When the task has dropped the run, the
- * answer is only that it ended.
+ * What became of a run that is not live in `task`, the present head of its key if one exists. When the task has dropped the run,
+ * the answer is only that it ended.
  */
 export function whyGone(task: Task | undefined, run: { born: string; fence: number }): RunGone {
   if (!task || task.state === 'removed' || task.born !== run.born) return 'removed'

@@ -22,8 +22,9 @@ export type OwedTicks = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
 }
 
 /**
- * The ticks that a schedule must publish now. A tick is missed when a later one is due, too, when it fell into a pause, or, with `skip`,
- * when it is later than the grace. `skip` runs the latest due tick unless it is missed. `catchUp` runs the latest few, missed or not.
+ * The ticks that a schedule must publish now. A tick is missed when a later one is due, too, when it fell into a pause, or, with
+ * `skip`, when it is later than the grace. `skip` runs the latest due tick unless it is missed. `catchUp` runs the latest few,
+ * missed or not.
  */
 export function dueTicks(
   ticks: Ticks,

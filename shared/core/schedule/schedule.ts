@@ -1,9 +1,9 @@
 /**
- * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose `dueAt` is the
- * next tick and which no worker can claim.
+ * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose `dueAt`
+ * is the next tick and which no worker can claim.
  *
- * This file has the changes of that head, and the keys of the tasks that it publishes. `due-ticks.ts` decides which ticks run after a
- * pause or an outage. `task/schedule-state.ts` has the fields of the head.
+ * This file has the changes of that head, and the keys of the tasks that it publishes. `due-ticks.ts` decides which ticks run after
+ * a pause or an outage. `task/schedule-state.ts` has the fields of the head.
  */
 
 import { DEFAULT_SHARDS, SCHEDULE_PAUSES_MAX } from '../bounds.ts'

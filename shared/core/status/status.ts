@@ -1,6 +1,6 @@
 /**
- * The status of a task, the reason why it waits, and whether it waits too long (`stuck.ts`). All of it is derived from the head, the
- * present time and the handlers and workers that serve the task. None of it is stored.
+ * The status of a task, the reason why it waits, and whether it waits too long (`stuck.ts`). All of it is derived from the head,
+ * the present time and the handlers and workers that serve the task. None of it is stored.
  */
 
 import { type Claimer, claim } from '../run/claim.ts'
@@ -19,8 +19,8 @@ export type Served = {
   /** Whether a deployed handler serves its type. Types that are claimed over HTTP need none. */
   readonly hasHandler: boolean
   /**
-   * The workers that may claim it now: all live workers for a task that lists workers, else those that serve its type. A Lambda function
-   * that serves the type is one of them, and is always live.
+   * The workers that may claim it now: all live workers for a task that lists workers, else those that serve its type. A Lambda
+   * function that serves the type is one of them, and is always live.
    */
   readonly liveWorkers: readonly Claimer[]
   /** Whether its type is paused. For a flow's step: whether the type of the flow or of the step is. */
@@ -44,8 +44,8 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
 }
 
 /**
- * Why the task waits: the first of these reasons that holds. Undefined while the task runs, once it has ended and owes nothing, and when
- * a worker may take it any moment.
+ * Why the task waits: the first of these reasons that holds. Undefined while the task runs, once it has ended and owes nothing, and
+ * when a worker may take it any moment.
  *
  * - `callbacks-owed`: the task has ended, and its callbacks are not published yet.
  * - `retry`: a run has failed, and the next one is not due. `due`: the task is not due.
@@ -53,8 +53,8 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
  * - `concurrency-limit`, `rate-limit`: a limit of these types is used up.
  * - `no-handler`: no deployed handler serves its type.
  * - `target-worker`: a worker that the task lists is live and has not taken it yet.
- * - `no-worker`: no live worker may take the task. None serves its type, none of the listed ones is live, each has an older version than
- *   the task asks for, or each has done its part.
+ * - `no-worker`: no live worker may take the task. None serves its type, none of the listed ones is live, each has an older version
+ *   than the task asks for, or each has done its part.
  */
 export function statusReasonOf(task: Task, now: number, served: Served): StatusReason | undefined {
   if (task.owes && !task.canvas) return 'callbacks-owed'

@@ -14,8 +14,8 @@ export type WaitFacts = {
 }
 
 /**
- * Whether a task that is due, or owes callbacks, has shown no sign of life for 15 minutes. Any change of the task is a sign of life, also
- * a change by an operator. A run's heartbeat is one until the end of the lease that it extended.
+ * Whether a task that is due, or owes callbacks, has shown no sign of life for 15 minutes. Any change of the task is a sign of
+ * life, also a change by an operator. A run's heartbeat is one until the end of the lease that it extended.
  */
 export function isQuiet(task: Task, now: number): boolean {
   if (task.state !== 'open' && !task.owes) return false

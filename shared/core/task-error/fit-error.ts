@@ -11,8 +11,8 @@ const STACK_BYTES_KEPT = 1_024
 const CAUSE_BYTES_KEPT = 256
 
 /**
- * The error as it is stored. The whole error takes at most `ERROR_BYTES_MAX`, measured in UTF-8 as JSON text. An error that is too long
- * first loses the end of its stack, then the ends of its causes' messages, then the end of its own message.
+ * The error as it is stored. The whole error takes at most `ERROR_BYTES_MAX`, measured in UTF-8 as JSON text. An error that is too
+ * long first loses the end of its stack, then the ends of its causes' messages, then the end of its own message.
  */
 export function fitError({ name, message, stack, causes = [] }: TaskError): TaskError {
   const names = [name, ...causes.slice(0, ERROR_CAUSES_MAX).map(cause => cause.name)].map(fitName)

@@ -9,7 +9,9 @@ const DEPTH_MAX = 8
 /** Objects that are copied per log line. Objects that refer to each other have infinitely many paths. */
 const OBJECTS_MAX = 5_000
 
-/** Hides the fields that a task's definition marks as secret, in its handler's log lines and in the errors that the handler throws. */
+/**
+ * Hides the fields that a task's definition marks as secret, in its handler's log lines and in the errors that the handler throws.
+ */
 export type Redaction = {
   text(text: string): string
   /** The fields of a log line, copied as JSON shows them, up to 8 levels deep. */
@@ -25,8 +27,8 @@ export const nothingRedacted: Redaction = {
 }
 
 /**
- * Hides fields by their paths, such as `card.number`, wherever an object contains them. Positions in lists are no part of a path. Texts and
- * numbers of at least four characters that the task's input has at these paths are hidden in every text, too.
+ * Hides fields by their paths, such as `card.number`, wherever an object contains them. Positions in lists are no part of a path.
+ * Texts and numbers of at least four characters that the task's input has at these paths are hidden in every text, too.
  */
 export function redactionOf(paths: readonly string[], input: unknown): Redaction {
   if (paths.length === 0) return nothingRedacted

@@ -1,14 +1,14 @@
 /**
- * An error as a value that can be stored. This file makes such a value from anything that code may throw. `fit-error.ts` cuts it to the size
- * that a record has room for. `redact.ts` hides the fields that a task's definition marks as secret.
+ * An error as a value that can be stored. This file makes such a value from anything that code may throw. `fit-error.ts` cuts it to
+ * the size that a record has room for. `redact.ts` hides the fields that a task's definition marks as secret.
  */
 
 import { ERROR_CAUSES_MAX } from '../bounds.ts'
 import type { ErrorCause, TaskError } from '../task/task.ts'
 
 /**
- * Anything thrown, as name, message, stack and causes. Each is converted to a text, since code may have put any value there. The causes are
- * those that `cause` leads to and the errors of an AggregateError, level by level. A circle ends where it closes.
+ * Anything thrown, as name, message, stack and causes. Each is converted to a text, since code may have put any value there. The
+ * causes are those that `cause` leads to and the errors of an AggregateError, level by level. A circle ends where it closes.
  */
 export function errorOfThrown(thrown: unknown): TaskError {
   if (thrown instanceof ReportedError) return thrown.described
@@ -54,7 +54,10 @@ function directCauses(thrown: unknown): unknown[] {
   return [...(cause === undefined || cause === null ? [] : [cause]), ...(Array.isArray(errors) ? errors : [])]
 }
 
-/** Name and message of a thrown value. Node gives some errors a code and no message, as when each address of a host refuses the connection. */
+/**
+ * Name and message of a thrown value. Node gives some errors a code and no message, as when each address of a host refuses the
+ * connection.
+ */
 function nameAndMessage(thrown: unknown): ErrorCause {
   if (!isError(thrown)) return { name: 'Error', message: textOf(thrown) }
   const message = memberOf(thrown, 'message')
@@ -85,8 +88,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * A replacer for JSON.stringify, for logged values. JSON shows no members of an error, whose causes may form a circle, and it cannot express a
- * bigint.
+ * A replacer for JSON.stringify, for logged values. JSON shows no members of an error, whose causes may form a circle, and it
+ * cannot express a bigint.
  */
 export function jsonReplacer(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)

@@ -12,9 +12,9 @@ export type BodyWrite =
   | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
 
 /**
- * Sort keys of a task's items beside its head. All carry the birth. An input's key also carries the revision that set it and a hash.
- * Bodies are written before the head, so when two changes are decided on one revision, the loser must not overwrite the input of the
- * winner.
+ * Sort keys of a task's items beside its head. All carry the birth. An input's key also carries the revision that set it and a
+ * hash. Bodies are written before the head, so when two changes are decided on one revision, the loser must not overwrite the input
+ * of the winner.
  */
 export const bodyRef = {
   input: (born: string, revision: number, value: Json) => `in#${born}#${revision}#${digest(value)}`,

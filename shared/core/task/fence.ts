@@ -3,8 +3,8 @@ import { SCHEDULE_TYPE } from './schedule-state.ts'
 import { type Task, taskIdPrefix } from './task.ts'
 
 /**
- * Where the fences of a key begin. A handler may guard its writes by key and fence, and refuse a fence smaller than the last one. So
- * the fences of a key must grow for ever, even when the task has expired and its key is published again.
+ * Where the fences of a key begin. A handler may guard its writes by key and fence, and refuse a fence smaller than the last one.
+ * So the fences of a key must grow for ever, even when the task has expired and its key is published again.
  *
  * A first publication therefore begins at the number of seconds since a fixed time. The store deletes a head only after the time
  * that its last fence stands for.
@@ -16,7 +16,9 @@ export const FENCE_EPOCH_MS = Date.UTC(2026, 0, 1, 12)
 /** The publisher's clock may be behind by less than this. */
 const FENCE_SKEW_MS = 60_000
 
-/** The fence from which a publication at `now` counts on. It is larger than the fences of all heads that have been deleted by then. */
+/**
+ * The fence from which a publication at `now` counts on. It is larger than the fences of all heads that have been deleted by then.
+ */
 export function firstFence(now: number): number {
   return Math.max(0, Math.floor((now - FENCE_EPOCH_MS) / 1_000))
 }

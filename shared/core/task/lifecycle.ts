@@ -15,8 +15,8 @@ const OPEN = ['delayed', 'ready', 'running'] as const
 const FINAL = ['succeeded', 'failed', 'cancelled'] as const
 
 /**
- * The whole lifecycle of a task: what each operation may do to its status. Property tests check every transition against this table,
- * and another test compares it with the diagram in `docs/lifecycle.md`. Time alone moves `delayed` to `ready`.
+ * The whole lifecycle of a task: what each operation may do to its status. Property tests check every transition against this
+ * table, and another test compares it with the diagram in `docs/lifecycle.md`. Time alone moves `delayed` to `ready`.
  */
 export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   publish: [{ from: ['none', ...FINAL], to: WAITING }],

@@ -8,8 +8,8 @@ import type { Body } from './task.ts'
 export type HandOn = 'append' | 'spread' | 'prepend'
 
 /**
- * The value that the task before handed on: a body of this task, a result that the other task keeps apart, or the value of a part of
- * a canvas. The last one is assembled from the members' results when a reader needs it.
+ * The value that the task before handed on: a body of this task, a result that the other task keeps apart, or the value of a part
+ * of a canvas. The last one is assembled from the members' results when a reader needs it.
  */
 export type Previous = { readonly handOn: HandOn } & (
   | { readonly kind: 'body'; readonly body: Body }

@@ -58,7 +58,9 @@ export type TaskKind = TypeKind | 'canvas' | 'schedule'
 /** The order in which the open tasks of a type are run. */
 export type Ordering = (typeof ORDERINGS)[number]
 
-/** An input or a result. A small body is in the head; a large one is an item of its own, found by `ref` and kept until `expiresAt`. */
+/**
+ * An input or a result. A small body is in the head; a large one is an item of its own, found by `ref` and kept until `expiresAt`.
+ */
 export type Body =
   | { readonly inline: Json }
   | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
@@ -160,7 +162,10 @@ export type View = {
   readonly sort: number
 }
 
-/** The entry of the task in the index `place`: the partition, and the position there, which compares as text. A task has at most one. */
+/**
+ * The entry of the task in the index `place`: the partition, and the position there, which compares as text. A task has at most
+ * one.
+ */
 export type Place = { readonly name: string; readonly order: string }
 
 export type Task = {

@@ -5,9 +5,9 @@ const QUEUE_NAME_CHARACTERS_MAX = 80
 const HASH_LENGTH = 8
 
 /**
- * The name of the queue that serves a task type. It follows from the system's name and the type alone, so no function needs a table of
- * queue URLs, which would not fit into 4 KB of environment variables. The name ends in a hash of the type when the type has a dot, is too
- * long, or could be mistaken for such a hashed name.
+ * The name of the queue that serves a task type. It follows from the system's name and the type alone, so no function needs a table
+ * of queue URLs, which would not fit into 4 KB of environment variables. The name ends in a hash of the type when the type has a
+ * dot, is too long, or could be mistaken for such a hashed name.
  */
 export function queueNameOf(system: string, type: string): string {
   const plain = `${system}-q-${type}`

@@ -33,8 +33,8 @@ export type Worker = {
 }
 
 /**
- * Whether the announcement of `worker` gives way to that of `present`. Of two standalone workers with one id, the one that started first is
- * about to stop. It must not replace the record of the other, unless the other is gone.
+ * Whether the announcement of `worker` gives way to that of `present`. Of two standalone workers with one id, the one that started
+ * first is about to stop. It must not replace the record of the other, unless the other is gone.
  */
 export function yieldsTo(worker: Worker, present: Worker): boolean {
   if (worker.kind !== 'standalone' || present.kind !== 'standalone') return false
@@ -51,7 +51,9 @@ export const WORKER_DROP_MS = WORKER_LIFE_MS + 10_000
 const INVOCATION_PREFIX = 'lambda-'
 const REQUEST_ID_CHARACTERS = 13
 
-/** The worker id of a function's invocation. It is short, since heads store it. The beginning of a request id finds its log lines. */
+/**
+ * The worker id of a function's invocation. It is short, since heads store it. The beginning of a request id finds its log lines.
+ */
 export function invocationWorkerId(requestId: string): string {
   return `${INVOCATION_PREFIX}${requestId.slice(0, REQUEST_ID_CHARACTERS)}`
 }
