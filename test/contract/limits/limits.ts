@@ -51,7 +51,7 @@ export function limitsContract(makeStores: MakeStores): void {
 
     expect(Math.max(...counted.map(Number))).toBe(6)
     expect(strange).toBeUndefined()
-    expect(late).toEqual({ log: { ...log(1), more: 6 }, version: 1 })
+    expect(late).toEqual({ log: { ...log(1), bookedAhead: 6 }, version: 1 })
     expect(next).toBeUndefined()
     expect(await limits.starts('resize')).toEqual({ log: log(2), version: 2 })
   })
