@@ -116,7 +116,7 @@ export type FinishMember = {
 }[keyof typeof finishMembers]
 
 /** The outcome alone, which decides which of three forms a member of a batch has. */
-export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
+export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
 /** The route checks members one by one, so that an illegal member harms no other. */
 export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })

@@ -117,7 +117,7 @@ const APART_AT_ONCE = 10
  * Does the work for all tasks together. Where that throws, one of them may be at odds with what the code expects of a head:
  * each is then worked on by itself, so that only that one is let go. An outage concerns all, and the batch comes again.
  */
-export async function apartIfNeeded(
+export async function isolateFaults(
   work: Work,
   system: PlanningSystem,
   tasks: readonly Task[],
@@ -128,7 +128,7 @@ export async function apartIfNeeded(
     if (isOutage(error)) throw error
     const [only, ...others] = tasks
     if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
-    const each = await sideBySide(tasks, APART_AT_ONCE, task => apartIfNeeded(work, system, [task]))
+    const each = await sideBySide(tasks, APART_AT_ONCE, task => isolateFaults(work, system, [task]))
     return each.flat()
   }
 }

@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_MESSAGE_BYTES } from '../../../infra/bounds.ts'
+import { MESSAGE_BYTES_MAX } from '../../../infra/bounds.ts'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
@@ -61,7 +61,7 @@ describe('messages to the system itself', () => {
     await messages.lookAtLimits([{ limit: 'a', delaySeconds: 0 }])
     await messages.lookAtMinute({ minute: 1, shard: 2 })
     await messages.lookAtCanvases([CANVAS])
-    await messages.goOnWithJobs([JOB])
+    await messages.continueJobs([JOB])
 
     expect(kindsIn('wake')).toEqual(['limit', 'look', 'minute'])
     expect(kindsIn('jobs')).toEqual(['canvas', 'job'])
@@ -72,7 +72,7 @@ describe('messages to the system itself', () => {
     const { jobsQueueUrl: _unknown, ...others } = names()
     const messages = createSqsMessages(sqs, others, codec)
 
-    await expect(messages.goOnWithJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
+    await expect(messages.continueJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
     await expect(messages.lookAtCanvases([CANVAS])).rejects.toMatchObject({ code: 'misconfigured' })
   })
 })
@@ -87,6 +87,6 @@ describe('a dispatch of a task with 100 runs that tell of their progress in a sc
     const bytes = Buffer.byteLength(encodeDispatch(codec, { task }))
 
     expect(bytes).toBeGreaterThan(262_144)
-    expect(bytes).toBeLessThan(MAX_MESSAGE_BYTES)
+    expect(bytes).toBeLessThan(MESSAGE_BYTES_MAX)
   })
 })

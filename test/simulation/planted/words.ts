@@ -1,9 +1,9 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { Planted } from './planted.ts'
+import type { PlantedFault } from './planted.ts'
 
 /** Faults in what the workers over HTTP are told of their runs. */
-export const IN_WORDS: readonly Planted[] = [
+export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a run that has ended takes any word of the kind that ended it',
     needs: 'words',

@@ -27,7 +27,7 @@ const CRASH_MS = 15_000
 const QUIET_AFTER_MS = 17 * 60_000
 
 /** Promises about time: where nothing goes wrong things are prompt, and what went wrong is repaired soon. */
-export const OF_TIME: readonly Invariant[] = [
+export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
   {
     name: 'in calm weather a lost run is on record two seconds after the end of its lease',
     watch: ({ weather }) => ({
