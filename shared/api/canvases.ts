@@ -20,7 +20,7 @@ const {
 /** A task of a canvas: its key follows from the canvas. */
 export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 
-/** Of a canvas beside what it is composed of. */
+/** The fields of a canvas beside its chain, group or chord. */
 export const canvasFields = strict({
   key: optional(pathName(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key' })),
   userId: optional(userId).meta({ description: 'For tasks that name none' }),
@@ -52,10 +52,10 @@ function composed<Shape extends z.core.$ZodShape>(fields: Shape) {
   ] as const
 }
 
-/** Documents the body; the route checks it by a walk of its own, whose problems name the path to each task. */
+/** Documents the body. The route checks the body by its own walk, whose problems name the path to each task. */
 export const canvasBody = z.union(composed(canvasFields.shape)).meta({ id: 'Canvas' })
 
-/** Above 1,000 tasks their ids are left out. */
+/** The answer to a publish. Above 1,000 tasks their ids are left out. */
 export type CanvasAnswer = TypeOf<typeof canvasPublished>
 
 export const canvasPublished = z.object({

@@ -5,7 +5,7 @@ import { optional, strict } from './scalars.ts'
 const eventType = z.enum(EVENT_TYPES)
 const text = z.string()
 
-/** What the local cloud understands, which answers this route before any function does. */
+/** The query of the event stream. The local cloud answers this route itself, before any function. */
 export const eventsQuery = strict({
   type: optional(z.union([eventType, z.array(eventType)])),
   taskType: optional(z.union([text, z.array(text)])),
@@ -13,5 +13,5 @@ export const eventsQuery = strict({
   lastEventId: optional(text.meta({ description: 'As the header Last-Event-ID: go on behind this event' })),
 })
 
-/** Something that has happened. Told twice it has the same id. */
+/** Something that has happened. An event that is delivered twice has the same id. */
 export type ApiEvent = Omit<BatonEvent, 'at'> & { readonly at: string }

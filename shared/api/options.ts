@@ -4,7 +4,7 @@ import { BACKOFFS } from '../core/states.ts'
 import { fromRule, optionalFields } from './from-rule.ts'
 import { count, optional } from './scalars.ts'
 
-/** What can be set per task, or as its type's default: as it is given, and as it is shown. */
+/** The options that can be set per task, or as defaults of its type: as requests give them, and as answers show them. */
 
 export const givenOptions = optionalFields(optionRules)
 export const priority = fromRule(priorityRule)
@@ -34,7 +34,7 @@ export const optionsInForce = z
   })
   .meta({ id: 'Options', description: 'Options in force, defaults included' })
 
-/** As they were given: nothing of them need be there. */
+/** The defaults of a type as they were given. Each member may be missing. */
 export const shownDefaults = z.object({
   priority: optional(z.int()),
   concurrency: optional(count),

@@ -44,8 +44,8 @@ export function taskPath(id: string): string {
   return `/v1/tasks/${segmentOf(id)}`
 }
 
-export function runPath(taskId: string, runId: string, word: string): string {
-  return `${taskPath(taskId)}/runs/${segmentOf(runId)}/${word}`
+export function runPath(taskId: string, runId: string, report: string): string {
+  return `${taskPath(taskId)}/runs/${segmentOf(runId)}/${report}`
 }
 
 export function canvasPath(id: string): string {

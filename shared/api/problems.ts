@@ -4,7 +4,7 @@ import { ENDED_RUN_STATES, RUN_GONE_REASONS } from '../core/states.ts'
 import { count, json, optional, shownTime, strict } from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
 
-/** What has gone wrong: errors of tasks and their runs, and the problem documents that refuse requests. */
+/** Errors of tasks and runs, and the problem documents that refuse requests. */
 
 const shownCause = z.object({ name: z.string(), message: z.string() })
 
@@ -15,7 +15,7 @@ export const taskError = z
 
 const cause = { name: z.string().min(1), message: z.string() }
 
-/** Why a run failed, as its worker says it. What is too long is cut, not refused. */
+/** Why a run failed, as its worker reports it. Texts that are too long are cut, not refused. */
 export const givenError = strict({
   ...cause,
   stack: optional(z.string()),
@@ -44,8 +44,8 @@ export const problemAnswer = z
     detail: z.string(),
     /** What is wrong with which field of the request. */
     errors: optional(z.array(fieldProblem)).describe('What is wrong with which field of the request.'),
-    /** Why a run's word was refused. */
-    reason: optional(runGone).describe("Why a run's word was refused."),
+    /** Why a report about a run was refused. */
+    reason: optional(runGone).describe('Why a report about a run was refused.'),
     /** Which worker holds the task now. */
     holder: optional(z.string()).describe('Which worker holds the task now.'),
     /** How the run ended, where that is on record, without stack and without a result that is kept apart. */

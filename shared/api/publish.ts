@@ -8,7 +8,7 @@ import { duration, json, key, name, optional, strict, tags, time, typeName, user
 import { clean, stage, task } from './tasks.ts'
 import type { TypeOf } from './type-of.ts'
 
-/** Publishing: the body as it is sent, one or many, and what is answered. */
+/** Publishing one task or many: the bodies and the answers. */
 
 const publishFields = {
   type: typeName,
@@ -24,17 +24,19 @@ const publishFields = {
   traceparent: optional(fromRule(text('a W3C traceparent', isTraceparent))),
   /** The stage it begins in. */
   stage: optional(stage).describe('The stage it begins in.'),
-  /** Takes nothing that the task before it hands on. */
-  immutable: optional(z.boolean()).describe('Takes nothing that the task before it hands on.'),
-  /** Whose task it is: those of different keys take turns. */
+  /** Whether the task ignores the value that the task before it hands on. */
+  immutable: optional(z.boolean()).describe(
+    'Whether the task ignores the value that the task before it hands on.',
+  ),
+  /** The tenant of the task. Tasks of different tenants take turns. */
   fairnessKey: optional(name(KEY_CHARACTERS_MAX)).describe(
-    'Whose task it is: those of different keys take turns.',
+    'The tenant of the task. Tasks of different tenants take turns.',
   ),
 }
 
 /**
- * A task that another one, a canvas or a schedule brings about: it says nothing of how it meets earlier ones of its key. A
- * callback's key is made up from the task whose end it follows, unless it has one.
+ * The body of a task that another task, a canvas or a schedule publishes. It has no `ifExists` and nothing else about earlier tasks
+ * of its key. A callback without a key gets one derived from the task that owes it.
  */
 export type DerivedBody = TypeOf<z.ZodObject<typeof publishFields>> & {
   /** Published once when the task has succeeded; they inherit its user and trace. */
@@ -68,15 +70,15 @@ export const publishBody = strict({
   debounce: optional(strict({ ms: duration(1), maxWaitMs: optional(duration(1)) })).describe(
     'Runs `ms` after the last publish of its key, at the latest `maxWaitMs` after the first; the last one counts.',
   ),
-  /** Of those published with one key at most one in any `perMs` begins; the first one counts. */
+  /** At most one task with this key begins in any `perMs`; the first publish counts. */
   throttle: optional(strict({ perMs: duration(1) })).describe(
-    'Of those published with one key at most one in any `perMs` begins; the first one counts.',
+    'At most one task with this key begins in any `perMs`; the first publish counts.',
   ),
 }).meta({ id: 'Publish' })
 
 export type PublishBody = TypeOf<typeof publishBody>
 
-/** Members are checked one by one, so that a bad one harms no other. */
+/** The route checks members one by one, so that an illegal member harms no other. */
 export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
 export const publishAnswer = z.object({ id: z.string(), created: z.boolean(), task })

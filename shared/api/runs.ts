@@ -25,7 +25,7 @@ import {
 import { stage, task } from './tasks.ts'
 import type { TypeOf } from './type-of.ts'
 
-/** Claims, and what workers say of their runs and are told. */
+/** Claims, workers' reports about their runs, and the answers to both. */
 
 export const claimsBody = strict({
   /** This or `types`. */
@@ -49,9 +49,9 @@ export type Claim = TypeOf<typeof claim>
 
 export const claimsAnswer = z.object({
   claims: z.array(claim),
-  /** The worker has waited in vain: it is to ask again after so many milliseconds. */
+  /** The claim found no work. The worker should ask again after this many milliseconds. */
   retryAfterMs: optional(count).describe(
-    'The worker has waited in vain: it is to ask again after so many milliseconds.',
+    'The claim found no work. The worker should ask again after this many milliseconds.',
   ),
 })
 
@@ -78,7 +78,7 @@ const failure = {
   retryInMs: optional(duration(0, DELAY_MS_MAX)),
   /** The last that the run logged, at most 4,096 bytes in UTF-8. It is shown with the failed run. */
   log: optional(
-    // Its length is checked where the word is said.
+    // The route checks its length.
     z
       .string()
       .meta({ description: `The last that the run logged, at most ${RUN_LOG_BYTES_MAX} bytes in UTF-8` }),
@@ -115,10 +115,10 @@ export type FinishMember = {
   [Outcome in keyof typeof finishMembers]: TypeOf<(typeof finishMembers)[Outcome]>
 }[keyof typeof finishMembers]
 
-/** Which of its three forms a member of a batch has, as its outcome says. */
+/** The outcome alone, which decides which of three forms a member of a batch has. */
 export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
-/** Members are checked one by one, so that a bad one harms no other. */
+/** The route checks members one by one, so that an illegal member harms no other. */
 export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
 const runResult = {
@@ -129,7 +129,7 @@ const runResult = {
   problem: optional(problemAnswer),
 }
 
-/** One run's part of a batch: what the single call would have answered. */
+/** The result of one run in a batch: what the single call would have answered. */
 export type RunResult = TypeOf<z.ZodObject<typeof runResult>>
 
 export const heartbeatsAnswer = z.object({

@@ -19,7 +19,7 @@ export function strict<Shape extends z.core.$ZodShape>(shape: Shape) {
 
 export const optional = z.exactOptional
 
-/** Any JSON; what of it cannot be stored exactly is told before any schema sees it. */
+/** Any JSON. Values that cannot be stored exactly are refused before any schema sees them. */
 export const json = z.unknown().meta({ description: 'Any JSON' }) as unknown as z.ZodType<Json>
 
 export const typeName = fromRule(typeNameRule)
@@ -29,7 +29,7 @@ export function name(maxCharacters: number) {
   return fromRule(rules.name(maxCharacters))
 }
 
-/** A name that stands in a path by itself: with a `~` in front it would read as the encoded form of another one. */
+/** A name that is a whole segment of a path. With a `~` in front it would read as the encoded form of another name. */
 export function pathName(maxCharacters: number) {
   const plain = rules.name(maxCharacters)
   const { expected, schema } = plain
@@ -57,7 +57,7 @@ export const time = fromRule(
   rules.text('a time as 2026-01-31T12:00:00.000Z', isTime, { format: 'date-time' }),
 )
 
-/** Dates that no calendar has (February 30th) are none, though `Date` would move them on. */
+/** Whether the text is a time. Dates that no calendar has (February 30th) are refused, though `Date` would move them on. */
 function isTime(text: string): boolean {
   if (!ISO_TIME.test(text)) return false
   const day = text.slice(0, 10)
@@ -75,24 +75,24 @@ export const tags = z
 /** A time, as answers show it. */
 export const shownTime = z.string().meta({ format: 'date-time' })
 
-/** A number in an answer that counts something, or so many milliseconds. */
+/** A number in an answer that counts something, or a number of milliseconds. */
 export const count = z.int().min(0)
 
 const operation = z.object({ at: shownTime, by: z.string(), what: z.string() })
 
-/** A change by a person: `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
+/** A change over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
 export type ApiOperation = TypeOf<typeof operation>
 
-/** Changes by people. */
+/** Changes over the HTTP API. */
 export const operations = z.array(operation)
 
-/** Of operations that need to be told nothing. */
+/** The body of requests that take no fields. */
 export const emptyBody = strict({})
 
 export const limit = whole(1, 100)
 export const cursor = z.string().max(2_048)
 
-/** Which page of a list: of those that are asked for nothing else. */
+/** The query of a list that takes nothing but a page. */
 export const pageQuery = strict({ limit: optional(limit), cursor: optional(cursor) })
 
 export type PageQuery = TypeOf<typeof pageQuery>
@@ -102,5 +102,5 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), nextCursor: optional(z.string()) })
 }
 
-/** One page of a list; `nextCursor` asks for the next one, and is left out on the last. */
+/** One page of a list. `nextCursor` asks for the next page, and is left out on the last one. */
 export type Page<Item> = { readonly items: readonly Item[]; readonly nextCursor?: string }

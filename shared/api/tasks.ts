@@ -24,7 +24,7 @@ import {
 } from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
 
-/** Tasks: how they are changed and listed, and how answers show them. */
+/** Tasks: the bodies that change them, the queries that list them, and the answers that show them. */
 
 export const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
 export const stage = name(TYPE_CHARACTERS_MAX)
@@ -38,7 +38,7 @@ export const patchBody = strict({
   ...optionalFields(patchedOptionRules),
 }).meta({ id: 'Patch' })
 
-/** Null takes an option back to the default of the task's type, and tags away. */
+/** A patch. Null returns an option to the default of the task's type, and removes all tags. */
 export type PatchBody = TypeOf<typeof patchBody>
 
 export const retryBody = strict({
@@ -60,7 +60,7 @@ export const listQuery = strict({
 
 export type ListFilter = TypeOf<typeof listQuery>
 
-/** Of what was handed on to a task: the cursor is a position. */
+/** The query of the list that was handed on to a task. Its cursor is a position. */
 export const previousQuery = strict({
   limit: optional(limit),
   cursor: optional(z.string().regex(/^\d{1,9}$/, 'must be a nextCursor of this list')),
@@ -78,8 +78,8 @@ const run = z
     result: optional(json),
     error: optional(taskError),
     progress: optional(json),
-    /** Of a failed run: the last that its handler logged, at most 4 KB. Only `GET` of the task shows it. */
-    log: optional(z.string().meta({ description: 'Of a failed run: the last that its handler logged' })),
+    /** The newest log lines of a failed run's handler, at most 4 KB. Only `GET` of the task shows them. */
+    log: optional(z.string().meta({ description: "The newest log lines of a failed run's handler" })),
     /** The stage it worked on; of a flow the step, as `reserve` or `undo reserve`. */
     stage: optional(z.string()).describe(
       'The stage it worked on; of a flow the step, as `reserve` or `undo reserve`.',
@@ -150,13 +150,13 @@ export const task = z
     params: optional(z.record(z.string(), json)).describe(
       'Of a flow: its input, and the results of its steps under their names.',
     ),
-    /** An undo has failed for good, or a callback that is owed cannot be published: a person has to decide. */
+    /** An undo has failed for good, or an owed callback cannot be published. An operator must decide. */
     needsAttention: optional(z.literal(true)).describe(
-      'An undo has failed for good, or a callback that is owed cannot be published: a person has to decide.',
+      'An undo has failed for good, or an owed callback cannot be published. An operator must decide.',
     ),
-    /** Why callbacks that are owed cannot be published as types are now. */
+    /** Why owed callbacks cannot be published as types are now. */
     callbackProblems: optional(z.array(fieldProblem)).describe(
-      'Why callbacks that are owed cannot be published as types are now.',
+      'Why owed callbacks cannot be published as types are now.',
     ),
     /** Of an open flow: the step to work on. */
     step: optional(z.string()).describe('Of an open flow: the step to work on.'),
@@ -194,7 +194,9 @@ export const task = z
       'The last ten changes asked for over the HTTP API, oldest first.',
     ),
     options: optionsInForce,
-    /** What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on. */
+    /**
+     * What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on.
+     */
     omitted: optional(z.array(omittedPart)).describe(
       'What is left out, wholly or in part, because the answer would be too long. Results of runs are missing from the oldest on.',
     ),
@@ -202,8 +204,8 @@ export const task = z
   .meta({ id: 'Task' })
 
 /**
- * A task. `GET` shows it with everything; answers to writes leave out input and results that are stored apart (some
- * hundred bytes and more), lists and batches leave out all of them.
+ * A task. `GET` shows all its fields. Answers to writes leave out input and results that are stored apart, which have some hundred
+ * bytes and more. Lists and batches leave out all input and results.
  */
 export type ApiTask = TypeOf<typeof task>
 

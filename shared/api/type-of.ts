@@ -2,8 +2,8 @@ import type * as z from 'zod'
 import type { Json } from '../core/json.ts'
 
 /**
- * What a schema lets through, with nothing writable. Unlike `z.infer` it keeps the doc comments that stand on the members of
- * an object's schema, so that they are shown where the type is used.
+ * The values that a schema accepts, all read-only. Unlike `z.infer` it keeps the doc comments on the members of an object's schema,
+ * so that editors show them where the type is used.
  */
 export type TypeOf<Schema> = Schema extends { _zod: { def: { type: 'object'; shape: infer Shape } } }
   ? ObjectOf<Shape>
@@ -29,7 +29,7 @@ type Possible<Shape, Names extends keyof Shape> = { readonly [Name in Names]?: T
 
 type Flat<Members> = { [Name in keyof Members]: Members[Name] } & {}
 
-/** Any JSON is so already, and has no end that the compiler could reach. */
+/** The read-only form of a type. JSON is read-only already, and its type nests without end. */
 type Unwritable<Value> =
   IsJson<Value> extends true
     ? Value

@@ -6,7 +6,7 @@ import { shownDefaults } from './options.ts'
 import { count, json, operations, optional, pageOf, shownTime, strict, time } from './scalars.ts'
 import type { TypeOf } from './type-of.ts'
 
-/** Task types: their configuration, as it is given and shown, their counts, and the removal of many of their tasks. */
+/** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */
 
 export const typeBody = fromRule(typeRule).meta({ id: 'TypeConfiguration', ...typeRule.schema })
 
@@ -42,8 +42,8 @@ export const typeAnswer = z
       'With `key` (an input field, `userId` or `fairnessKey`) each of its values is limited by itself.',
     ),
     shards: count,
-    /** Whether what happens to its tasks is told as events. */
-    events: z.boolean().describe('Whether what happens to its tasks is told as events.'),
+    /** Whether changes of its tasks are published as events. */
+    events: z.boolean().describe('Whether changes of its tasks are published as events.'),
     webhook: optional(
       z.object({
         url: optional(z.string()),
@@ -63,9 +63,9 @@ export const typeAnswer = z
     createdAt: shownTime,
     updatedAt: shownTime,
     operations: optional(operations),
-    /** What of its configuration is slow or expensive at scale; left out where nothing is. */
+    /** Settings that are slow or expensive at scale; left out when there are none. */
     warnings: optional(z.array(z.string())).describe(
-      'What of its configuration is slow or expensive at scale; left out where nothing is.',
+      'Settings that are slow or expensive at scale; left out when there are none.',
     ),
   })
   .meta({ id: 'Type' })
@@ -94,8 +94,9 @@ export const purgeBody = strict({
 }).meta({ id: 'Purge' })
 
 /**
- * Which tasks of a type are removed: those in these statuses that ended before `before`; of open ones those that were
- * published before it. No time to come counts: what is published after the request is never touched.
+ * The tasks of a type that a purge removes: ended tasks in these statuses that ended before `before`, and open ones that were
+ * published before it. A time in the future counts as the time of the request: the purge never touches a task that is published
+ * after the request.
  */
 export type PurgeBody = TypeOf<typeof purgeBody>
 
@@ -105,5 +106,5 @@ export const purgeAnswer = z.object({
   before: shownTime,
 })
 
-/** What is being removed. */
+/** The tasks that the purge removes. */
 export type PurgeAnswer = TypeOf<typeof purgeAnswer>

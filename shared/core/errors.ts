@@ -31,19 +31,19 @@ export class BatonError extends Error {
   }
 }
 
-const OF_ONE: readonly ErrorCode[] = ['invalid', 'too-large', 'unstorable', 'unreadable', 'newer-schema']
+const ITEM_FAULTS: readonly ErrorCode[] = ['invalid', 'too-large', 'unstorable', 'unreadable', 'newer-schema']
 const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
 /**
- * Whether an error is about the one item that was worked on: what was to be stored or what is stored is at fault, or the code
- * is at odds with it. The others of a batch can be worked on, and trying this one again at once is of no use.
+ * Whether an error is about the one item that a process works on: the given data, the stored data, or a mistake of the code with
+ * it. The process can go on with the other items of a batch. To try this item again at once is useless.
  */
 export function isItemFault(error: unknown): boolean {
-  if (error instanceof BatonError) return OF_ONE.includes(error.code)
+  if (error instanceof BatonError) return ITEM_FAULTS.includes(error.code)
   return MISTAKES.some(mistake => error instanceof mistake)
 }
 
-/** Whether an error passes by itself: the store does not answer, or other writers were faster for the whole time allowed. */
+/** Whether an error passes by itself: the store does not answer, or other writers were faster for the whole allowed time. */
 export function isOutage(error: unknown): boolean {
   return error instanceof BatonError && (error.code === 'unavailable' || error.code === 'contended')
 }

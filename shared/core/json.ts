@@ -3,7 +3,7 @@ import type { FieldProblem } from './errors.ts'
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** Deeper values are refused, so that no walk over one can overflow the stack. */
+/** Levels of nesting. Deeper values are refused, so that no walk over a value overflows the stack. */
 export const JSON_DEPTH_MAX = 200
 
 /** Stands in a parsed value for a whole number whose digits a double does not hold. */
@@ -27,7 +27,7 @@ export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem 
   return undefined
 }
 
-/** The path at which a value contains itself, which JSON cannot say; undefined when it nowhere does. */
+/** The path at which a value contains itself, which JSON cannot express; undefined when it does so nowhere. */
 export function circularAt(value: unknown, path = '', within: readonly object[] = []): string | undefined {
   if (typeof value !== 'object' || value === null || within.length > JSON_DEPTH_MAX) return undefined
   if (within.includes(value)) return path
@@ -75,8 +75,8 @@ export function jsonBytes(value: Json): number {
 }
 
 /**
- * Bytes of the value as JSON text within another JSON text, as Lambda delivers the body of an answer: each quote and each
- * backslash takes one byte more. So it is at most twice `jsonBytes`.
+ * Bytes of the value as JSON text within another JSON text, the form in which Lambda delivers the body of an answer. Each quote and
+ * each backslash takes one more byte, so the result is at most twice `jsonBytes`.
  */
 export function escapedBytes(value: Json): number {
   const text = JSON.stringify(value)

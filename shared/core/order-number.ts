@@ -1,4 +1,4 @@
-/** Wide enough for ± 10^15, so that numbers compare as text; a number beyond that stands at the end. */
+/** Digits of a number as text, enough for ± 10^15. A larger number is cut to the bound. */
 const ORDER_DIGITS = 16
 const ORDER_OFFSET = 10 ** 15
 

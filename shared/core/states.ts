@@ -1,4 +1,4 @@
-/** The closed lists of words that states and kinds are told in. The types of the core and the schemas of the HTTP API read them here. */
+/** The closed lists of states and kinds. The types of the core and the schemas of the HTTP API read them here. */
 
 export const STATUSES = [
   'delayed',
@@ -37,7 +37,10 @@ export const STEP_STATES = [
   'skipped',
 ] as const
 
-/** A member's status is its task's; `pending` waits for others, `skipped` never runs, since one before it failed or none did. */
+/**
+ * The status of a canvas's member is that of its task, and two more. `pending`: it waits for other members. `skipped`: it never
+ * runs, since a member before it failed or, for an error callback, none did.
+ */
 export const MEMBER_STATUSES = [
   'pending',
   'delayed',

@@ -2,8 +2,8 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
 
 /**
- * ULIDs that sort in the order in which they are made, also within one millisecond: a ULID is the one before it, plus one,
- * where both are of the same time. `fresh` makes one whose time part is `now`.
+ * Makes ULIDs that sort in the order in which they are made, also within one millisecond. Where two have the same time, the later
+ * one is the earlier one plus one. `fresh` makes a ULID whose time part is `now`.
  */
 export function monotonicUlids(fresh: (now: number) => string): (now: number) => string {
   let last = ''
@@ -15,7 +15,7 @@ export function monotonicUlids(fresh: (now: number) => string): (now: number) =>
   }
 }
 
-/** Undefined when the random part has no larger number. */
+/** The ULID plus one; undefined when its random part is the largest. */
 function incremented(ulid: string): string | undefined {
   for (let at = ulid.length - 1; at >= TIME_CHARACTERS; at--) {
     const digit = ALPHABET.indexOf(ulid.charAt(at)) + 1

@@ -7,7 +7,7 @@ import {
 } from '../../../shared/api/runs.ts'
 import { taskAnswer } from '../../../shared/api/tasks.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import { hasResultOf } from '../../../shared/core/task/result.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { presentHeartbeat } from '../present/claims.ts'

@@ -1,10 +1,15 @@
 /**
- * A canvas is a chain, a group or a chord of tasks, as deep as they nest. It is stored as a head of its own, which keeps the
- * tree and takes part in no run; each of its tasks is a head that names it.
+ * A canvas is a chain, a group or a chord of tasks, which may nest. It is stored as a head of its own, which keeps the tree and
+ * which no worker can claim. Each of its tasks has a head that names the canvas.
  *
- * This file has the changes of the canvas's head. `tree.ts` and `layout.ts` hold its shape in memory and in storage.
- * `follow.ts` says what the end of some tasks starts, and `evaluate.ts` how the whole stands when all ends are known.
- * What a head keeps of a canvas is in `task/canvas-state.ts`.
+ * This file has the changes of the canvas's head. Read on in this order:
+ *
+ * - `shape.ts`, `tree.ts` and `layout.ts` hold the form of a canvas: as it is written, in memory, and in storage
+ * - `standing.ts` says how each part stands, `follow.ts` which tasks start after the end of others
+ * - `evaluate.ts` says how the whole canvas stands when all ends are known
+ * - `node-value.ts` assembles the value of a part; `chunks.ts` numbers the items that store ends
+ *
+ * `task/canvas-state.ts` has the fields of the head.
  */
 
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
@@ -18,13 +23,13 @@ import { type BodyWrite, bodyOf } from '../task/body.ts'
 import { CANVAS_TYPE, type CanvasState, type End } from '../task/canvas-state.ts'
 import type { Task, TaskError } from '../task/task.ts'
 
-/** Bodies of a canvas are kept so long, and renewed long before while it is open. */
+/** The bodies of a canvas are kept for this long. While the canvas is open, they are renewed long before. */
 export const CANVAS_BODY_MS = 60 * 86_400_000
 
 export type NewCanvas = Pick<Publication, 'key' | 'born' | 'shard' | 'traceparent'> &
   Omit<CanvasState, 'tree' | 'started'> & {
     readonly layout: Json
-    /** Publish bodies of its leaves, page by page. */
+    /** The publish bodies of its leaves, page by page. */
     readonly pages: readonly Json[]
   }
 
@@ -33,7 +38,7 @@ export const canvasRef = {
   page: (born: string, page: number) => `leaves#${born}#${page}`,
 }
 
-/** Brings a canvas into being where none is, or over the remains of one that is gone. */
+/** Creates a canvas where none exists, or over the remains of one that is gone. */
 export function createCanvas(canvas: NewCanvas, remains: Task | undefined, now: number): Change {
   const { layout, pages, leaves, sendConcurrency, ...name } = canvas
   const publication: Publication = {
@@ -66,13 +71,13 @@ export function createCanvas(canvas: NewCanvas, remains: Task | undefined, now: 
   }
 }
 
-/** The leaves that need not wait for others have been published. */
+/** Records that the leaves that wait for no others have been published. */
 export function noteStarted(task: Task, now: number): Decision<'nothing-to-note'> {
   if (task.state !== 'open' || !task.canvas || task.canvas.started) return refuse('nothing-to-note')
   return revise(task, { ...task, operation: 'patch', canvas: { ...task.canvas, started: true } }, now)
 }
 
-/** A sign of life of who is seeing to the canvas, so that nobody else begins to. */
+/** A sign of life of the process that works on the canvas, so that no other process begins to. */
 export function noteProgress(task: Task, now: number): Decision<'nothing-to-note'> {
   if (task.state !== 'open' && !task.owes) return refuse('nothing-to-note')
   return revise(task, { ...task, operation: 'patch' }, now)
@@ -89,8 +94,8 @@ export function endCanvas(
 }
 
 /**
- * A member of a cancelled canvas that was never published: written as cancelled, so that nobody publishes it any more. Who
- * starts it over gets its own input, and nothing that was handed on.
+ * Writes a member of a cancelled canvas that was never published as cancelled, so that no process publishes it any more. When it is
+ * started over, it gets its own input, and no value that was handed on.
  */
 export function createCancelled(
   publication: Publication,
@@ -101,16 +106,16 @@ export function createCancelled(
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }
 
-/** Who publishes or cancels a small canvas begins with its members at once, and has so long for it. */
-const BEGINNER_MS = 20_000
+/** The process that publishes or cancels a small canvas handles its members at once, and has this long for it. */
+const FIRST_PROCESS_MS = 20_000
 
 /**
- * When the jobs function is to see to a canvas as it stands: when its first members may not have been published, or not all of
- * a cancelled one's have been cancelled. A large one is the jobs function's from the start. Undefined: nothing is owed.
+ * When the jobs function must go on with a canvas: its first members may not all be published, or the members of a cancelled canvas
+ * may not all be cancelled. A large canvas belongs to the jobs function from the start. Undefined: nothing is left to do.
  */
 export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): number | undefined {
   if (!canvas) return undefined
   const isOwed = (state === 'open' && !canvas.started) || owes
   if (!isOwed) return undefined
-  return canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX ? now : updatedAt + BEGINNER_MS
+  return canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX ? now : updatedAt + FIRST_PROCESS_MS
 }

@@ -8,8 +8,8 @@ export type Evaluation = {
   /** Of a failed canvas: its first failed leaf, in member order. */
   readonly failure?: number
   /**
-   * What of each leaf has come: `ready` may have been published, and may have ended since; `waiting` for others before
-   * it; `skipped` for good, since one before it failed, or (an error callback) none did.
+   * How far a leaf has come. `ready`: it may have been published, and may have ended since. `waiting`: it waits for others before
+   * it. `skipped`: it never runs, since one before it failed or, for an error callback, none did.
    */
   reachOf(leaf: number): Reach
 }
@@ -38,7 +38,7 @@ function reachesOf(tree: Tree, standings: Standings): Uint8Array {
   reaches[0] = READY
   for (const node of tree.nodes) {
     const own = reaches[node.number] ?? WAITING
-    // What is below a node that waits, waits; what is below one that is skipped, is skipped.
+    // All nodes below a waiting node wait, and all nodes below a skipped node are skipped.
     if (own === READY) reachBelow(node, standings, reaches)
     else for (const child of node.children) reaches[child] = own
   }

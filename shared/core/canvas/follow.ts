@@ -12,11 +12,11 @@ import { leafNode, nodeAt, parentOf, type Tree, type TreeNode } from './tree.ts'
 
 /** What follows from the ends of some leaves. */
 export type Followed = {
-  /** Leaves that start now (or have started when the same ends were seen before). */
+  /** Leaves that start now, or that started when the same ends were seen before. */
   readonly start: readonly number[]
   /** Set when the whole canvas has ended. */
   readonly outcome?: Outcome
-  /** Nodes that may have ended, as far as is known: of all leaves below them, the ends must be known to tell. */
+  /** Nodes that may have ended. The ends of all leaves below them must be read to decide. */
   readonly unsure: readonly TreeNode[]
 }
 
@@ -26,8 +26,8 @@ export type Outcome = { readonly end: 'succeeded' } | { readonly end: 'failed'; 
 type Ended = { readonly node: TreeNode; readonly outcome: Outcome }
 
 /**
- * What the ends of `leaves` bring about. Goes up from each of them as long as what it is part of has ended by it. That a
- * leaf has ended says that it was started, and so that all before it had succeeded: of a chain nothing else is asked.
+ * What follows from the ends of `leaves`. It goes up from each leaf as long as the part around it has ended, too. An ended leaf was
+ * started, so all before it in a chain had succeeded, and a chain needs no other check.
  */
 export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): Followed {
   const seen = new Set<number>()
@@ -41,7 +41,7 @@ export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): 
   }
 }
 
-/** Goes up as far as parts have ended. What it answers as `ended` is the whole. */
+/** Goes up as far as parts have ended. An `ended` in the answer is the whole canvas. */
 function wayUp(tree: Tree, from: Ended | undefined, know: Knowledge, seen: Set<number>): Step {
   let step: Step = { ...(from && { ended: from }) }
   while (step.ended) {
@@ -73,7 +73,7 @@ function stepUp(tree: Tree, parent: TreeNode, ended: Ended, know: Knowledge, see
     case 'chord':
       return stepUpChord(tree, parent, ended, know)
     default:
-      // Of the many members of a group that ended at once the first one asks for all.
+      // Where many members of a group end at once, the first one checks the group for all.
       if (seen.has(parent.number)) return {}
       seen.add(parent.number)
       return endOfNode(tree, parent, know)
@@ -86,7 +86,7 @@ function stepUpChord(tree: Tree, chord: TreeNode, { node, outcome }: Ended, know
   if (node.role === 'members' && outcome.end === 'succeeded') return { start: nodeAt(tree, then) }
   if (node.role === 'members' && onError !== undefined) return { start: nodeAt(tree, onError) }
   if (node.role === 'members') return { ended: { node: chord, outcome } }
-  // Its error callback has ended: what it failed by is in its group.
+  // The error callback has ended. The failure of the chord is in its group.
   const { ended, unsure } = endOfNode(tree, nodeAt(tree, group), know)
   return { ...(unsure && { unsure }), ...(ended && { ended: { ...ended, node: chord } }) }
 }

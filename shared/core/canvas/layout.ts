@@ -2,7 +2,7 @@ import type { Json } from '../json.ts'
 import type { Shape } from './shape.ts'
 import { growTree, type Tree } from './tree.ts'
 
-/** What is kept of a canvas beside its head and its tasks' own publish bodies. The same for all of its life. */
+/** The part of a canvas that is stored beside its head and its tasks' publish bodies. It never changes. */
 export type Layout = {
   readonly tree: Tree
   /** The type of each leaf's task. */
@@ -14,7 +14,7 @@ export type Layout = {
 type Stored = {
   readonly shape: Shape
   readonly names: readonly string[]
-  /** Which of the names, leaf by leaf: so many letters each, and how often in a row. `a3b` is the first thrice, then the second. */
+  /** The name of each leaf, as letters, and how often it comes in a row. `a3b` is the first name three times, then the second. */
   readonly types: string
   readonly pages: readonly number[]
 }
@@ -48,7 +48,7 @@ export function layoutFrom(json: Json): Layout {
 const LETTERS = 26
 const FIRST_LETTER = 'a'.charCodeAt(0)
 
-/** Letters that tell so many names apart. */
+/** How many letters it takes to number all names. */
 function widthOf(names: readonly string[]): number {
   let width = 1
   while (LETTERS ** width < names.length) width += 1
@@ -67,7 +67,7 @@ function numberOf(letters: string): number {
   return [...letters].reduce((sum, letter) => sum * LETTERS + letter.charCodeAt(0) - FIRST_LETTER, 0)
 }
 
-/** The page on which a leaf's publish body is. */
+/** The page that holds a leaf's publish body. */
 export function pageOf({ pages }: Layout, leaf: number): number {
   const after = pages.findIndex(first => first > leaf)
   return after < 0 ? pages.length - 1 : after - 1

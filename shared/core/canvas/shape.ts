@@ -1,6 +1,6 @@
 /**
- * The form of a canvas without its tasks, as it is stored: `1` is a leaf, `n` are n leaves side by side, and equal
- * siblings in a row are written once. A group of 10,000 tasks is `{"group":[10000]}`.
+ * The form of a canvas without its tasks, as it is stored. `1` is a leaf, `n` stands for n leaves side by side, and equal siblings
+ * in a row are written once. A group of 10,000 tasks is `{"group":[10000]}`.
  */
 export type Shape =
   | number
@@ -10,7 +10,7 @@ export type Shape =
   | { readonly chord: readonly [group: readonly Shape[], ...callbacks: Shape[]] }
   | { readonly times: number; readonly of: Exclude<Shape, number | { readonly times: number }> }
 
-/** A canvas as it is written: composed of chains, groups and chords, with tasks at its ends. */
+/** A canvas as a caller writes it: chains, groups and chords, with tasks as leaves. */
 export type Composition<Leaf> =
   | { readonly leaf: Leaf }
   | { readonly chain: ReadonlyArray<Composition<Leaf>> }
@@ -23,7 +23,7 @@ export type Composition<Leaf> =
       }
     }
 
-/** Takes a canvas apart: its form, and its tasks in the order in which its leaves are numbered. */
+/** Separates the form of a canvas from its tasks, which are in the order of the numbered leaves. */
 export function takeApart<Leaf>(composition: Composition<Leaf>): { shape: Shape; leaves: Leaf[] } {
   const leaves: Leaf[] = []
   return { shape: shapeOf(composition, leaves), leaves }

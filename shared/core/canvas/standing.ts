@@ -4,7 +4,7 @@ import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 /** What is known of a leaf: its end, that it has none yet, or nothing. */
 export type Knowledge = (leaf: number) => End | 'open' | 'unknown'
 
-/** How a node may stand, as bits: where all is known, one of them alone. */
+/** The states in which a node may be, as bits. A node whose leaves are all known has exactly one of them. */
 export const RUNNING = 1
 export const SUCCEEDED = 2
 export const FAILED = 4
@@ -17,17 +17,18 @@ const BITS = {
   unknown: RUNNING | SUCCEEDED | FAILED,
 } as const
 
-/** How each node of `tree` may stand, by its number. */
+/** The possible states of each node of a tree, by its number. */
 export type Standings = Uint8Array
 
 /**
- * How `top` and each node below it may stand; the rest of the answer is empty. A chain stops at its first failure; a group has ended when all its
- * members have, and failed when one has; a chord whose group failed has failed once its error callback, if any, ended.
+ * The possible states of `top` and each node below it; the other entries are empty. A chain stops at its first failure. A group has
+ * ended when all its members have, and failed when one has. A chord whose group failed has failed once its error callback, if any,
+ * has ended.
  */
 export function standingsOf(tree: Tree, know: Knowledge, top: TreeNode = nodeAt(tree, 0)): Standings {
   const standings = new Uint8Array(tree.nodes.length)
   let leaf = top.leaves.to
-  // Each node has a smaller number than those below it, so that backwards all below is known.
+  // Each node has a smaller number than the nodes below it, so backwards all nodes below are computed first.
   for (let number = top.end - 1; number >= top.number; number--) {
     const node = nodeAt(tree, number)
     if (node.kind === 'leaf') leaf--
@@ -72,7 +73,7 @@ function groupStanding(children: readonly number[], standings: Standings): numbe
   return (met & (RUNNING | FAILED)) | (common & SUCCEEDED)
 }
 
-/** `onError` is 0 where the chord has none. */
+/** The possible states of a chord. `onError` is 0 where the chord has no error callback. */
 function chordStanding(group: number, then: number, onError: number): number {
   let standing = group & RUNNING
   if (group & SUCCEEDED) standing |= then

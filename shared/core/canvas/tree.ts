@@ -1,30 +1,30 @@
 import type { Shape } from './shape.ts'
 
 /**
- * What a node is to its parent: a member of a chain or group, or the group, the callback or the error callback of a
- * chord. A chord's group is a node of its own, so that it has a value.
+ * The role of a node in its parent: a member of a chain or group, or the group, the callback or the error callback of a chord. A
+ * chord's group is a node of its own, so that it has a value.
  */
 type Role = 'root' | 'item' | 'members' | 'then' | 'onError'
 
 export type TreeNode = {
   readonly kind: 'leaf' | 'chain' | 'group' | 'chord'
   readonly number: number
-  /** Number of the node above; -1 at the root. */
+  /** Number of the parent; -1 at the root. */
   readonly parent: number
   readonly role: Role
   /** Position among the parent's children. */
   readonly position: number
-  /** Numbers of the nodes right below. Of a chord: its group, its callback, and its error callback if it has one. */
+  /** Numbers of the children. The children of a chord are its group, its callback, and its error callback if it has one. */
   readonly children: readonly number[]
-  /** The nodes below have the numbers between its own and this one. */
+  /** All nodes below have numbers between the node's own and this one. */
   readonly end: number
-  /** Leaves at or below it, by their own numbers: from `from` up to, but without `to`. */
+  /** The leaves at or below the node, by their own numbers: from `from` up to, but without, `to`. */
   readonly leaves: { readonly from: number; readonly to: number }
 }
 
 /**
- * A canvas as numbered nodes, each before those below it; leaves have a second number among themselves, in the order of
- * the body (a chord's group, then its callback, then its error callback).
+ * A canvas as numbered nodes. Each node has a smaller number than the nodes below it. Leaves have a second number among themselves,
+ * in the order of the body: a chord's group, then its callback, then its error callback.
  */
 export type Tree = {
   readonly nodes: readonly TreeNode[]
@@ -41,7 +41,7 @@ export function growTree(shape: Shape): Tree {
   return tree
 }
 
-/** Adds a node and all below it; answers its number. As deep as canvases nest, which is bounded. */
+/** Adds a node and all nodes below it, and returns its number. The recursion is as deep as canvases nest, which is bounded. */
 function grow(tree: Growing, shape: Single, seat: Seat): number {
   if (shape === 1) return branch(tree, 'leaf', seat, () => [])
   if ('chain' in shape) return branch(tree, 'chain', seat, own => items(tree, shape.chain, own))
@@ -87,7 +87,7 @@ function singlesOf(shape: Shape): Single[] {
   return [...singles([shape])]
 }
 
-/** Each sibling by itself: runs of equal ones written out. */
+/** Each sibling by itself, with runs of equal siblings written out. */
 function* singles(shapes: readonly Shape[]): Generator<Single> {
   for (const shape of shapes) {
     if (typeof shape === 'number') for (let n = 0; n < shape; n++) yield 1
@@ -110,7 +110,7 @@ export function parentOf(tree: Tree, node: TreeNode): TreeNode | undefined {
   return node.parent < 0 ? undefined : nodeAt(tree, node.parent)
 }
 
-/** How many leaves are members of chains and groups alone, and in no callback of a chord. */
+/** How many leaves are in no callback of a chord. */
 export function countMembers(tree: Tree): number {
   const isCalledBack = (node: TreeNode): boolean => {
     if (node.role === 'then' || node.role === 'onError') return true
@@ -120,7 +120,7 @@ export function countMembers(tree: Tree): number {
   return tree.leafNodes.filter(number => !isCalledBack(nodeAt(tree, number))).length
 }
 
-/** Where in the body a leaf stands: `chain.0`, `chord.group.3`, `chain.1.chord.then`. */
+/** The path of a leaf in the body: `chain.0`, `chord.group.3`, `chain.1.chord.then`. */
 export function pathOf(tree: Tree, leaf: number): string {
   const parts: string[] = []
   let node = leafNode(tree, leaf)
@@ -137,15 +137,17 @@ function stepInto(parent: TreeNode, { role, position }: TreeNode): string {
   return parent.role === 'members' ? String(position) : `${parent.kind}.${position}`
 }
 
-/** What a leaf gets when it starts: nothing, the value of a node, or the first error among the members of a group. */
+/**
+ * The value that is handed on to a leaf when it starts: none, the value of a node, or the first error among the members of a group.
+ */
 export type Source =
   | { readonly kind: 'none' }
   | { readonly kind: 'value'; readonly node: number; readonly handOn: 'append' | 'spread' }
   | { readonly kind: 'error'; readonly node: number }
 
 /**
- * What is handed on to a leaf. A successor that is a group hands it to each of its members, a chain to its first, a
- * chord to the members of its group: whatever starts with the successor gets it.
+ * The source of the value that is handed on to a leaf. Every leaf that starts with a successor gets the value: all members of a
+ * group, the first member of a chain, the members of a chord's group.
  */
 export function sourceOf(tree: Tree, leaf: number): Source {
   let node = leafNode(tree, leaf)

@@ -1,10 +1,14 @@
 /**
- * A transition takes a head and returns a change: the head before and after, and what must still hold in the store. It
- * writes nothing itself. All rooms above this one build their transitions from `revise`, which counts the revision and finds
- * the place of the task anew.
+ * A transition takes a head and returns a change: the head before and after, and what must still hold in the store. It writes
+ * nothing itself. All other rooms build their transitions from `revise`, which increments the revision and computes the task's
+ * index entries anew.
  *
- * Beside it stands what all transitions share: how runs end (`end-runs.ts`), how a task ends (`finished.ts`), which callers
- * are recorded (`operations.ts`), and how a task enters the line of its tenant (`entering.ts`).
+ * The other files hold what several transitions share:
+ *
+ * - `end-runs.ts`   ends runs
+ * - `finished.ts`   ends a task
+ * - `operations.ts` records the principals of changes that were asked for
+ * - `entering.ts`   says how a change brings a task into the line of its tenant
  */
 
 import { RECENT_RUNS_MAX } from '../bounds.ts'
@@ -15,12 +19,12 @@ import type { Task } from '../task/task.ts'
 /**
  * What must still hold in the store for a change to be written.
  *
- * - `absent`    no item under this id
- * - `revision`  the very birth and revision that was decided on, and the very leases that were judged as ended:
- *               a heartbeat bumps no revision, so a run judged lost is named with the lease it was judged by
- * - `live`      the birth, and the run is still stored as running (a heartbeat's whole condition)
- * - `counted`   as `live`, for a success among several: the change moves its own run to the ended ones and writes nothing else,
- *               and the store adds one to the revision that it holds (see `run/several-successes.ts`)
+ * - `absent`    no item exists under this id
+ * - `revision`  the stored birth and revision are those that the change was decided on, and so are the leases of runs judged lost.
+ *               A heartbeat does not change the revision, so the guard names each such run with its lease
+ * - `live`      the birth is the same, and the run is still stored as running. This is a heartbeat's whole condition
+ * - `counted`   like `live`, for a success among several. The change only moves its own run to the ended ones, and the store adds
+ *               one to the revision that it holds (see `run/several-successes.ts`)
  */
 export type Guard =
   | { readonly kind: 'absent' }
@@ -35,8 +39,8 @@ export type Guard =
 export type Lease = { readonly fence: number; readonly leaseUntil: number }
 
 /**
- * One transition, ready to be written: the store changes exactly the paths in which `after` differs from `before`,
- * in one write, if the guard holds.
+ * One transition, ready to be written. If the guard holds, the store changes exactly the paths in which `after` differs from
+ * `before`, in one write.
  */
 export type Change = {
   readonly before: Task | undefined
@@ -45,7 +49,7 @@ export type Change = {
   readonly bodies: readonly BodyWrite[]
 }
 
-/** What a transition says: a change to write, or why there is none. */
+/** The answer of a transition: a change to write, or the reason why there is none. */
 export type Decision<Refusal extends string> =
   | { readonly ok: true; readonly change: Change }
   | { readonly ok: false; readonly reason: Refusal }
@@ -57,8 +61,8 @@ export function refuse<Refusal extends string>(
 }
 
 /**
- * Seals a draft into a change that holds only on the revision it was decided on: the next revision, its standing in
- * the indexes computed anew. Transitions work on drafts and end here.
+ * Turns a draft into a change with the next revision and new index entries. The change is guarded by the revision that it was
+ * decided on. Every transition works on a draft and ends here.
  */
 export function revise(
   before: Task,
@@ -73,14 +77,14 @@ export function revise(
   return { ok: true, change: { before, after, guard, bodies: more.bodies ?? [] } }
 }
 
-/** What a limit made it wait for holds until the task changes. */
+/** The draft without its wait for a limit, which lasts only until the task changes. */
 function withoutEndedWait(draft: Task): Task {
   if (!draft.wait || draft.operation === 'throttle' || draft.operation === 'block') return draft
   const { wait: _over, ...rest } = draft
   return rest
 }
 
-/** All successes and the last few others; what ended just now stays in any case, so that each run can be told why. */
+/** All successes and the last few other runs. Runs that this change ends stay in any case, so that each worker can learn why. */
 function recent(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
     .filter(run => run.state !== 'succeeded' || run.past)
@@ -94,7 +98,7 @@ function recent(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   )
 }
 
-/** The entries of a record without some of its keys. */
+/** The record without some of its keys. */
 export function without<T>(record: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)))
 }

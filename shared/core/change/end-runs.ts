@@ -3,9 +3,10 @@ import { pieceOf } from '../task/piece.ts'
 import type { EndedRun, LiveRun, Task } from '../task/task.ts'
 import { without } from './change.ts'
 
-type Ending = Pick<EndedRun, 'state'> & Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'word'>>
+type Ending = Pick<EndedRun, 'state'> &
+  Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'reportDigest'>>
 
-/** The runs of a task after some of its live ones ended in the same way. Unknown fences are passed over. */
+/** The runs of a task after some of its live ones end in the same way. Fences of no live run are skipped. */
 export function endRuns(
   task: Task,
   fences: readonly string[],
@@ -30,13 +31,13 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
     ...rest
   } = run
   const piece = pieceOf(task)
-  // What is cancelled before the start that was granted to it has not run at all.
+  // A run that is cancelled before its reserved start has not run at all.
   return { ...rest, ...ending, endedAt: Math.max(now, run.startedAt), ...(piece !== undefined && { piece }) }
 }
 
 /**
- * The full record of a run that ends without success, kept as an item of its own: the head forgets all but the last
- * few, and keeps neither stacks nor causes nor logs.
+ * The full record of a run that ends without success, as an item of its own. The head drops all but the last few such runs, and
+ * keeps no stacks, causes or logs.
  */
 export function runRecord(task: Task, fence: number, ending: Ending, now: number): BodyWrite[] {
   const run = task.live[fence]

@@ -4,15 +4,15 @@ import { isLimitPlace } from '../place/place-names.ts'
 import { isSamePiece } from '../task/piece.ts'
 import type { Change } from './change.ts'
 
-/** A task that enters the ready place of a line in the name of its tenant. */
+/** The entry of a tenant's task into the ready place of a line. */
 export type LineEntry = {
   readonly line: FairLine
   readonly tenant: string
-  /** The turn with which it returns from the place of a limit; undefined: it needs a new one. */
+  /** The turn that the task kept while it was in the place of a limit. Undefined: the task needs a new turn. */
   readonly held?: number
 }
 
-/** How a change brings its task into a line; undefined: it does not, or the task waits there already and keeps its turn. */
+/** The entry of the changed task into a line. Undefined when the task enters none, or waits there already and keeps its turn. */
 export function lineEntry({ before, after }: Change): LineEntry | undefined {
   const tenant = tenantOf(after)
   const { place } = after
@@ -25,7 +25,7 @@ export function lineEntry({ before, after }: Change): LineEntry | undefined {
   return { line, tenant, ...(held !== undefined && { held }) }
 }
 
-/** The change with the task at this turn of the line that it enters. */
+/** The change with the task at this turn of the line. */
 export function atTurn(change: Change, line: FairLine, turn: number): Change {
   const { after } = change
   if (!after.place) return change

@@ -3,8 +3,7 @@ import type { Task, TaskError, TaskState } from '../task/task.ts'
 import { endRuns } from './end-runs.ts'
 
 /**
- * The draft of a task that has come to its end: live runs are cancelled, its retention begins, and callbacks for such an
- * end are owed from now on.
+ * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for such an end.
  */
 export function finished(
   task: Task,
@@ -25,7 +24,7 @@ export function finished(
   }
 }
 
-/** What was cancelled by a person calls nobody back; a canvas then has to cancel its members. */
+/** A cancelled task publishes no callbacks. A cancelled canvas owes the cancellation of its members. */
 function owesAt({ callbacks, canvas }: Task, state: TaskState): boolean {
   if (canvas) return state === 'cancelled'
   if (!callbacks) return false

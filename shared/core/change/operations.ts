@@ -2,13 +2,16 @@ import { OPERATIONS_KEPT_MAX } from '../bounds.ts'
 import type { Operation, OperationRecord, Task } from '../task/task.ts'
 import type { Change } from './change.ts'
 
-/** The principal that asks for a change, and the name of the change; without `what` it is named as the stored operation. */
+/** The principal that asks for a change, and the name of the change. Without `what` the change is named after its operation. */
 export type Operator = { readonly by: string; readonly what?: string }
 
-/** Operations that callers ask for by name. What else a request writes on its way is the system's own doing. */
+/** Operations that callers ask for by name. The system decides on all other writes of a request itself. */
 const ASKED_FOR: ReadonlySet<Operation> = new Set(['update', 'patch', 'cancel', 'restart', 'resume'])
 
-/** The change with a record of its principal, if callers ask for it by name. The first publish of a task is none; setting a schedule is one. */
+/**
+ * The change with a record of its principal, if callers ask for it by name. Setting a schedule is recorded, a task's first publish
+ * is not.
+ */
 export function withOperation(change: Change, { by, what }: Operator, now: number): Change {
   const { before, after } = change
   const isCreation = after.operation === 'publish' && after.schedule !== undefined

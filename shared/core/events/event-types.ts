@@ -1,7 +1,7 @@
 import type { Status } from '../task/lifecycle.ts'
 import type { ErrorCause } from '../task/task.ts'
 
-/** All that is told of. */
+/** The types of all events. */
 export const EVENT_TYPES = [
   'task.published',
   'task.ready',
@@ -22,21 +22,21 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Something that has happened. It may be told more than once, each time with the same id. */
+/** Something that has happened. It may be delivered more than once, each time with the same id. */
 export type BatonEvent = {
-  /** ASCII without spaces: it travels in headers. */
+  /** ASCII without spaces, since the id is sent in headers. */
   readonly id: string
   readonly type: EventType
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Of a canvas and a schedule the id of its own head. */
+  /** The id of the task; for a canvas or a schedule the id of its head. */
   readonly taskId?: string
   /** The type of the task. */
   readonly taskType?: string
-  /** As the change left it. */
+  /** The status after the change. */
   readonly status?: Status
   readonly runId?: string
-  /** Why the task failed, or the run was lost; its texts are cut to 120 characters. `GET` of the task shows all of it. */
+  /** Why the task failed, or the run was lost. Its texts are cut to 120 characters; `GET` of the task shows the whole error. */
   readonly error?: ErrorCause
   readonly workerId?: string
 }

@@ -1,9 +1,9 @@
 /**
- * What a change tells, read from the table's stream: the item as the change left it, and nothing of how it was before.
- * An id follows from what happened, so that a stream that is read again tells nothing new.
+ * The events of a change, derived from the item as the change left it; the stream does not show the item before. The id of an event
+ * follows from what happened, so a stream that is read again yields the same events.
  *
- * Not every step of a task is a change. A task that falls due, where nobody has to write for that, becomes ready in
- * silence; a change of what is ready already tells nothing.
+ * Not every step of a task yields an event. A task that falls due without a write becomes ready without an event. A change of a
+ * task that is ready already yields none, too. `event-types.ts` lists the types of events.
  */
 
 import { needsAttention } from '../flow/describe-steps.ts'
@@ -28,8 +28,8 @@ import type { BatonEvent, EventType } from './event-types.ts'
 type Called = Partial<Record<Operation, EventType>>
 
 /**
- * Heads that are no tasks, by their kind: what each operation on them is called. What stands in no line tells nothing.
- * A new kind of head that is no task needs its line here to compile.
+ * The events of heads that are no tasks, by kind and operation. An operation without an entry yields no event. The compiler
+ * requires an entry for each kind of head that is no task.
  */
 const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
   Readonly<Partial<Record<TypeKind, never>>> = {
@@ -42,7 +42,7 @@ const OF_OTHER_KINDS: Readonly<Record<Exclude<TaskKind, TypeKind>, Called>> &
   schedule: { tick: 'schedule.ticked' },
 }
 
-/** The events of one change of a head, in the order in which things happened. */
+/** The events of one change of a head, in the order in which they happened. */
 export function eventsOf(task: Task): BatonEvent[] {
   const called = OF_OTHER_KINDS[task.kind]
   if (called) return otherEvent(task, called[task.operation])
@@ -71,7 +71,7 @@ function otherEvent(head: Task, type: EventType | undefined): BatonEvent[] {
   ]
 }
 
-/** A canvas that has not ended is running, whatever its members are at. */
+/** The status of a canvas. A canvas that has not ended is running, whatever the statuses of its members. */
 function statusOfCanvas({ state }: Task): Status | undefined {
   if (state === 'removed') return undefined
   return state === 'open' ? 'running' : state
@@ -82,7 +82,7 @@ function lostNow(task: Task): EndedRun[] {
   return endedNow(task).filter(({ state }) => state === 'lost')
 }
 
-/** In the order of their claims. */
+/** The runs that this change ended, in the order of their claims. */
 function endedNow(task: Task): EndedRun[] {
   return endedRuns(task)
     .filter(({ endedAt }) => endedAt === task.updatedAt)
@@ -91,7 +91,7 @@ function endedNow(task: Task): EndedRun[] {
 
 const CALLED = { succeeded: 'task.succeeded', failed: 'task.failed', cancelled: 'task.cancelled' } as const
 
-/** An ended task changes once more when its callbacks are published. */
+/** The events of a task's end. An ended task changes once more when its callbacks are published, which is no event. */
 function ending(task: Task): BatonEvent[] {
   if (task.state === 'open' || task.state === 'removed' || task.operation === 'settle') return []
   if (task.operation === 'owe') return [taskEvent(task, 'task.needs-attention')]
@@ -102,7 +102,7 @@ function ending(task: Task): BatonEvent[] {
   return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
 
-/** The run with which the task ended, if it was one alone. A flow keeps one that succeeded with its step. */
+/** The fence of the run that ended the task, if it was a single run. A flow keeps a succeeded run in the record of its step. */
 function endedBy(task: Task): number | undefined {
   const ended = endedNow(task).filter(({ state }) => state !== 'cancelled' && state !== 'released')
   const [run, another] = [...ended, ...stepEndedNow(task)]
@@ -114,16 +114,16 @@ function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
   return action?.fence !== undefined && action.endedAt === updatedAt ? [action] : []
 }
 
-/** Whether the change left the task, or what it undoes, to be claimed at once, with no run at work on it. */
+/** Whether the change left the task claimable at once, with no live run. */
 function isReadyNow(task: Task): boolean {
   if (task.state !== 'open' || liveRuns(task).length > 0 || task.dueAt > task.updatedAt) return false
-  // What is complete only lacks its end; what has outstayed its place is told as ready once it has left that.
+  // A complete task only lacks its end. A task left in the running place is reported as ready once it has moved.
   if (isComplete(task) || isLeftInRunningPlace(task)) return false
-  // What waits for a limit is told once it waits no more.
+  // A task that waits for a limit is reported as ready once it waits no more.
   return task.wait === undefined && (task.operation !== 'patch' || isOpenedBy(task))
 }
 
-/** Most patches of what is ready change nothing about that: only one that stopped its runs does, or that made it due now. */
+/** Whether the patch made the task ready. Most patches do not; one that ended the task's runs, or made it due now, does. */
 function isOpenedBy(patched: Task): boolean {
   return patched.dueAt === patched.updatedAt || endedNow(patched).length > 0
 }
@@ -132,7 +132,7 @@ function taskEvent(task: Task, type: EventType): BatonEvent {
   return { ...named(task, type, task.revision), taskType: task.type, status: statusOf(task, task.updatedAt) }
 }
 
-/** A run begins once and is lost once, so its fence names that better than the revision does. */
+/** An event about a run. A run begins once and is lost once, so the event's id contains its fence, not the revision. */
 function runEvent(
   task: Task,
   type: EventType,
@@ -148,12 +148,12 @@ function runEvent(
   }
 }
 
-/** Heads keep errors in short, so that events stay small. */
+/** The short error of the head, which keeps events small. */
 function why(error: TaskError | undefined): Pick<BatonEvent, 'error'> {
   return error ? { error: { name: error.name, message: error.message } } : {}
 }
 
-/** Births are unique among all tasks. */
+/** The members that every event has. Its id is unique, since births are unique among all tasks. */
 function named({ id, born, updatedAt }: Task, type: EventType, number: number): BatonEvent {
   return { id: `${born}.${number}.${wordOf(type)}`, type, at: updatedAt, taskId: id }
 }
@@ -162,7 +162,7 @@ function wordOf(type: EventType): string {
   return type.slice(type.indexOf('.') + 1)
 }
 
-/** That a worker came into the registry, or went. `position` is that of the change in the table's stream. */
+/** A worker joined or left the registry. `position` is the position of the change in the table's stream. */
 export type WorkerChange = {
   readonly type: 'worker.joined' | 'worker.left'
   readonly workerId: string

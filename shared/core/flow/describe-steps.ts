@@ -2,7 +2,7 @@ import { attempts } from '../task/attempts.ts'
 import type { ActionRecord, FlowState, StepRecord, StepState } from '../task/flow-state.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 
-/** A step as people see it: those that have not begun are pending. */
+/** A step as the API shows it. A step that has not begun is pending. */
 export type DescribedStep = ActionRecord & {
   readonly name: string
   readonly state: StepState
@@ -20,7 +20,7 @@ export function describeSteps(task: Task): DescribedStep[] {
   })
 }
 
-/** The record of a step; of the one that is worked on with the runs that count so far. */
+/** The record of a step. For the present step it includes the runs that count so far. */
 function presentRecord(
   task: Task,
   { steps, at, direction }: FlowState,
@@ -32,7 +32,7 @@ function presentRecord(
   return { ...record, [direction]: { ...action, attempts: attempts(task).used } }
 }
 
-/** The runs that have done steps: a head keeps them with the steps alone. Their results are shown there. */
+/** The runs that have done steps. A head keeps them only in the records of the steps, which also show their results. */
 export function stepRuns({ flow }: Task): EndedRun[] {
   if (!flow) return []
   return Object.entries(flow.steps).flatMap(([index, { do: done }]) =>
@@ -46,7 +46,7 @@ function runOf(action: ActionRecord, piece: string): EndedRun[] {
   return [{ fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece }]
 }
 
-/** Whether a person has to decide: an undo has failed for good, or a callback that is owed cannot be published. */
+/** Whether an operator must decide: an undo has failed for good, or an owed callback cannot be published. */
 export function needsAttention({ flow, state, unpublished }: Task): boolean {
   if (unpublished) return true
   return state === 'failed' && Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')

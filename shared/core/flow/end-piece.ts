@@ -6,7 +6,7 @@ import { lastSuccess, pastDigest } from '../task/result.ts'
 import type { EndedRun, Task, TaskError } from '../task/task.ts'
 import { openStep, withoutSuccesses } from './open-piece.ts'
 
-/** The draft of a task whose present piece has all the successes it needs: at its next step, or at its end. */
+/** The draft of a task whose present piece has all its successes: the task is at its next step, or at its end. */
 export function pieceSucceeded(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return finished(task, 'succeeded', now)
@@ -14,9 +14,9 @@ export function pieceSucceeded(task: Task, now: number): Task {
 }
 
 /**
- * The draft of a task whose present piece cannot succeed any more: a flow undoes what has begun, beginning with the step
- * that failed; an undo that fails for good halts the undoing, and needs a person. `cutOff`: runs that a deadline ended,
- * which no budget counts.
+ * The draft of a task whose present piece cannot succeed any more. A flow then undoes the steps that have begun, from the failed
+ * step on. An undo that fails for good ends the undoing, and the flow needs an operator. `cutOff` counts runs that a deadline ended
+ * and that no budget counts.
  */
 export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff = 0): Task {
   const { flow } = task
@@ -36,7 +36,7 @@ export function pieceFailed(task: Task, now: number, error?: TaskError, cutOff =
   return flowEnded(halted, 'failed', now, failureOf(flow) ?? error)
 }
 
-/** The draft of a task that a person has cancelled: at its end, or where a flow undoes what it has begun. */
+/** The draft of a cancelled task: at its end, or at the first step that a flow undoes. */
 export function pieceCancelled(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return finished(task, 'cancelled', now)
@@ -47,7 +47,7 @@ export function pieceCancelled(task: Task, now: number): Task {
   return undoing.flow ? { ...undoing, flow: { ...undoing.flow, cancelling: true } } : undoing
 }
 
-/** A step that had begun is over: it came to nothing. */
+/** The draft in which the present step, if it had begun, has failed because of the cancellation. */
 function stepInterrupted(task: Task, { steps, at }: FlowState, now: number): Task {
   const begun = steps[at]
   if (!begun) return task
@@ -57,10 +57,10 @@ function stepInterrupted(task: Task, { steps, at }: FlowState, now: number): Tas
 
 const CANCELLED: TaskError = { name: 'Cancelled', message: 'the flow was cancelled' }
 
-/** A step that failed before anybody claimed it: the flow's deadline passed. */
+/** The record of a step that failed before any claim, because the flow's deadline had passed. */
 const NOT_BEGUN: StepRecord = { state: 'failed', do: { attempts: 0 } }
 
-/** How a direction of a step ended that has succeeded. */
+/** The record of a succeeded direction of a step. */
 function succeededAction(task: Task, begun: ActionRecord | undefined, now: number): ActionRecord {
   const fence = lastSuccess(task)?.fence
   return { ...begun, attempts: attempts(task).used, endedAt: now, ...(fence !== undefined && { fence }) }
@@ -72,10 +72,10 @@ function ranBy(success: EndedRun | undefined, begun: ActionRecord): Partial<Acti
   return { workerId, ...(startedAt !== begun.startedAt && { ranAt: startedAt }) }
 }
 
-/** No record shows what an undo has returned, but the same word said again is to be known. */
+/** The digest of an undo's report. No record keeps the undo's result, but a repeated report must be recognised. */
 function returnedBy(success: EndedRun | undefined): Partial<ActionRecord> {
-  const word = success && pastDigest(success)
-  return word === undefined ? {} : { reportDigest: word }
+  const reportDigest = success && pastDigest(success)
+  return reportDigest === undefined ? {} : { reportDigest }
 }
 
 function stepDone(task: Task, flow: FlowState, now: number): Task {
@@ -106,7 +106,7 @@ function stepUndone(task: Task, flow: FlowState, now: number): Task {
   return undoFrom(undone, flow.at - 1, now, failureOf(undone.flow))
 }
 
-/** The draft that undoes the last step up to `from` that began and can be undone; at its end when there is none. */
+/** The draft that undoes the last step up to `from` that began and can be undone. Without such a step the flow ends. */
 export function undoFrom(task: Task, from: number, now: number, error?: TaskError): Task {
   const next = nextToUndo(task.flow, from)
   if (next !== undefined) {
@@ -115,7 +115,7 @@ export function undoFrom(task: Task, from: number, now: number, error?: TaskErro
   return task.flow?.cancelling ? flowEnded(task, 'cancelled', now) : flowEnded(task, 'failed', now, error)
 }
 
-/** Without the success that ended it: that stands with its step, as all others do, and the head keeps to 1 KB. */
+/** The draft of an ended flow. It drops the success that ended it, which its step records, so that the head stays within 1 KB. */
 function flowEnded(
   task: Task,
   state: 'succeeded' | 'failed' | 'cancelled',
@@ -125,12 +125,12 @@ function flowEnded(
   return finished({ ...task, ended: withoutSuccesses(task) }, state, now, error)
 }
 
-/** Why a flow failed: what its failed step said. */
+/** The error of a flow's failed step, which is why the flow failed. */
 export function failureOf(flow: FlowState | undefined): TaskError | undefined {
   return flow?.steps[flow.cursor]?.do.error
 }
 
-/** The last step up to `from` that began, is not undone yet, and can be; steps without undo are passed over. */
+/** The last step up to `from` that began, is not undone yet, and has an undo. */
 function nextToUndo(flow: FlowState | undefined, from: number): number | undefined {
   for (let at = from; flow && at >= 0; at--) {
     const began = flow.steps[at]?.do.startedAt !== undefined

@@ -4,7 +4,7 @@ import type { Direction, FlowDefinition, FlowState } from '../task/flow-state.ts
 import { pastDigest } from '../task/result.ts'
 import { successes, type Task } from '../task/task.ts'
 
-/** The draft of a new task of a flow, at its first step. The options it was published with hold for the flow as a whole. */
+/** The draft of a new flow, at its first step. The deadline and the retention of its publish hold for the flow as a whole. */
 export function startFlow(task: Task, definition: FlowDefinition): Task {
   const { deadlineMs } = task.options
   const flow: FlowState = {
@@ -19,8 +19,8 @@ export function startFlow(task: Task, definition: FlowDefinition): Task {
 }
 
 /**
- * The draft at another step or direction, its successes, failures and budget afresh. Live runs end cancelled. What is to
- * be undone does not wait for the retry that the step before it would have had.
+ * The draft at another step or direction, with no successes or failures and a fresh budget. Live runs end cancelled. An undo does
+ * not wait for the retry of the piece before it.
  */
 export function openStep(task: Task, at: number, direction: Direction, now: number): Task {
   const { flow } = task
@@ -30,14 +30,14 @@ export function openStep(task: Task, at: number, direction: Direction, now: numb
   return withPiece({ ...closed(task, now), dueAt }, { ...flow, at, direction, cursor })
 }
 
-/** What a stage of a task begins with. */
+/** The fields with which a stage begins. */
 export type StageOpening = {
   readonly stage: string
   readonly dueAt: number
   readonly priority?: number
 }
 
-/** The draft in another stage, its successes, failures and budget afresh. Live runs end cancelled. */
+/** The draft in another stage, with no successes or failures and a fresh budget. Live runs end cancelled. */
 export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, now: number): Task {
   return {
     ...closed(task, now),
@@ -48,7 +48,7 @@ export function openStage(task: Task, { stage, dueAt, priority }: StageOpening, 
   }
 }
 
-/** The first claim of a step begins it, and its deadline with it. */
+/** The draft in which the present step has begun. Its first claim begins it, and starts its deadline. */
 export function beginPiece(task: Task, now: number): Task {
   const { flow } = task
   if (!flow) return task
@@ -66,7 +66,7 @@ export function beginPiece(task: Task, now: number): Task {
   return withDeadline({ ...task, flow: { ...flow, steps } })
 }
 
-/** The draft of a task whose piece is over: nothing of it counts for the next one. */
+/** The draft of a task whose piece is over. Nothing of that piece counts for the next one. */
 function closed(task: Task, now: number): Task {
   const { error: _error, ...rest } = task
   const runs = endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now)
@@ -74,7 +74,7 @@ function closed(task: Task, now: number): Task {
   return { ...draft, ended: task.flow ? withoutSuccesses(draft) : withPastSuccesses(draft) }
 }
 
-/** A flow keeps what a step came to with the step itself. */
+/** The ended runs of a flow without its successes, which the records of its steps keep. */
 export function withoutSuccesses(task: Task): Task['ended'] {
   return without(
     task.ended,
@@ -82,16 +82,17 @@ export function withoutSuccesses(task: Task): Task['ended'] {
   )
 }
 
-/** What has succeeded so far stays on record, and counts no more. */
+/** The ended runs with all successes marked as past. They stay on record and count no more. */
 export function withPastSuccesses(task: Task): Task['ended'] {
-  const past = successes(task).map(({ result, reportDigest: said, ...run }) => {
-    const word = pastDigest({ ...(result && { result }), ...(said !== undefined && { reportDigest: said }) })
-    return [run.fence, { ...run, past: true as const, ...(word !== undefined && { word }) }]
+  const past = successes(task).map(success => {
+    const { result: _result, reportDigest: _reportDigest, ...run } = success
+    const reportDigest = pastDigest(success)
+    return [run.fence, { ...run, past: true as const, ...(reportDigest !== undefined && { reportDigest }) }]
   })
   return { ...task.ended, ...Object.fromEntries(past) }
 }
 
-/** Options are always those of the present piece; how long the task is kept is the flow's own. */
+/** The draft with the options of the flow's present piece. Only the retention is the flow's own. */
 function withPiece(task: Task, flow: FlowState): Task {
   const action = flow.definition.steps[flow.at]?.[flow.direction]
   if (!action) throw new RangeError(`${task.id} has nothing to ${flow.direction} at step ${flow.at}`)
@@ -99,7 +100,9 @@ function withPiece(task: Task, flow: FlowState): Task {
   return withDeadline({ ...task, flow, options: { ...action.options, retentionMs } })
 }
 
-/** The limit of the step from its first claim, and while steps are done that of the flow as a whole. */
+/**
+ * The draft with the earlier of two deadlines: that of the step, from its first claim, and, while steps are done, that of the flow.
+ */
 export function withDeadline(task: Task): Task {
   const { flow, options } = task
   if (!flow) return task

@@ -5,20 +5,24 @@ import type { Task } from '../task/task.ts'
 import { failureOf, openNext, undoFrom } from './end-piece.ts'
 import { openStep } from './open-piece.ts'
 
-/** What a person does about a flow that has failed. */
+/** What an operator may do about a failed flow. */
 export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
 
 /**
- * `undone`: a step before the failed one is undone, or counts as undone; `no-failed-undo`: there is none to retry or skip;
- * `owes`: the callbacks of its end are still to be published, and would be lost.
+ * Why a flow is not resumed.
+ *
+ * - `undone`          a step before the failed one is undone, or counts as undone
+ * - `no-failed-undo`  no undo has failed that could be retried or skipped
+ * - `owes`            the callbacks of the flow's end are not published yet, and a resumption would lose them
  */
 export type ResumeRefusal = 'not-a-flow' | 'not-failed' | 'undone' | 'no-failed-undo' | 'owes'
 
 /**
- * Takes a failed flow up again, with a fresh budget, under the same birth: the retried `do` or `undo` is the same piece of
- * work. `retry-do` does the failed step again, `continue` counts it as done by a person; both only while what was done
- * before it still stands. A step whose undo has failed counts as done again by that: its undo came to nothing, and a person
- * has seen to it. `retry-undo` tries the failed undo again, `skip-undo` counts it as done by a person.
+ * Resumes a failed flow with a fresh budget under the same birth, so a retried `do` or `undo` is the same piece of work.
+ *
+ * - `retry-do` does the failed step again; `continue` counts it as done by the operator. Both need that no step before it is
+ *   undone. A step whose undo has failed then counts as done.
+ * - `retry-undo` tries the failed undo again; `skip-undo` counts it as done by the operator.
  */
 export function resume(task: Task, action: ResumeAction, now: number): Decision<ResumeRefusal> {
   const { flow } = task
@@ -50,7 +54,7 @@ function failedUndo({ steps }: FlowState): number | undefined {
   return found && Number(found[0])
 }
 
-/** The steps before the one that failed that are undone, or whose undo a person has skipped. */
+/** The names of the steps before the failed one that are undone, or whose undo an operator has skipped. */
 export function undoneBefore({ definition, steps, cursor }: FlowState): string[] {
   return definition.steps.slice(0, cursor).flatMap(({ name }, at) => (isUndone(steps[at]) ? [name] : []))
 }
@@ -59,7 +63,7 @@ function isUndone(record: StepRecord | undefined): boolean {
   return record?.state === 'undone' || record?.state === 'skipped'
 }
 
-/** A flow that is taken up again is due at once, and its deadline begins anew. */
+/** The draft of a resumed flow. It is due at once, and its deadline begins anew. */
 function reopened(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
@@ -106,8 +110,8 @@ function skipped(draft: Task, at: number, now: number): Task {
 }
 
 /**
- * A cancelled flow that goes on is cancelled no more. Where the failed step was undone, whatever is done or undone from now
- * on is another piece of work.
+ * The draft of a flow that does its steps again. It is not cancelled any more. Where the failed step was undone, a new round
+ * begins: all later work has idempotency keys of its own.
  */
 function forward(task: Task, steps: FlowState['steps']): Task {
   const isAnew = isUndone(task.flow?.steps[task.flow.cursor])
@@ -118,7 +122,7 @@ function forward(task: Task, steps: FlowState['steps']): Task {
   return { ...draft, flow }
 }
 
-/** The steps with each whose undo has failed counted as done. */
+/** The steps, where each step whose undo has failed counts as done. */
 function standing(steps: FlowState['steps']): FlowState['steps'] {
   return Object.fromEntries(
     Object.entries(steps).map(([at, { undo, ...record }]) =>

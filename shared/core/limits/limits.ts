@@ -2,8 +2,12 @@
  * A type may limit how many of its runs start in a period (a rate limit) and how many run at a time (a concurrency limit). Both
  * may count by a field: by owner, by tenant, or by a field of the input. Each value of that field then has a limit of its own.
  *
- * This file names limits, and finds the value by which a limit counts a task. `starts.ts` keeps the log of a rate limit,
- * `held-permits.ts` the permits of a concurrency limit. `wait.ts` has the changes of a task that a limit keeps from running.
+ * This file names limits, and finds the value by which a limit counts a task. Read on in this order:
+ *
+ * - `slots.ts` keeps the log of a rate limit and reserves slots in it
+ * - `held-permits.ts` knows the permits of a concurrency limit and their holders
+ * - `wait.ts` has the changes of a task that a limit keeps from running
+ * - `scale-warnings.ts` warns of limits that are slow or expensive at scale
  */
 
 import { hash32 } from '../hash.ts'
@@ -11,19 +15,19 @@ import type { Json } from '../json.ts'
 import { actionOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
 
-/** Longer values are named by their hash: names of limits stand in heads. */
-const MAX_VALUE_LENGTH = 40
-/** What no key of the table, no message and no log line shows as it is. */
+/** Characters of a value in a limit's name. A longer value is named by its hash, because heads store the names of limits. */
+const VALUE_CHARACTERS_MAX = 40
+/** A character that keys of the table, messages and log lines do not show as it is. */
 const ODD_CHARACTER = /[\p{Cc}\p{Cs}\p{Cn}]/u
 
-/** A limit that counts tasks by themselves: that of a type, for one value of the field that it names. */
+/** The name of a type's limit; with `value`, of its limit for one value of a field. */
 export function limitName(type: string, value: string | undefined): string {
   return value === undefined ? type : `${type}=${value}`
 }
 
 /**
- * A concurrency limit that counts by no field is named as its type is, one that counts by a field never: who waits for a limit
- * for all may stay among the others, who wait as well.
+ * The name of a concurrency limit. A limit for all tasks of a type has the type's name, and a limit by a field never has. A task
+ * that waits for a limit for all may stay in its ready place, since all tasks there wait as well.
  */
 export function concurrencyLimitName(
   type: string,
@@ -38,14 +42,14 @@ export function typeOfLimit(name: string): string {
   return name.split('=', 1)[0] ?? name
 }
 
-/** The value of a field by which a limit counts a task; undefined: it has none, and shares the limit of all such. */
+/** The value by which a limit counts a task. All tasks whose `value` is undefined share one limit. */
 export type LimitValue =
   | { readonly known: true; readonly value: string | undefined }
   | { readonly known: false }
 
 /**
- * By which value a limit with this `key` counts the task: its owner, its fairness key, or a field of its input. What is
- * not known stands in an input that is kept apart.
+ * The value by which a limit with this `key` counts the task: its owner, its fairness key, or a field of its input. A value is not
+ * known when it is in an input that is kept apart and the head holds no copy of it.
  */
 export function limitValue(task: Task, key: string): LimitValue {
   if (key === 'userId') return { known: true, value: shortened(task.userId) }
@@ -60,13 +64,13 @@ export function limitValue(task: Task, key: string): LimitValue {
     : { known: false }
 }
 
-/** Whoever claims must know them, and an input kept apart is not at hand then. */
+/** The values of an input that is kept apart, for the head: a claimer must know them and does not read that input. */
 export function limitValuesOf(task: Task, input: Json | undefined, fields: readonly string[]): Partial<Task> {
   if (!task.input || 'inline' in task.input || fields.length === 0) return {}
   return { limitValues: Object.fromEntries(fields.map(field => [field, fieldValue(input, field) ?? null])) }
 }
 
-/** The value of a field of an input, short. Only texts, numbers and booleans are values. */
+/** The shortened value of a field of an input. Only texts, numbers and booleans are values. */
 export function fieldValue(input: Json | undefined, field: string): string | undefined {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined
   if (!Object.hasOwn(input, field)) return undefined
@@ -75,13 +79,13 @@ export function fieldValue(input: Json | undefined, field: string): string | und
 }
 
 /**
- * A value as names of limits hold it: any text makes a name that the table takes as a key. Values that differ have names that
- * differ, as far as a hash of 64 bits tells.
+ * A value as names of limits hold it. The result is legal in a key of the table for any text. Different values get different names,
+ * as far as a hash of 64 bits tells them apart.
  */
 function shortened(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
-  if (value.length <= MAX_VALUE_LENGTH && !ODD_CHARACTER.test(value)) return value
+  if (value.length <= VALUE_CHARACTERS_MAX && !ODD_CHARACTER.test(value)) return value
   const digest = ['a', 'b'].map(salt => hash32(`${salt}${value}`).toString(36)).join('')
-  const shown = value.slice(0, MAX_VALUE_LENGTH - digest.length - 1).toWellFormed()
+  const shown = value.slice(0, VALUE_CHARACTERS_MAX - digest.length - 1).toWellFormed()
   return `${shown.replace(new RegExp(ODD_CHARACTER, 'gu'), '\ufffd')}~${digest}`
 }

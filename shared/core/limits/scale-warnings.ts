@@ -3,20 +3,21 @@ import type { ConcurrencyLimit, TypeConfiguration } from '../types/task-type.ts'
 /** Write units that one partition of a DynamoDB table serves in a second. Source: DynamoDB quotas. */
 const PARTITION_UNITS_PER_SECOND = 1_000
 const UNIT_BYTES = 1_024
-/** Of the item that holds a limit's permits: what it has beside its holders, and what one holder takes with an id of some 33 characters. */
+/** Bytes of the item that holds a limit's permits, without its holders. */
 const PERMITS_ITEM_BYTES = 57
+/** Bytes that one holder takes in that item, with a task id of some 33 characters. */
 const HOLDER_BYTES = 62
-/** A permit is recorded when a run starts, and given back when it ends. */
+/** A permit is recorded when a run starts, and given back when the run ends. */
 const WRITES_PER_RUN = 2
-/** Below this, a limit slows down types that a default table would serve faster. */
+/** A limit that allows fewer starts slows down types that a default table would serve faster. */
 const MANY_STARTS_PER_SECOND = 200
 
 /** What one concurrency limit can do while all its permits are held. */
 export type PermitCost = { readonly unitsPerRun: number; readonly startsPerSecond: number }
 
 /**
- * All holders of a limit stand in one item, and each write costs the size of that item: the more runs a limit allows, the
- * fewer can start in a second. With `key`, each value has an item of its own.
+ * The cost of a limit for `max` runs. All holders of a limit are one item, and each write costs the size of that item. So the more
+ * runs a limit allows, the fewer can start in a second. With `key`, each value has an item of its own.
  */
 export function permitCost(max: number): PermitCost {
   const unitsPerWrite = Math.ceil((PERMITS_ITEM_BYTES + max * HOLDER_BYTES) / UNIT_BYTES)
@@ -24,7 +25,7 @@ export function permitCost(max: number): PermitCost {
   return { unitsPerRun, startsPerSecond: Math.floor(PARTITION_UNITS_PER_SECOND / unitsPerRun) }
 }
 
-/** What a caller should know before a type with this configuration is used at scale; empty for most types. */
+/** Warnings for the caller that configures a type and wants to use it at scale. Most types have none. */
 export function scaleWarnings({ limits }: Pick<TypeConfiguration, 'limits'>): string[] {
   return limits?.concurrency ? concurrencyWarnings(limits.concurrency) : []
 }

@@ -2,20 +2,19 @@ import { type Decision, refuse, revise } from '../change/change.ts'
 import { type Ordering, openSlots, type Task } from '../task/task.ts'
 import type { Slot, Wait } from '../task/wait.ts'
 
-/** `running`: all its workers are at work on it. */
+/** Why a task does not begin to wait. `running`: it has as many live runs and successes as it asks for. */
 export type WaitRefusal = 'finished' | 'running' | 'not-due' | 'waits-already'
 
-/** The task waits for its turn: it is dispatched again when that comes. */
+/** The task waits for its slot under a rate limit. It is dispatched again when the slot comes. */
 export function throttle(
   task: Task,
-  turn: Slot & { readonly limit: string },
+  { limit, at, rateText }: Slot & { readonly limit: string },
   now: number,
 ): Decision<WaitRefusal> {
-  const { limit, at, rateText: terms } = turn
-  return waiting(task, { kind: 'slot', limit, at, rateText: terms }, 'throttle', now)
+  return waiting(task, { kind: 'slot', limit, at, rateText }, 'throttle', now)
 }
 
-/** The task waits in the limit's place until somebody gives a permit back. */
+/** The task waits for a permit under a concurrency limit, until a run gives one back. */
 export function block(task: Task, limit: string, now: number): Decision<WaitRefusal> {
   return waiting(task, { kind: 'permit', limit }, 'block', now)
 }
@@ -33,21 +32,21 @@ function waiting(
   return revise(task, { ...task, operation, wait }, now)
 }
 
-/** Whether the present wait is as good as the new one: whoever asked anew had not seen it. */
+/** Whether the present wait makes the new one needless. The worker that asks for the new one has not seen it. */
 function waitsAsWell(present: Wait, wait: Wait, now: number): boolean {
   if (present.kind !== wait.kind || present.limit !== wait.limit) return false
   return present.kind === 'permit' || (present.rateText === (wait as Slot).rateText && present.at > now)
 }
 
-/** The task waits no more, and is dispatched, or stands in its ready place, again. */
+/** The task waits no more. It is dispatched again, or returns to its ready place. */
 export function endWait(task: Task, now: number): Decision<'finished' | 'waits-not'> {
   if (task.state !== 'open') return refuse('finished')
   return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
 }
 
 /**
- * The task is run in another order than the one it was published with; `isFair`: tenants of its type take turns by now, and
- * it names none.
+ * The task takes the present order of its type, which has changed since the publish. With `isFair`, tenants of its type take turns
+ * now; a task without a fairness key then becomes part of the unnamed tenant.
  */
 export function reorder(
   task: Task,

@@ -1,6 +1,8 @@
 /**
- * What people ask for on a task that is there: cancel, remove, patch, restart and purge. To take up a failed flow is in
- * `flow/resume.ts`. The two changes that follow a task's end, once its callbacks are published or cannot be, stand here, too.
+ * Operations that callers ask for on an existing task. This file cancels and removes; `patch.ts`, `restart.ts` and `purge.ts` have
+ * the others. `flow/resume.ts` resumes a failed flow.
+ *
+ * This file also has the two changes that record what became of an ended task's callbacks: all published, or some not publishable.
  */
 
 import { TOMBSTONE_MS } from '../bounds.ts'
@@ -12,8 +14,8 @@ import type { Task, Unpublished } from '../task/task.ts'
 export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
 
 /**
- * Stops the task and keeps its record; its runs end cancelled. A flow undoes what was done first, unless it is to leave
- * it, and cannot be stopped while it undoes what has failed. Repeating it changes nothing.
+ * Stops the task and keeps its record. Its runs end cancelled. A flow first undoes its steps, unless its type says `leave`. A flow
+ * that already undoes its steps cannot be cancelled. A repeated cancel changes nothing.
  */
 export function cancel(task: Task, now: number): Decision<CancelRefusal> {
   if (task.state === 'cancelled' || (task.state === 'open' && task.flow?.cancelling)) {
@@ -24,13 +26,13 @@ export function cancel(task: Task, now: number): Decision<CancelRefusal> {
   return revise(task, pieceCancelled({ ...task, operation: 'cancel' }, now), now)
 }
 
-/** What the task's end owed has been published: it stands among the ended ones from now on. */
+/** Records that all callbacks of the task's end are published. The task is listed among the ended ones from now on. */
 export function recordCallbacksPublished(task: Task, now: number): Decision<'owes-nothing'> {
   const { owes, unpublished: _unpublished, ...settled } = task
   return owes ? revise(task, { ...settled, operation: 'settle' }, now) : refuse('owes-nothing')
 }
 
-/** Some of what the task's end owes cannot be published as types are now: it stays owed, and a person has to decide. */
+/** Records that some callbacks cannot be published as types are now. The task goes on owing them, and an operator must decide. */
 export function recordUnpublishable(
   task: Task,
   unpublished: Unpublished,
@@ -40,8 +42,8 @@ export function recordUnpublishable(
 }
 
 /**
- * Removes the task: what stays is a tombstone that outlives every message about it, so that nothing late brings it
- * back and a later birth of the key goes on counting revisions and fences. A canvas counts it among its ended members.
+ * Removes the task and leaves a tombstone that outlives every message about it. So no late message brings the task back, and a
+ * later birth of the key goes on counting revisions and fences. A canvas counts the task among its ended members.
  */
 export function remove(task: Task, now: number): Change {
   const { id, type, key, kind, ordering, born, revision, fence, shard, createdAt, options, dueAt, priority } =

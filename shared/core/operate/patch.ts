@@ -9,27 +9,28 @@ import type { BodyWrite } from '../task/body.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
 
-/** Changes to an open task; what is not named stays. */
+/** Changes to an open task. Members that are left out stay as they are. */
 export type Patch = {
   readonly dueAt?: number
   readonly priority?: number
   readonly input?: Json
-  /** Null takes them away. */
+  /** Null removes all tags. */
   readonly tags?: Readonly<Record<string, string>> | null
   readonly stage?: string
-  /** Any part of the options, or all of them, in place of those that the task has. */
+  /** Options that overlay those of the task. */
   readonly options?: PartialOptions
+  /** Options that replace all those of the task. */
   readonly allOptions?: Options
-  /** Of a flow: it has no deadline as a whole any more. */
+  /** Removes the deadline of a whole flow. */
   readonly isEndless?: true
 }
 
 export type PatchRefusal = 'finished' | 'too-few-workers' | 'a-flow'
 
 /**
- * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, with no retry counted; a new
- * heartbeat interval reaches a run with its next heartbeat, all else the runs claimed afterwards. Success by a lowered
- * `concurrency` finishes the task.
+ * Applies a patch. Live runs of workers that the new `workerIds` leave out end cancelled, which costs no retry. A new heartbeat
+ * interval reaches a run with its next heartbeat, and all other options apply to runs claimed afterwards. A lowered `concurrency`
+ * may end the task as succeeded.
  */
 export function patch(task: Task, changes: Patch, now: number): Decision<PatchRefusal> {
   if (task.state !== 'open') return refuse('finished')
@@ -48,7 +49,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   return revise(task, judgeBudget(draft, now), now, { bodies })
 }
 
-/** Another stage begins afresh, and waits for no retry of the former one; whoever works on that is stopped. */
+/** Begins the patched stage afresh. It does not wait for a retry of the former stage, whose live runs are cancelled. */
 function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
   for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
@@ -56,13 +57,15 @@ function inStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number
   return openStage(draft, { stage, dueAt }, now)
 }
 
-/** Options of a flow's head are those of its present step; only how long it is kept is its own. */
+/**
+ * The options after the patch. The options of a flow's head are those of its present step; only the retention is the flow's own.
+ */
 function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options {
   if (!task.flow) return allOptions ?? resolveOptions(task.options, options)
   return { ...task.options, retentionMs: options.retentionMs ?? task.options.retentionMs }
 }
 
-/** The task without what the patch takes away. */
+/** The task without the tags and the deadline that the patch removes. */
 function cleared(task: Task, { tags }: Patch, { deadlineMs }: Options): Task {
   const { tags: _tags, ...untagged } = task
   const draft: Task = tags === null ? untagged : task
@@ -88,13 +91,13 @@ function endless({ deadlineMs: _deadlineMs, deadlineAt: _deadlineAt, ...flow }: 
   return flow
 }
 
-/** Live runs keep the lease they were claimed with. */
+/** Live runs keep the lease length of their claim. */
 function keepingLeases({ live, options: { leaseMs } }: Task, next: Options): Task['live'] {
   if (next.leaseMs === leaseMs) return live
   return Object.fromEntries(Object.entries(live).map(([fence, run]) => [fence, { leaseMs, ...run }]))
 }
 
-/** A deadline counts from the due time: a new due time moves it, a new length changes its end. */
+/** A deadline counts from the due time. A new due time moves it, and a new length changes its end. */
 function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Task> {
   if (options.deadlineMs === undefined) return {}
   if (changes.dueAt !== undefined) return { deadlineAt: changes.dueAt + options.deadlineMs }
@@ -105,7 +108,7 @@ function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Tas
   return { deadlineAt: start + options.deadlineMs }
 }
 
-/** A flow's deadline is that of its steps together; the options hold that of the present one. */
+/** The deadline of a flow is that of all its steps together. The options hold the deadline of the present step. */
 function flowDeadlineEdit(task: Task, flow: FlowState, { dueAt, options, isEndless }: Patch): Partial<Task> {
   if (isEndless) return { flow: endless(flow) }
   const deadlineMs = options?.deadlineMs ?? flow.deadlineMs

@@ -7,8 +7,8 @@ import type { PurgeJob } from '../types/type-job.ts'
 import { remove } from './operate.ts'
 
 /**
- * Removes the task if the purge means it: as it stands now, but with time standing still since the purge was asked for,
- * so that what was delayed then and has fallen due meanwhile is still meant, and what was published later never is.
+ * Removes the task if the purge covers it. The task is judged as it is now, but by the time at which the purge was asked for. So a
+ * task that was delayed then and has fallen due since is still covered, and a task that was published later never is.
  */
 export function purge(task: Task, job: PurgeJob, now: number): Decision<'not-meant'> {
   if (isGone(task, now) || !isMeant(task, job)) return refuse('not-meant')
@@ -20,7 +20,7 @@ function isMeant(task: Task, { statuses, before, askedAt }: PurgeJob): boolean {
   return since < before && statuses.includes(statusOf(task, askedAt))
 }
 
-/** One bucket of the type's view in which a purge may find tasks, and between which sort keys. */
+/** A bucket of the type's view in which a purge may find tasks, and the range of sort keys to read. */
 export type PurgeRange = {
   readonly bucket: View['bucket']
   readonly from?: number
@@ -30,8 +30,8 @@ export type PurgeRange = {
 const ENDED = ['succeeded', 'failed', 'cancelled'] as const
 
 /**
- * Where to look. What has ended and still owes callbacks stands among the open ones, by the time it was due; a running
- * task may have been given a due time to come.
+ * The ranges in which a purge may find tasks. An ended task that still owes callbacks is listed among the open ones by its due
+ * time. A running task may have a due time in the future.
  */
 export function rangesOfPurge({ statuses, before, askedAt }: PurgeJob): PurgeRange[] {
   const has = (status: Status) => statuses.includes(status)

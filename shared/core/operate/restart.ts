@@ -4,25 +4,25 @@ import { afterFirstEnd } from '../task/canvas-state.ts'
 import { firstFence } from '../task/fence.ts'
 import { type EndedRun, endedRuns, liveRuns, type Task } from '../task/task.ts'
 
-/** Which runs a restart forgets. */
+/** The kinds of runs that a restart drops. */
 export type Clean = ReadonlyArray<'failed' | 'succeeded'>
 
-/** `owes`: the callbacks of its end are still to be published, and would be lost. */
+/** Why a task is not restarted. `owes`: the callbacks of its end are not published yet, and a restart would lose them. */
 export type RestartRefusal = 'running' | 'not-finished' | 'nothing-to-do' | 'owes'
 
 /** How a restarted task begins: a fresh publication under a new birth. */
 export type Restart = {
   readonly publication: Publication
   readonly clean: Clean
-  /** Whether it goes on with what it has: input, stage, callbacks, what was handed to it. */
+  /** Whether the task keeps its input, its stage, its callbacks and the value that was handed on to it. */
   readonly keepInput: boolean
-  /** Whether a task that still waits for its first or next run may be started over, too. */
+  /** Whether a task that waits for its first or next run may be restarted, too. */
   readonly evenWaiting?: boolean
 }
 
 /**
- * Starts a finished task over under a new birth, so that nothing sent about the old one can touch it. Successes that
- * `clean` keeps go on counting; the retry budget is fresh and fences go on growing.
+ * Starts an ended task over under a new birth, so that no message about the old birth can touch it. Successes that `clean` does not
+ * name go on counting. The retry budget is fresh, and fences go on growing.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
   if (liveRuns(task).length > 0 || isAtWork(task)) return refuse('running')
@@ -49,12 +49,12 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
   return revise(task, draft, now, { bodies })
 }
 
-/** A flow between two of its steps, with something to undo if it came to that. */
+/** Whether the task is an open flow with a step that has begun, which a restart would leave without its undo. */
 function isAtWork({ state, flow }: Task): boolean {
   return state === 'open' && Object.keys(flow?.steps ?? {}).length > 0
 }
 
-/** A success of a stage that is over counts no more. */
+/** Whether the run is a success that still counts. A success of a stage that is over does not. */
 function isSuccess({ state, past }: EndedRun): boolean {
   return state === 'succeeded' && !past
 }

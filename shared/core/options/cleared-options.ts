@@ -4,10 +4,10 @@ import { overlaidOptions } from './overlaid-options.ts'
 
 type Nullable<Members> = { readonly [Name in keyof Members]?: Members[Name] | null }
 
-/** Options as a patch gives them: null takes one back to the default of the task's type. */
+/** Options as a patch gives them. Null returns an option to the default of the task's type. */
 export type PatchedOptions = Nullable<Omit<Options, 'retry'>> & { readonly retry?: Nullable<Retry> | null }
 
-/** Whether a patch takes anything back. */
+/** Whether a patch returns any option to its default. */
 export function clears({ retry, ...rest }: PatchedOptions): boolean {
   return [retry, ...Object.values(rest), ...Object.values(retry ?? {})].includes(null)
 }
@@ -16,7 +16,7 @@ export type Repatched =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
-/** The options after a patch: those in force, what is taken back as `defaults` has it, and over these what is given. */
+/** The options after a patch: those in force, those returned to `defaults`, and over both the given ones. */
 export function patchedOptions(inForce: Options, patched: PatchedOptions, defaults: Options): Repatched {
   const { retry = {}, ...rest } = patched
   const base = { ...withDefaults(inForce, rest, defaults) }
@@ -25,7 +25,7 @@ export function patchedOptions(inForce: Options, patched: PatchedOptions, defaul
   return overlaidOptions({ ...base, retry: retried }, given)
 }
 
-/** The values in force, but for those that are taken back: these are the defaults, or missing where there is none. */
+/** The values in force, where each returned value is its default, or missing when it has no default. */
 function withDefaults<Values extends object>(inForce: Values, patched: object, defaults: Values): Values {
   const taken = Object.entries(patched).flatMap(([name, value]) => (value === null ? [name] : []))
   const kept = Object.entries(inForce).filter(([name]) => !taken.includes(name))

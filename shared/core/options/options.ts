@@ -1,7 +1,8 @@
 /**
- * Options say how a task is run: how often it is retried, how long its lease is, which workers may take it. They are set per
- * task, by its type, or left to the system; each layer overlays the one before it. `overlaid-options.ts` checks that what is
- * given fits together. `cleared-options.ts` takes single options back to their defaults.
+ * Options say how a task is run: how often it is retried, how long its lease is, which workers may take it. The system has
+ * defaults, a type may set its own, and a task may set its own; each layer overlays the one before it.
+ *
+ * `overlaid-options.ts` checks that given options fit together. `cleared-options.ts` returns single options to their defaults.
  */
 
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
@@ -18,9 +19,9 @@ export type Retry = {
   readonly maxDelayMs: number
   /** The ladder's delays; the last one repeats. Used by `backoff: 'ladder'` alone. */
   readonly delaysMs?: readonly number[]
-  /** Share of a delay, 0–1, that chance may take off it. */
+  /** Share of a delay, 0–1, that chance may subtract from it. */
   readonly jitter: number
-  /** Whose budget `maxRetries` is: the task's, or each worker's own. */
+  /** Whether `maxRetries` is the budget of the task, or of each worker. */
   readonly scope: 'task' | 'worker'
   /** Repetitions inside one run before its failure is written. */
   readonly localRetries: number
@@ -28,16 +29,16 @@ export type Retry = {
 
 /** Everything about a task that can be set per task, by its type, or left to the system. Durations in milliseconds. */
 export type Options = {
-  /** How many different workers must succeed, and the most that run it at a time. */
+  /** How many different workers must succeed, which is also the most that run the task at a time. */
   readonly concurrency: number
   /** The only workers that may claim it; empty: any. */
   readonly workerIds: readonly string[]
   readonly minWorkerVersion?: string
   readonly heartbeatMs: number
   readonly leaseMs: number
-  /** Limit of one run. */
+  /** Time limit of one run. */
   readonly timeoutMs?: number
-  /** Limit of the whole task, from its due time, retries included. */
+  /** Time limit of the whole task, from its due time, retries included. */
   readonly deadlineMs?: number
   readonly retry: Retry
   /** How long the task is kept after its end. */
@@ -78,7 +79,7 @@ function given<T extends object>(layer: T): T {
   return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined)) as T
 }
 
-/** What of `options` differs from the system's defaults: the form in which a head stores them. */
+/** The options that differ from the system's defaults. A head stores only these. */
 export function optionDifferences(options: Options): PartialOptions {
   const { retry, ...rest } = options
   const { retry: defaultRetry, ...defaultRest } = DEFAULT_OPTIONS

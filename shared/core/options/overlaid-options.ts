@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../errors.ts'
 import { type Options, type PartialOptions, type Retry, resolveOptions } from './options.ts'
 
-/** A lease spans this many heartbeats where only one of the two is given, as it does by default. */
+/** Heartbeats per lease, by default and where only one of the two is given. */
 const BEATS_PER_LEASE = 3
 
 export type OverlaidOptions =
@@ -9,8 +9,8 @@ export type OverlaidOptions =
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
- * Options as somebody gives them, over those in force. What is not mentioned gives way to what is (a lease shorter
- * than the default heartbeat brings a shorter heartbeat); what is given must fit together.
+ * Given options over those in force. Given options must fit together. Options that are not given adapt to those that are: a lease
+ * shorter than the default heartbeat brings a shorter heartbeat.
  */
 export function overlaidOptions(base: Options, given: PartialOptions): OverlaidOptions {
   const all = resolveOptions(base, given)

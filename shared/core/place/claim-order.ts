@@ -3,9 +3,10 @@ import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
 
 /**
- * Position among the open tasks of a type: smaller is claimed first. Every ordering falls back on the due time, and of equal
- * due times on the order of arrival: births are ULIDs, which sort by their time, and in the order in which a process makes
- * them. Positions stored by earlier versions have no birth, and stand before those of the same time that have.
+ * The position of a task among the open tasks of its type. The smallest position is claimed first. Every ordering falls back on the
+ * due time, and among equal due times on the order of arrival. Births give that order: they are ULIDs, which sort by their time,
+ * and in one process by the order in which it makes them. Positions stored by earlier versions have no birth, and sort before those
+ * that have one.
  */
 export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
   return `${orderOfTime(task)}.${task.born}`
@@ -22,7 +23,7 @@ function orderOfTime({ ordering, priority, dueAt }: Pick<Task, 'ordering' | 'pri
   }
 }
 
-/** Position of a task by the order in which the type of its present piece is run. */
+/** The position of a task by the ordering of the type that serves its present piece. */
 export function workOrder(task: Task): string {
   return claimOrder({ ...task, ordering: workOf(task).ordering })
 }

@@ -1,18 +1,18 @@
 import type { Place, View } from '../task/task.ts'
 
-/** Partitions of one minute's place: 100,000 tasks due at midnight must not go through one partition. */
+/** Partitions of one minute's place. 100,000 tasks that are due at midnight must not go through one partition. */
 export const MINUTE_SHARDS = 8
 
 export function minutePlaceName(minute: number, shard: number): string {
   return `minute#${minute}#${shard}`
 }
 
-/** Partition of the index for people: the tasks of a type in one bucket. */
+/** The partition of the index `view` that holds the tasks of a type in one bucket. */
 export function viewPartition(type: string, bucket: View['bucket'], shard: number): string {
   return `${type}#${bucket}#${shard}`
 }
 
-/** Partition of the index of owners. */
+/** The partition of the index `owner` that holds one user's tasks. */
 export function ownerPartition(userId: string): string {
   return `user#${userId}`
 }
@@ -23,7 +23,7 @@ export function readyPlace(type: string, shard: number): string {
 
 const LIMIT_PREFIX = 'limit#'
 
-/** Where tasks wait that a used-up concurrency limit keeps from running. */
+/** The place of tasks that wait for a permit under a concurrency limit. */
 export function limitPlace(limit: string): string {
   return `${LIMIT_PREFIX}${limit}`
 }
@@ -32,7 +32,7 @@ export function isLimitPlace(name: string): boolean {
   return name.startsWith(LIMIT_PREFIX)
 }
 
-/** Whether running tasks stand there, or flows that undo. */
+/** Whether the place is one of running tasks, or of flows that undo. */
 export function isRunningPlace({ name }: Place): boolean {
   return name.startsWith('running#') || name.startsWith('undoing#')
 }

@@ -1,9 +1,12 @@
 /**
- * Where a head stands in the indexes of the table. It has at most one entry in each of three: the view, in which people list
- * tasks; the place, where machinery finds a task without a message; and the owner. All three follow from the head alone, so
- * each transition computes them anew.
+ * The entries of a head in the indexes of the table. A head has at most one entry in each of three indexes:
  *
- * `place-names.ts` names the partitions, and `claim-order.ts` says in which order the tasks of one place are claimed.
+ * - `view`   callers list tasks from it
+ * - `place`  workers, the waker and the sweeper find a task in it without a message
+ * - `owner`  callers list the tasks of a user from it
+ *
+ * All entries follow from the head alone, so each transition computes them anew. `place-names.ts` names the partitions, and
+ * `claim-order.ts` gives the order in which the tasks of one place are claimed.
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
@@ -27,7 +30,7 @@ import {
 
 const MINUTE_MS = 60_000
 
-/** The task with its view and place as they follow from the rest of it. Every transition ends here. */
+/** The task with its `view` and `place` computed anew. Every transition ends here. */
 export function indexed(task: Task, now: number): Task {
   const { view: _view, place: _place, ...rest } = task
   const view = viewOf(task)
@@ -37,13 +40,13 @@ export function indexed(task: Task, now: number): Task {
 
 function viewOf(task: Task): View | undefined {
   if (task.state === 'removed') return undefined
-  // What has ended and owes callbacks stays where the sweeper looks.
   if (task.schedule?.paused && task.state === 'open') return { bucket: 'open', sort: NEVER }
+  // The sweeper reads the open buckets, so an ended task that owes callbacks stays there.
   if (task.state === 'open' || task.owes) return { bucket: openBucket(task), sort: task.dueAt }
   return { bucket: task.state, sort: task.finishedAt ?? task.updatedAt }
 }
 
-/** Where those stand among the open ones that are due at no time: behind all others. Source: the last time of a `Date`. */
+/** The position of an open head that is never due, behind all others. Source: the last time of a `Date`. */
 const NEVER = 8.64e15
 
 function openBucket({ flow }: Task): 'open' | 'compensating' {
@@ -51,19 +54,22 @@ function openBucket({ flow }: Task): 'open' | 'compensating' {
 }
 
 /**
- * - to be woken beyond an SQS delay: its minute's place, emptied when the minute's schedule fires;
- * - due, but a concurrency limit is used up: the limit's place, unless it is taken
- *   in order and the limit is for all beside it;
- * - taken in order, due, with a free slot, by any worker: the type's ready place (a targeted task has markers);
- * - claimed over HTTP and running: the type's running place, or of a flow that undoes its undoing place. Tasks of handlers
- *   enter that only with a run's first heartbeat (`enteredRunning`), so that short runs pay nothing for it, and stay while
- *   they run.
+ * The place of a task:
+ *
+ * - A task that must be woken later than a queue can delay is in the place of its minute, which is emptied when the minute's
+ *   schedule fires.
+ * - A task that waits for a permit is in the place of its limit. A task that is taken in order, under a limit for all tasks of its
+ *   type, stays in its ready place instead.
+ * - A task that is taken in order, is due, and can be claimed by any worker is in the ready place of its type. A targeted task has
+ *   markers instead.
+ * - A running task that was claimed over HTTP is in the running place of its type; a flow that undoes is in the undoing place. A
+ *   task of a handler enters it only with the first heartbeat of a run (`inRunningPlace`), so that short runs pay nothing for it.
  */
 function placeOf(task: Task, now: number): Place | undefined {
   if (task.state !== 'open' || task.schedule?.paused) return undefined
   const hasSlot = openSlots(task) > 0
   if (hasSlot && isFar(task, now)) return minutePlace(task)
-  const limit = limitStoodBy(task)
+  const limit = limitWaitedAt(task)
   if (limit !== undefined) return { name: limitPlace(limit), order: waitingOrder(task, now) }
   if (hasSlot && isReady(task, now)) {
     return { name: readyPlaceOf(task), order: waitingOrder(task, now) }
@@ -75,8 +81,8 @@ function placeOf(task: Task, now: number): Place | undefined {
 }
 
 /**
- * Position of a task that waits to be claimed. A tenant's task keeps the turn that it has; one without a turn stands at the
- * present time until the shell has reserved a turn for it (`runtime/fair`).
+ * The position of a task that waits to be claimed. A tenant's task keeps its turn. A task without a turn gets the turn of the
+ * present time, until `runtime/fair` has reserved a turn for it.
  */
 function waitingOrder(task: Task, now: number): string {
   if (tenantOf(task) === undefined) return workOrder(task)
@@ -85,40 +91,40 @@ function waitingOrder(task: Task, now: number): string {
   return turnOrder(line, held ?? presentTurn(now))
 }
 
-/** Whether its place is one where tasks wait to be claimed: its ready place, or that of a limit. */
+/** Whether the task is in a place where tasks wait to be claimed: its ready place, or the place of a limit. */
 function isWaiting(task: Task): boolean {
   return task.place !== undefined && (task.place.name === readyPlaceOf(task) || isLimitPlace(task.place.name))
 }
 
 /**
- * The limit in whose place a task waits for a permit. Where one limit is for all that are taken in order beside it, it stays
- * among them, in the turn of its tenant, and whoever is let in takes the best of them.
+ * The limit in whose place a task waits for a permit. A task that is taken in order, under one limit for all tasks of its type,
+ * waits in its ready place with its turn instead: each freed permit goes to the best task there.
  */
-function limitStoodBy(task: Task): string | undefined {
+function limitWaitedAt(task: Task): string | undefined {
   if (task.wait?.kind !== 'permit') return undefined
   const { limit } = task.wait
   const isForAll = limit === workOf(task).type && isTakenInOrder(task) && !isTargeted(task)
   return isForAll ? undefined : limit
 }
 
-/** The task as it stands in its type's running place, if it runs and waits in no other. */
+/** The task in its type's running place, if it runs and is in no other place. */
 export function inRunningPlace(task: Task): Task {
   return task.place || liveRuns(task).length === 0 ? task : { ...task, place: runningPlaceOf(task) }
 }
 
-/** Undoing has a place of its own, so that what compensates is not counted as running, too. */
+/** The running place of the task. A flow that undoes has a place of its own, so that it is not counted as running, too. */
 function runningPlaceOf(task: Task): Place {
   const { type, shard, flow, startedAt, updatedAt } = task
   const name = flow?.direction === 'undo' ? undoingPlace(type, shard) : runningPlace(type, shard)
   return { name, order: orderNumber(startedAt ?? updatedAt) }
 }
 
-/** When the task can be claimed at the earliest: when it is due, and when its slot under a rate limit comes. */
+/** The earliest time of a claim: when the task is due, and its slot under a rate limit has come. */
 export function startsAt({ dueAt, wait }: Task): number {
   return wait?.kind === 'slot' ? Math.max(dueAt, wait.at) : dueAt
 }
 
-/** When the task must be woken at the latest: when it can be claimed, or when its deadline ends it before. */
+/** The latest time at which the task must be woken: when it can be claimed, or when an earlier deadline ends it. */
 export function wakesAt(task: Task): number {
   return Math.min(startsAt(task), task.deadlineAt ?? Number.POSITIVE_INFINITY)
 }
@@ -153,29 +159,29 @@ export function minuteStart(minute: number): number {
   return minute * MINUTE_MS
 }
 
-/** Where the task stands when it can be claimed in order. */
+/** The ready place of the type that serves the task. */
 export function readyPlaceOf(task: Task): string {
   const { type, shard } = workOf(task)
   return readyPlace(type, shard)
 }
 
-/** Position of a task among those that the same type serves. */
+/** The position of a task among those that the same type serves. */
 export function orderOf(task: Task): string {
   return task.place !== undefined && isWaiting(task) ? task.place.order : workOrder(task)
 }
 
-/** The first of two tasks that the same type serves, for sorting. */
+/** Compares two tasks that the same type serves, for sorting: the task that is claimed first comes first. */
 export function byClaimOrder(a: Task, b: Task): number {
   const [first, second] = [orderOf(a), orderOf(b)]
   return first < second ? -1 : Number(first > second)
 }
 
-/** Where an entry stands in an index: its partition, and its position there. */
+/** The key of an entry in an index: its partition, and its position there. */
 type IndexKey = { readonly partition: string; readonly sort: number | string }
 
 export type IndexKeys = { readonly [index in 'view' | 'place' | 'owner']?: IndexKey }
 
-/** The entries of a task in the indexes, as they follow from the task. Every store keeps exactly these. */
+/** The entries of a task in the indexes. Every store keeps exactly these. */
 export function indexKeys({ type, shard, view, place, userId, createdAt }: Task): IndexKeys {
   return {
     ...(view && { view: { partition: viewPartition(type, view.bucket, shard), sort: view.sort } }),

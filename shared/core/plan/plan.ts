@@ -1,7 +1,9 @@
 /**
- * The plan of a task is what must be sent so that the task goes on: dispatches, markers, looks and schedules of minutes. It is
- * derived from the stored head alone, whenever that changes. A look is the answer to such a message: it finds what time has
- * done to the task. `look-chain.ts` keeps the number of looks at one run small.
+ * The plan of a task says which messages must be sent so that the task goes on: dispatches, markers, looks and schedules of
+ * minutes. The planner derives it from the stored head alone, at each change of the head.
+ *
+ * The waker answers a look with the transition `look`: it finds what has fallen due since, such as an ended lease or a passed
+ * deadline. `look-chain.ts` keeps the number of looks at one run small.
  */
 
 import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
@@ -20,21 +22,21 @@ import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from '../tas
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
- * What must be sent so that a task is looked at when it must be: all derived from the stored task, so that sending it
- * again is harmless and the sweeper can repair whatever got lost by planning again.
+ * What must be sent so that a task goes on in time. The plan follows from the stored task, so sending it again is harmless. The
+ * sweeper repairs lost messages by planning again.
  */
 export type Plan = {
-  /** Tell the type's workers at this time. */
+  /** Send a dispatch to the type's queue that arrives at this time. */
   readonly dispatchAt?: number
-  /** Mark the task now for each of these workers: it is due, and theirs alone. */
+  /** Write a marker for each of these workers now. The task is due, and only they may take it. */
   readonly markFor?: readonly string[]
-  /** Send a look that arrives at this time (a long way off: as far as a queue can delay, then again). */
+  /** Send a look that arrives at this time. A look farther off than a queue can delay arrives earlier and is armed again. */
   readonly lookAt?: number
-  /** Have the waker see to the canvas at this time. */
+  /** Have the jobs function go on with the canvas at this time. */
   readonly driveAt?: number
-  /** Publish what the task's end owes. */
+  /** Publish the callbacks that the task owes. */
   readonly publishesCallbacks?: true
-  /** Make sure this minute's schedule exists (minutes since the epoch). */
+  /** Make sure that the schedule of this minute exists (minutes since the epoch). */
   readonly minute?: number
 }
 
@@ -57,14 +59,14 @@ export function plan(task: Task, now: number): Plan {
   }
 }
 
-/** What cannot be published is tried again when a type has changed, which the sweeper sees, or when a person says so. */
+/** Callbacks that cannot be published are tried again when the sweeper sees a changed type, or when an operator asks for it. */
 function endedPlan({ owes, unpublished }: Task): Plan {
   return owes && !unpublished ? { publishesCallbacks: true } : {}
 }
 
 /**
- * When a look must see to the dispatch of a ready task whose slot is farther off than a queue can delay: as soon as it can.
- * Undefined for all other tasks.
+ * The time of the look that dispatches a ready task whose slot is farther off than a queue can delay. It is the earliest time from
+ * which a queue can delay the dispatch to the slot. Undefined for all other tasks.
  */
 export function slotLookAt(task: Task, now: number): number | undefined {
   const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
@@ -72,22 +74,22 @@ export function slotLookAt(task: Task, now: number): number | undefined {
   return startsAt(task) - QUEUE_DELAY_MS_MAX
 }
 
-/** A task that is taken in order is dispatched once it stands in its ready place, where the worker may take another first. */
+/** Whether a dispatch announces the task. A task that is taken in order gets one only once it is due and in its ready place. */
 function isDispatched(task: Task, now: number): boolean {
   if (workOf(task).kind === 'http' || isTargeted(task) || task.wait?.kind === 'permit') return false
   return !isTakenInOrder(task) || task.dueAt <= now
 }
 
 /**
- * A canvas's own head is never dispatched, and its debt is its members'. Whoever notes progress sees to the rest himself;
- * if his message is lost, the sweeper finds the canvas quiet.
+ * The head of a canvas is never dispatched; it only owes work on its members. A process that records progress sends the next
+ * message itself. When that message is lost, the sweeper finds the canvas without progress.
  */
 function canvasPlan(canvas: Task, now: number): Plan {
   const driveAtTime = canvas.operation === 'patch' ? undefined : driveAt(canvas, now)
   return driveAtTime === undefined ? {} : { driveAt: driveAtTime }
 }
 
-/** Nobody is told of a schedule: the waker looks at it when it is due. */
+/** A schedule needs no dispatch: the waker looks at it when it is due. */
 function schedulePlan(schedule: Task, now: number): Plan {
   if (!isTicking(schedule)) return {}
   const { dueAt } = schedule
@@ -107,7 +109,7 @@ function nextLook(task: Task, now: number, isInMinute: boolean): number | undefi
   return Number.isFinite(next) ? next : undefined
 }
 
-/** What no dispatch tells of: what is taken in order must move to its ready place, a targeted task must be marked. */
+/** Whether a look must come when the task is due. It moves a task taken in order to its ready place, or marks a targeted task. */
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
@@ -118,8 +120,8 @@ function runLimit(run: LiveRun): number {
 }
 
 /**
- * What a look finds: a passed deadline, a run that is lost or over its limit, a task taken in order that has become due
- * and moves to its ready place. Refused when the task needs nothing yet; the look is then armed anew.
+ * Records what a look finds: a passed deadline, a lost run, a run over its timeout, or a task taken in order that is due and moves
+ * to its ready place. Refused when the task needs nothing yet; the waker then arms the look anew.
  */
 export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
   if (task.state !== 'open') return refuse('nothing-yet')

@@ -1,6 +1,6 @@
 /**
- * To publish brings a task into being: it resolves what was asked for into a head, keeps large bodies apart, and writes over
- * nothing but the remains of a task that is gone. `update.ts` is for a key whose task is there and has not begun.
+ * A publish creates a task. It makes a head from the resolved request and keeps large bodies apart. It overwrites nothing but the
+ * remains of a task that is gone. `update.ts` changes the task of a key that exists and is not running.
  */
 
 import { type Change, revise } from '../change/change.ts'
@@ -16,7 +16,7 @@ import type { FlowDefinition } from '../task/flow-state.ts'
 import type { HandOn, Previous } from '../task/previous.ts'
 import { type Body, type Callbacks, type Ordering, type Task, type TaskKind, taskId } from '../task/task.ts'
 
-/** What a publish asks for, all defaults resolved. */
+/** The request of a publish, with all defaults resolved. */
 export type Publication = {
   readonly type: string
   readonly key: string
@@ -28,7 +28,7 @@ export type Publication = {
   readonly priority: number
   readonly options: Options
   readonly input?: Json
-  /** Fields of the input by which limits of its type count it. */
+  /** The fields of the input by which limits of the type count the task. */
   readonly limitFields?: readonly string[]
   readonly fairnessKey?: string
   readonly isFair?: true
@@ -36,7 +36,7 @@ export type Publication = {
   readonly tags?: Readonly<Record<string, string>>
   readonly traceparent?: string
   readonly stage?: string
-  /** Of a type of kind `flow`: its steps, everything resolved. */
+  /** The resolved steps, for a type of kind `flow`. */
   readonly flow?: FlowDefinition
   readonly callbacks?: CallbackBodies
   readonly previous?: HandedOn
@@ -45,24 +45,24 @@ export type Publication = {
   readonly member?: Member
 }
 
-/** What is to be published at the task's end, as publish bodies in JSON. */
+/** The callbacks of a task's end, as publish bodies in JSON. */
 export type CallbackBodies = { readonly onSuccess: readonly Json[]; readonly onError: readonly Json[] }
 
-/** A value handed on, or where it is kept. */
+/** A value that is handed on, or a reference to it. */
 export type HandedOn =
   | Exclude<Previous, { kind: 'body' }>
   | { readonly kind: 'value'; readonly handOn: HandOn; readonly value: Json }
 
 /**
- * A task whose retention has ended counts as gone, though DynamoDB takes days to delete it. What its end owes is not:
- * a new birth of its key would forget it.
+ * Whether the task is gone: never there, removed, or past its retention, though DynamoDB takes days to delete it. A task that owes
+ * callbacks is never gone, because a new birth of its key would lose them.
  */
 export function isGone(task: Task | undefined, now: number): boolean {
   if (task === undefined || task.state === 'removed') return true
   return task.expiresAt !== undefined && task.expiresAt <= now && !task.owes
 }
 
-/** Brings a task into being where none is, or over the remains of one that is gone. Guard: absent, or those remains. */
+/** Creates a task where none exists, or over the remains of one that is gone. Guard: no item exists, or exactly those remains. */
 export function create(publication: Publication, remains: Task | undefined, now: number): Change {
   const revision = (remains?.revision ?? 0) + 1
   const { task, bodies } = newborn(
@@ -74,7 +74,7 @@ export function create(publication: Publication, remains: Task | undefined, now:
   return { before: undefined, after: indexed(task, now), guard: { kind: 'absent' }, bodies }
 }
 
-/** The draft a birth begins with. A key's later births go on counting revisions and fences (see `task/fence.ts`). */
+/** The draft with which a birth begins. Later births of a key go on counting revisions and fences (see `task/fence.ts`). */
 export function newborn(
   publication: Publication,
   start: Pick<Task, 'revision' | 'fence' | 'operation'>,

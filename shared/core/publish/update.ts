@@ -5,9 +5,9 @@ import { liveRuns, type Task } from '../task/task.ts'
 import { newborn, type Publication } from './publish.ts'
 
 /**
- * `ifExists: update`: input, due time and options of a task that is neither running nor finished become those of
- * `publication`. Its user, trace and creation stay, and so does its tenant unless the publication names one. What its runs
- * have done stays as well: a lowered `concurrency` or budget may end it. Refused otherwise.
+ * Carries out `ifExists: update`. A task that is neither running nor ended takes the input, the due time and the options of
+ * `publication`. It keeps its user, trace and creation time, and its tenant unless the publication names one. It also keeps its
+ * ended runs, so a lowered `concurrency` or budget may end it.
  */
 export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
   if (task.state !== 'open') return refuse('finished')
@@ -31,19 +31,19 @@ export function update(task: Task, publication: Publication, now: number): Decis
   return revise(task, judgeBudget(staged, now), now, { bodies })
 }
 
-/** Whether it has not ended and nobody is at work on it. */
+/** Whether the task is open and no run or begun flow is at work on it. */
 export function isUpdatable(task: Task): boolean {
   return task.state === 'open' && liveRuns(task).length === 0 && !hasBegun(task)
 }
 
-/** What its runs did before its type became a flow is none of the flow's steps. */
+/** The runs and failures that the task keeps. Runs from before its type became a flow count for none of the flow's steps. */
 function workDone(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
   if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
   const { ended, failures, failuresBy } = task
   return { ended, failures, failuresBy }
 }
 
-/** A flow between two of its steps is at work. */
+/** Whether a step of the flow has begun. Such a flow is at work even between two runs. */
 function hasBegun({ flow }: Task): boolean {
   return flow !== undefined && Object.keys(flow.steps).length > 0
 }
@@ -52,7 +52,7 @@ function keptTenant({ fairnessKey }: Task): Partial<Task> {
   return fairnessKey === undefined ? {} : { fairnessKey }
 }
 
-/** Whose task it is, and what was handed to it, is none of its options. */
+/** The fields that tie the task to its parent or canvas, which an update does not change. */
 function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partial<Task> {
   return {
     ...(parentId !== undefined && { parentId }),
@@ -62,7 +62,7 @@ function placeInItsFlow({ parentId, member, previous, immutable }: Task): Partia
   }
 }
 
-/** A body that names no stage leaves the task in the one it is in; another one begins afresh. */
+/** The draft in the stage of the publication, which begins afresh. Without one the task stays in its former stage. */
 function reopenedAt(draft: Task, former: string | undefined, now: number): Task {
   const { stage, dueAt } = draft
   if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }

@@ -5,7 +5,7 @@ import { inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules
 type ListBounds = {
   readonly min?: number
   readonly max: number
-  /** What else must hold of all members together; asked only when each of them fits. */
+  /** A further check of all members together. It runs only when each member fits. */
   readonly together?: (members: readonly never[], path: string) => FieldProblem[]
 }
 
@@ -80,12 +80,16 @@ function unknownProblems(value: object, path: string, fields: Fields): FieldProb
   return unknown.map(([name], index) => ({ path: inside(path, name), message: messages[index] ?? '' }))
 }
 
-/** A request may have any number of unknown fields, and looking for the nearest names takes time. */
-const EXPLAINED_MOST = 20
+/**
+ * Unknown fields of one request whose message names the nearest fields. A request may have any number, and the search takes time.
+ */
+const EXPLAINED_FIELDS_MAX = 20
 
-/** What is said of each field that is none. */
+/** The message about each unknown field. */
 export function noFields(names: readonly string[], known: readonly string[]): string[] {
-  return names.map((name, index) => (index < EXPLAINED_MOST ? noField(name, known) : 'is no field here'))
+  return names.map((name, index) =>
+    index < EXPLAINED_FIELDS_MAX ? noField(name, known) : 'is no field here',
+  )
 }
 
 function noField(name: string, known: readonly string[]): string {
@@ -94,7 +98,7 @@ function noField(name: string, known: readonly string[]): string {
   return question === '' ? `is no field here; ${legal}` : `is no field here${question} T${legal.slice(1)}`
 }
 
-/** The value, or null, which takes back what was set. */
+/** The value, or null, which returns the field to its default. */
 export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
   const expected = `${rule.expected}, or null`
   return {
@@ -104,7 +108,7 @@ export function orNull<Value>(rule: Rule<Value>): Rule<Value | null> {
   }
 }
 
-/** Anything, whose problems are found elsewhere. */
+/** Any value. Another check finds its problems. */
 export function anything<Value>(description: string): Rule<Value> {
   return { expected: description, schema: { description }, problems: () => [] }
 }

@@ -1,10 +1,10 @@
-const NEAREST_MOST = 3
-/** Names of types may be 100 characters; a longer one is no slip of the keyboard. */
-const COMPARED_CHARACTERS = 120
+const NEAREST_NAMES_MAX = 3
+/** Longer names are not compared. Names of types have at most 100 characters, so a longer one is no typing mistake. */
+const COMPARED_CHARACTERS_MAX = 120
 
-/** The names most like `name`, the nearest first, at most three: those that a slip of the keyboard or of the case makes of it. */
+/** The names that are most like `name`, nearest first, at most three: those that differ by a typing mistake or by case. */
 function nearest(name: string, candidates: readonly string[]): string[] {
-  if (name.length > COMPARED_CHARACTERS) return []
+  if (name.length > COMPARED_CHARACTERS_MAX) return []
   const wanted = name.toLowerCase()
   // Two letters that changed places are two edits.
   const most = Math.max(wanted.length < BEGINNING_LETTERS ? 1 : 2, Math.floor(wanted.length / 3))
@@ -12,7 +12,7 @@ function nearest(name: string, candidates: readonly string[]): string[] {
     .map(candidate => ({ candidate, distance: distanceOf(wanted, candidate.toLowerCase(), most) }))
     .filter(({ distance }) => distance <= most)
     .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
-    .slice(0, NEAREST_MOST)
+    .slice(0, NEAREST_NAMES_MAX)
     .map(({ candidate }) => candidate)
 }
 
@@ -22,8 +22,9 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return found.length === 0 ? '' : `; did you mean ${found.map(one => `'${one}'`).join(' or ')}?`
 }
 
-/** So many letters at its beginning make two names alike, if nothing much follows them: retry, retries. */
+/** Common letters at their beginning that make two names alike, such as retry and retries. */
 const BEGINNING_LETTERS = 4
+/** Different letters that may follow the common beginning. */
 const DIFFERENT_LETTERS = 3
 
 function haveOneBeginning(a: string, b: string): boolean {
@@ -32,7 +33,7 @@ function haveOneBeginning(a: string, b: string): boolean {
   return same >= BEGINNING_LETTERS && Math.max(a.length, b.length) - same <= DIFFERENT_LETTERS
 }
 
-/** How many letters make one of the other; a name within the other, or with its beginning, is just near enough. */
+/** The number of edits between two names. A name within the other, or with the same beginning, is just near enough. */
 function distanceOf(a: string, b: string, most: number): number {
   if (a !== b && (isWithin(a, b) || isWithin(b, a) || haveOneBeginning(a, b))) return most
   return Math.abs(a.length - b.length) > most ? Number.POSITIVE_INFINITY : edits(a, b)
@@ -42,7 +43,7 @@ function isWithin(short: string, long: string): boolean {
   return short.length >= BEGINNING_LETTERS && long.includes(short)
 }
 
-/** How many letters must be put in, taken out or replaced. */
+/** How many letters must be inserted, removed or replaced to make `b` of `a`. */
 function edits(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {
@@ -56,20 +57,20 @@ function edits(a: string, b: string): number {
   return above[b.length] ?? 0
 }
 
-const NAMED_MOST = 5
+const LISTED_NAMES_MAX = 5
 
-/** What a name that is none may mean, and what there is: the nearest names first, a handful of them, and how many more. */
+/** The names that an unknown name may mean: the nearest ones first, at most five, and the number of all others. */
 export function thereAre(name: string, existing: readonly string[]): string {
   if (existing.length === 0) return '; none is registered yet'
   const near = nearest(name, existing)
   const others = existing.filter(one => !near.includes(one)).sort()
-  const first = [...near, ...others].slice(0, NAMED_MOST)
+  const first = [...near, ...others].slice(0, LISTED_NAMES_MAX)
   const more = existing.length - first.length
   const named = `here are ${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   return near.length === 0 ? `; t${named}` : `${didYouMean(name, near)} T${named}`
 }
 
-/** What is wrong with the name of a type that is not registered. */
+/** The problem of a name whose type is not registered. */
 export function unknownTypeProblem(type: string, existing: readonly string[]): string {
   return `must name a registered type, and '${type}' is none${thereAre(type, existing)}`
 }

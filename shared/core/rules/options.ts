@@ -14,9 +14,9 @@ import type { Rule } from './rules.ts'
 import { duration, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000
-const MIN_BEAT_MS = 50
-const MAX_LADDER = 100
-const MAX_LOCAL_RETRIES = 100
+const HEARTBEAT_MS_MIN = 50
+const LADDER_DELAYS_MAX = 100
+const LOCAL_RETRIES_MAX = 100
 
 /** Dotted numbers: 1.4.0. */
 export const versionRule = text(
@@ -56,21 +56,21 @@ const retryFields = {
   backoff: oneOf(...BACKOFFS),
   delayMs: duration(),
   maxDelayMs: duration(),
-  delaysMs: listOf(duration(), { min: 1, max: MAX_LADDER }),
+  delaysMs: listOf(duration(), { min: 1, max: LADDER_DELAYS_MAX }),
   jitter: fraction(),
   scope: oneOf('task', 'worker'),
-  localRetries: whole(0, MAX_LOCAL_RETRIES),
+  localRetries: whole(0, LOCAL_RETRIES_MAX),
 }
 
 export const retryRule = objectOf({}, retryFields)
 
-/** What can be set per task, or as its type's default. */
+/** The options that can be set per task, or as defaults of its type. */
 export const optionRules = {
   concurrency: whole(1, CONCURRENCY_MAX),
   workerIds,
   minWorkerVersion: versionRule,
-  heartbeatMs: duration(MIN_BEAT_MS, DAY_MS),
-  leaseMs: duration(2 * MIN_BEAT_MS, DAY_MS),
+  heartbeatMs: duration(HEARTBEAT_MS_MIN, DAY_MS),
+  leaseMs: duration(2 * HEARTBEAT_MS_MIN, DAY_MS),
   timeoutMs: duration(1),
   deadlineMs: duration(1),
   retentionMs: duration(0, DELAY_MS_MAX),
@@ -87,7 +87,7 @@ function clearable<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): 
   ) as unknown as Clearable<Rules>
 }
 
-/** As a patch gives them: null takes an option back to the default of its type. */
+/** The options of a patch. Null returns an option to the default of its type. */
 export const patchedOptionRules = {
   ...clearable(optionRules),
   retry: orNull(objectOf({}, clearable(retryFields))),

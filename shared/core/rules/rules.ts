@@ -1,21 +1,25 @@
 /**
- * Rules say what a value must be. They stand here once: definitions, constructs of the infrastructure and the HTTP API hold
- * what they are given against the same rules, so that a wrong field is refused in the same words wherever it is said.
+ * Rules say what a value must be. Task definitions, constructs of the infrastructure and the HTTP API check their values with the
+ * same rules, so each of them refuses a wrong field with the same sentence.
  *
- * A message follows the name of its field: `must be EXPECTED, not VALUE`. What it repeats of a value is bounded.
+ * This file has the type of a rule and the form of its messages. `scalars.ts` and `compound.ts` make rules for single values and
+ * for lists and objects. `options.ts` and `type-configuration.ts` hold the rules of options and of task types. `nearest.ts`
+ * suggests similar names.
+ *
+ * A message follows the name of its field: `must be EXPECTED, not VALUE`. The part of the value that it repeats is bounded.
  */
 import type { FieldProblem } from '../errors.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 export type Rule<Value = unknown> = {
-  /** What is legal, as a noun phrase. */
+  /** The legal values, as a noun phrase. */
   readonly expected: string
-  /** What is legal, as JSON Schema: the API documents its fields with it. */
+  /** The legal values as JSON Schema, which documents the fields of the API. */
   readonly schema: JsonSchema
-  /** What is wrong with a value, each problem with its dotted path that begins with `path`; undefined counts as not given. */
+  /** The problems of a value, each with its dotted path, which begins with `path`. Undefined counts as not given. */
   problems(value: unknown, path: string): FieldProblem[]
-  /** For the compiler alone: no rule has this member. */
+  /** Carries the type for the compiler; no rule has this member at run time. */
   readonly value?: Value
 }
 
@@ -32,7 +36,7 @@ export function wrong(expected: string, value: unknown): string {
 
 const SHOWN_CHARACTERS = 80
 
-/** A value as messages repeat it: texts and numbers as far as they are short, of others what they are. */
+/** A value as messages repeat it: a text up to 80 characters, a number in full, and only the kind of any other value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${cutShort(value.toWellFormed())}'`
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'

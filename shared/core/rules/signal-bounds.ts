@@ -3,8 +3,8 @@ import { isName } from '../name.ts'
 import { shown } from './rules.ts'
 
 /**
- * What a handler may say of the end of its run, as the API bounds it, too. A number outside these bounds cannot be stored,
- * or makes a time that no calendar has. Each answers what is wrong, in words that follow the name of the argument.
+ * Bounds of what a handler may report at the end of its run; the API has the same bounds. A number outside them cannot be stored,
+ * or yields a time that no calendar has. Each function returns the problem, as words that follow the name of the argument.
  */
 
 export function delayProblem(value: unknown): string | undefined {
@@ -28,7 +28,7 @@ export function stageProblem(value: unknown): string | undefined {
     : `must be a text of 1–${TYPE_CHARACTERS_MAX} characters without control characters, not ${shown(value)}`
 }
 
-/** Times are whole milliseconds; a fraction is rounded up, so that nothing comes early. */
+/** The delay in whole milliseconds. A fraction is rounded up, so that nothing comes early. */
 export function wholeDelay(delayMs: number): number {
   return Math.ceil(delayMs)
 }

@@ -22,10 +22,10 @@ import { optionRules, priorityRule, retryRule } from './options.ts'
 import { inside, type Rule, shown } from './rules.ts'
 import { duration, flag, name, oneOf, text, whole } from './scalars.ts'
 
-/** Calls run in the webhook handler's function, which has 5 minutes. */
-const MAX_WEBHOOK_MS = 240_000
-const MAX_URL_CHARACTERS = 2_048
-const MAX_SECRET_NAME_CHARACTERS = 512
+/** The longest timeout of a webhook's call, which runs in the webhook handler's function. That function has 5 minutes. */
+const WEBHOOK_TIMEOUT_MS_MAX = 240_000
+const URL_CHARACTERS_MAX = 2_048
+const SECRET_NAME_CHARACTERS_MAX = 512
 
 export const typeNameRule = text(
   `1–${TYPE_CHARACTERS_MAX} of A–Z a–z 0–9 . _ -`,
@@ -34,12 +34,12 @@ export const typeNameRule = text(
 )
 
 const plainUrl = text(
-  `an http or https URL of at most ${MAX_URL_CHARACTERS} characters`,
-  value => value.length <= MAX_URL_CHARACTERS && /^https?:\/\//i.test(value) && URL.canParse(value),
-  { format: 'uri', maxLength: MAX_URL_CHARACTERS },
+  `an http or https URL of at most ${URL_CHARACTERS_MAX} characters`,
+  value => value.length <= URL_CHARACTERS_MAX && /^https?:\/\//i.test(value) && URL.canParse(value),
+  { format: 'uri', maxLength: URL_CHARACTERS_MAX },
 )
 
-/** One that names a user is not repeated: it has a password in it. */
+/** The URL of a receiver. A message does not repeat a URL that names a user, since it contains a password. */
 const receiverUrl: Rule<string> = {
   ...plainUrl,
   problems: (value, path) =>
@@ -52,8 +52,8 @@ const webhook = objectOf(
   {},
   {
     url: receiverUrl,
-    timeoutMs: duration(1, MAX_WEBHOOK_MS),
-    secretName: name(MAX_SECRET_NAME_CHARACTERS),
+    timeoutMs: duration(1, WEBHOOK_TIMEOUT_MS_MAX),
+    secretName: name(SECRET_NAME_CHARACTERS_MAX),
     allowPrivate: flag(),
   },
 )
@@ -112,7 +112,7 @@ const typeFields = {
     },
   ),
   shards: whole(1, SHARDS_MAX),
-  /** Whether what happens to its tasks is told as events. */
+  /** Whether changes of its tasks are published as events. */
   events: flag(),
   webhook,
   /** Of kind `flow`. */
@@ -120,12 +120,12 @@ const typeFields = {
   onCancel: oneOf('undo', 'leave'),
 }
 
-/** The configuration of a task type, field by field; what of it must go together `configurationProblems` says. */
+/** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */
 export const typeRule = objectOf({ kind: oneOf(...TYPE_KINDS) }, typeFields)
 
 type GivenConfiguration = Pick<TypeConfiguration, 'kind'> & Partial<TypeConfiguration>
 
-/** What of a configuration does not go together, each of its fields being legal by itself. */
+/** The problems of a configuration whose fields are legal one by one but do not fit together. */
 export function configurationProblems(configuration: GivenConfiguration): FieldProblem[] {
   const { kind, defaults = {}, webhook: called } = configuration
   const { priority: _priority, ...options } = defaults
@@ -164,7 +164,7 @@ function notAFlowProblems({ steps: list, onCancel }: Configuration): FieldProble
 
 const OF_THE_WHOLE: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
 
-/** Options that a flow cannot have: each of its steps has its own. */
+/** The problems of options that a flow cannot have, because each of its steps has its own. */
 export function flowOptionProblems(options: object, at = ''): FieldProblem[] {
   return Object.entries(options)
     .filter(([option, value]) => value !== undefined && !OF_THE_WHOLE.has(option))
@@ -182,7 +182,7 @@ export function typeNameProblems(type: unknown, path: string): FieldProblem[] {
   return typeNameRule.problems(type, path)
 }
 
-/** What is wrong with a configuration as a definition says it: options stand in it, not beneath `defaults`. */
+/** The problems of a configuration, with the paths of a task definition: there options are not below `defaults`. */
 export function definitionProblems(configuration: TypeConfiguration): FieldProblem[] {
   const fields = typeRule.problems(configuration, '')
   const found = fields.length > 0 ? fields : configurationProblems(configuration)
@@ -194,7 +194,7 @@ export function refuseConfiguration(what: string, configuration: TypeConfigurati
   refuseFields(what, definitionProblems(configuration))
 }
 
-/** @throws BatonError `invalid`, naming what is refused and each field that is wrong; none, when there is no problem. */
+/** @throws BatonError `invalid`, naming what is refused and each wrong field, if there is any problem. */
 export function refuseFields(what: string, problems: readonly FieldProblem[]): void {
   if (problems.length === 0) return
   const texts = problems.map(({ path, message }) => `${path} ${message}`.trim())

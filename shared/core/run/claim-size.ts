@@ -1,7 +1,7 @@
 /**
- * How much of an answer a claim takes, as escaped JSON. Lambda throws away an answer that is too large after its tasks
- * have been claimed, so a claim must know before it writes that its answer can be delivered. The head knows of a body
- * kept apart only its bytes; escaping at most doubles them.
+ * How many bytes of an answer a claimed task takes, as escaped JSON. Lambda drops an answer that is too large, after its tasks have
+ * been claimed. So a claim must know before its write that the answer can be delivered. The head knows only the size of a body that
+ * is kept apart, and escaping at most doubles it.
  */
 
 import { escapedBytes, type Json, jsonBytes } from '../json.ts'
@@ -10,20 +10,20 @@ import { actionOf } from '../task/piece.ts'
 import type { Previous } from '../task/previous.ts'
 import type { Task } from '../task/task.ts'
 
-/** What a claim shows beside the stored fields: names of fields, the run, times as text. */
+/** Bytes that a claim shows beside the stored fields: names of fields, the run, times as text. */
 const FRAME_BYTES = 4_096
-/** The same for each run, and for each step of a flow. */
+/** Bytes of the same kind for each run, and for each step of a flow. */
 const PART_FRAME_BYTES = 640
-/** An ended run stands in `runs` and in `history`; a result in its run and by itself. */
+/** A claim shows an ended run in `runs` and in `history`, and a result in its run and by itself. */
 const MOST_MENTIONS = 2
 const MOST_ESCAPED = 2
 
-/** The most bytes that a claim of the task takes, but for a list that a canvas hands on. */
+/** The most bytes that a claim of the task takes, without a list that a canvas hands on. */
 export function claimBytesMax(task: Task): number {
   return claimFrameBytes(task) + MOST_ESCAPED * contentBytes(task)
 }
 
-/** The most bytes of what a claim shows beside `input`, `params` and `previous`. */
+/** The most bytes that a claim shows beside `input`, `params` and `previous`. */
 export function claimFrameBytes(task: Task): number {
   const { input: _input, previous: _previous, callbacks: _callbacks, flow, ...rest } = task
   const { definition, ...standing } = flow ?? {}
@@ -33,7 +33,7 @@ export function claimFrameBytes(task: Task): number {
   return FRAME_BYTES + PART_FRAME_BYTES * parts + MOST_MENTIONS * escapedBytes(kept)
 }
 
-/** Of `input`, `params` and `previous` as JSON. The input takes in what was handed on, or is the parameters. */
+/** Bytes of `input`, `params` and `previous` as JSON. The input contains the value that was handed on, or equals the parameters. */
 function contentBytes(task: Task): number {
   const { input, previous, flow } = task
   const handedOn = previous ? handedOnBytes(previous) : 0
@@ -45,7 +45,9 @@ function contentBytes(task: Task): number {
   return params + (own === undefined ? params : jsonBytes(own)) + handedOn
 }
 
-/** The value of a part of a canvas is not known yet: those of one answer have a room of their own. */
+/**
+ * Bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds those.
+ */
 function handedOnBytes(previous: Previous): number {
   switch (previous.kind) {
     case 'body':

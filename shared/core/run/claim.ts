@@ -9,10 +9,10 @@ import { expire, isPastDeadline } from './deadline.ts'
 import { finish } from './finish.ts'
 import { endLost, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
 
-/** Who claims. */
+/** The worker that claims. */
 export type Claimer = { readonly workerId: string; readonly version?: string }
 
-/** What limits have granted to a run: permits that it holds, and a start of its own, which may be a little before or after now. */
+/** What limits have granted to a run: its permits, and its reserved start, which may be a little before or after now. */
 type Granted = { readonly permits?: readonly Permit[]; readonly startsAt?: number | undefined }
 
 export type ClaimRefusal =
@@ -26,13 +26,13 @@ export type ClaimRefusal =
 
 export type ClaimDecision =
   | { readonly ok: true; readonly change: Change; readonly run: LiveRun }
-  /** `change`, when there, records what was found on the way: the last lost run, a passed deadline. */
+  /** `change`, if present, records what the claim found: lost runs that end the task, or a passed deadline. */
   | { readonly ok: false; readonly reason: ClaimRefusal; readonly change?: Change }
 
 /**
- * A worker takes the task: a slot and the next fence are its own until its lease ends. Runs whose lease has ended are
- * recorded as lost in the same write when their slot is needed; the guard then names the leases they were judged by.
- * All is judged by `now`, whenever the run is to start.
+ * A worker takes the task and gets the next fence. The run lasts until its lease ends, unless heartbeats extend it. Where the claim
+ * needs the room of runs whose lease has ended, the same write records them as lost, and the guard names their leases. The claim is
+ * judged at `now`, also when the run starts later.
  */
 export function claim(
   task: Task,
@@ -74,7 +74,7 @@ export function claim(
   return { ...revise(task, beginPiece(draft, startsAt), now, { leases, bodies: judged.bodies }), run }
 }
 
-/** Runs past their lease whose slot this claim needs: all of them when none is free, else the claimer's own. */
+/** Runs past their lease that the claim replaces: all of them when the task is fully taken, else the claimer's own. */
 function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
   const needsSlot = openSlots(task) <= 0
   return liveRuns(task)
@@ -95,7 +95,7 @@ function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {
   return run => run.workerId === claimer.workerId
 }
 
-/** Whether the options let this worker take the task at all. */
+/** Whether the options allow this worker to take the task. */
 function isAllowed(task: Task, claimer: Claimer): boolean {
   const { workerIds, minWorkerVersion } = task.options
   const listed = workerIds.length === 0 || workerIds.includes(claimer.workerId)
@@ -103,9 +103,9 @@ function isAllowed(task: Task, claimer: Claimer): boolean {
 }
 
 /**
- * A claim that the store refuses for what it would write is an attempt that failed: its run begins and ends in one write,
- * which holds nothing that limits granted. So it costs a retry, the task waits as after any failure, and at the end of its
- * budget it has failed, with the reason on record. Nothing else is tried with it meanwhile.
+ * Records a claim that the store refuses because of its content as a failed run, which begins and ends in one write and holds no
+ * permits. So the claim costs a retry, and the task waits as after any failure. When the budget is spent, the task fails with the
+ * reason on record. No worker claims the task before that retry is due.
  */
 export function failRefusedClaim(
   task: Task,
@@ -117,13 +117,13 @@ export function failRefusedClaim(
   const claimed = claim(task, claimer, now)
   if (!claimed.ok) return refuse('not-claimable')
   const { change, run } = claimed
-  const word = {
+  const report = {
     born: task.born,
     fence: run.fence,
     outcome: 'fail' as const,
     error: { name: 'ClaimRefused', message },
   }
-  const failed = finish(change.after, word, now, chance)
+  const failed = finish(change.after, report, now, chance)
   if (!failed.ok || !failed.change) return refuse('not-claimable')
   const after = { ...failed.change.after, revision: change.after.revision }
   return { ok: true, change: { ...change, after, bodies: [...change.bodies, ...failed.change.bodies] } }

@@ -3,12 +3,12 @@ import { endRuns } from '../change/end-runs.ts'
 import { pieceFailed } from '../flow/end-piece.ts'
 import type { Task, TaskError } from '../task/task.ts'
 
-/** Whether the task's deadline has passed; it is final whatever its runs are doing. */
+/** Whether the task's deadline has passed. A passed deadline ends the task whatever its runs are doing. */
 export function isPastDeadline(task: Task, now: number): boolean {
   return task.state === 'open' && task.deadlineAt !== undefined && task.deadlineAt <= now
 }
 
-/** The task, or its flow's step, fails for good because its deadline passed; its live runs end with it. */
+/** The task, or the step of a flow, fails for good because its deadline has passed. Its live runs fail with it. */
 export function expire(task: Task, now: number): Change {
   const error = deadlineExceeded(task)
   const live = Object.keys(task.live)
@@ -17,7 +17,7 @@ export function expire(task: Task, now: number): Change {
   return revise(task, pieceFailed(draft, now, error, live.length), now).change
 }
 
-/** Why a task fails, and each run with it, whose deadline has passed. */
+/** The error of a task whose deadline has passed, and of its live runs. */
 export function deadlineExceeded({ options, flow, deadlineAt }: Task): TaskError {
   const isOfFlow = flow !== undefined && flow.direction === 'do' && deadlineAt === flow.deadlineAt
   if (isOfFlow) return exceeded(`the flow was not done within ${flow.deadlineMs} ms of its due time`)

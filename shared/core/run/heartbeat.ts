@@ -7,8 +7,8 @@ import { type RunGone, whyGone } from './run.ts'
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
 
 /**
- * A run's sign of life: its lease ends `leaseMs` from now. Guarded by the run alone, so it needs no current revision
- * and wakes nobody. A lease that has ended but was not recorded as lost is revived.
+ * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision and
+ * makes the planner send nothing. A heartbeat revives a run whose lease has ended, unless the run is recorded as lost.
  */
 export function heartbeat(
   task: Task | undefined,
@@ -31,22 +31,25 @@ export function heartbeat(
   }
 }
 
-/** A run keeps the lease it was claimed with: a patch applies to runs claimed afterwards. */
+/** A run keeps the lease length of its claim. A patch applies to runs that are claimed afterwards. */
 function leaseMsOf({ options }: Task, run: LiveRun): number {
   return run.leaseMs ?? options.leaseMs
 }
 
-/** Of a lease, waited for at most between two beats, so that one that is late or lost costs no run. */
-const MAX_BEAT_SHARE = 2 / 3
+/** The share of a lease that may pass between two heartbeats, so that one late heartbeat costs no run. */
+const BEAT_SHARE_MAX = 2 / 3
 
-/** How long a run's worker waits before its next heartbeat, in ms: as the options now say, within the run's own lease. */
+/** Milliseconds that a run's worker waits before its next heartbeat: as the present options say, within the run's own lease. */
 export function beatIntervalMs(task: Task, fence: number): number {
   const run = task.live[fence]
   const leaseMs = run ? leaseMsOf(task, run) : task.options.leaseMs
-  return Math.min(task.options.heartbeatMs, Math.floor(leaseMs * MAX_BEAT_SHARE))
+  return Math.min(task.options.heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
 }
 
-/** Only the beat that enters the running place depends on the rest of the task: it must not leave another place. */
+/**
+ * The guard of a heartbeat. Only one that enters the running place depends on the rest of the task: the task must be in no other
+ * place.
+ */
 function beatGuard(task: Task, after: Task, { born, fence }: Beat): Guard {
   if (after.place === task.place) return { kind: 'live', born, fence }
   return { kind: 'revision', born, revision: task.revision, leases: [] }

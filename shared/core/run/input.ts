@@ -4,8 +4,8 @@ import { type BodyWrite, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { Task } from '../task/task.ts'
 
 /**
- * The draft with another input, and the item that has to be written first when that is large. The values by which limits
- * count the task are those of the new input. The type may have named more fields since: their values are read from it.
+ * The draft with another input, and the item that must be written first when the input is large. The values by which limits count
+ * the task come from the new input.
  */
 export function withInput(
   draft: Task,

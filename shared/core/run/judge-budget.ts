@@ -7,7 +7,10 @@ import { shortError } from '../task/body.ts'
 import { liveRuns, successes, type Task, type TaskError } from '../task/task.ts'
 import { isInvocation } from '../worker/worker.ts'
 
-/** The draft after one more failed or lost run: counted, and its piece failed when the budget can no longer yield success. */
+/**
+ * The draft after one more failed or lost run. The failure is counted, and the piece fails when the budget allows no success any
+ * more.
+ */
 export function failureCounted(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
   const counted: Task = {
@@ -21,13 +24,13 @@ export function failureCounted(task: Task, workerId: string, error: TaskError, n
   return canStillSucceed(counted) ? counted : pieceFailed(counted, now, error)
 }
 
-/** The draft, past its piece if its options, changed meanwhile, ask for no more or leave no budget. */
+/** The draft after a change of its options. Its piece ends if the options ask for no more successes, or leave no budget. */
 export function judgeBudget(draft: Task, now: number): Task {
   if (successes(draft).length >= draft.options.concurrency) return pieceSucceeded(draft, now)
   return canStillSucceed(draft) ? draft : pieceFailed(draft, now, draft.error)
 }
 
-/** Whether the retry budget can still yield as many successes as the task asks for. */
+/** Whether the retry budget still allows as many successes as the task asks for. */
 function canStillSucceed(task: Task): boolean {
   const { concurrency, retry, workerIds } = task.options
   if (retry.scope === 'task') return task.failures <= retry.maxRetries
@@ -41,10 +44,12 @@ function canStillSucceed(task: Task): boolean {
 }
 
 /**
- * The failures by worker, those of at most 100 workers: each invocation of a function is a worker of its own, and a head has
- * room for so many. Those are forgotten first that can claim no more: workers that the task does not list, then invocations.
- * Of others those with the fewest failures go first, since they gain the fewest runs if they come back. The worker that has
- * just failed, and those at work, are kept. What is forgotten still counts for the task's whole budget.
+ * The failures by worker, for at most 100 workers. Each invocation of a function is a worker of its own, and a head has room for no
+ * more.
+ *
+ * Workers that can claim no more are dropped first: workers that the task does not list, and ended invocations. Next are those with
+ * the fewest failures, since they gain the fewest runs if they come back. The worker that has just failed and the workers with a
+ * live run are kept. Dropped failures still count for the task's whole budget.
  */
 function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: string): Task['failuresBy'] {
   const excess = Object.keys(failuresBy).length - FAILING_WORKERS_MAX
@@ -69,19 +74,18 @@ function byRank(a: readonly number[], b: readonly number[]): number {
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
 }
 
-/** Wait before the retry that follows the failure just counted. */
+/** Milliseconds before the retry that follows the failure just counted. */
 export function retryDelayMs(task: Task, workerId: string, chance: number): number {
   const { retry } = task.options
   const failures = retry.scope === 'worker' ? failuresOf(task, workerId) : task.failures
   return backoffMs(retry, Math.max(1, failures), chance)
 }
 
-/** A millisecond doubled so often is longer than any delay; beyond 1,023 doublings 0 ms would become no number. */
-const MAX_DOUBLINGS = 60
+/** After 60 doublings a millisecond is longer than any delay. After 1,023 doublings a delay of 0 ms would become `NaN`. */
+const DOUBLINGS_MAX = 60
 
 /**
- * Milliseconds to wait before retry number `retryNumber` (1 is the first). `chance` (0 to 1) decides how much of the
- * jitter is taken off.
+ * Milliseconds before retry number `retryNumber` (1 is the first). `chance` (0 to 1) is the share of the jitter that is subtracted.
  */
 export function backoffMs(retry: Retry, retryNumber: number, chance: number): number {
   const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry), DELAY_MS_MAX)
@@ -93,7 +97,7 @@ function plainDelayMs(retry: Retry, retryNumber: number): number {
     case 'fixed':
       return retry.delayMs
     case 'exponential':
-      return retry.delayMs * 2 ** Math.min(retryNumber - 1, MAX_DOUBLINGS)
+      return retry.delayMs * 2 ** Math.min(retryNumber - 1, DOUBLINGS_MAX)
     case 'fibonacci':
       return retry.delayMs * fibonacci(retryNumber, retry.maxDelayMs)
     case 'ladder': {
@@ -103,12 +107,12 @@ function plainDelayMs(retry: Retry, retryNumber: number): number {
   }
 }
 
-/** A ladder names its delays itself; the others are bounded by `maxDelayMs`. */
+/** The longest delay of a backoff. A ladder lists its own delays; `maxDelayMs` bounds all others. */
 function ceilingMs(retry: Retry): number {
   return retry.backoff === 'ladder' ? Number.POSITIVE_INFINITY : retry.maxDelayMs
 }
 
-/** 1, 2, 3, 5, 8 … ; stops growing at `enough`. */
+/** The number at a position of 1, 2, 3, 5, 8 … It stops growing at `enough`. */
 function fibonacci(position: number, enough: number): number {
   let [previous, current] = [1, 1]
   for (let i = 1; i < position && current < enough; i++) [previous, current] = [current, previous + current]

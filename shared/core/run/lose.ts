@@ -4,7 +4,10 @@ import type { BodyWrite } from '../task/body.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
 import { failureCounted } from './judge-budget.ts'
 
-/** An update expression ends at 4 KB, and each lost run takes some 50 characters; the next look takes the rest. */
+/**
+ * Lost runs that one write records. An update expression has at most 4 KB, and each lost run takes some 50 characters. The next
+ * look takes the rest.
+ */
 export const LOST_RUNS_PER_WRITE_MAX = 40
 
 export function leaseEnded(run: LiveRun, now: number): boolean {
@@ -12,8 +15,8 @@ export function leaseEnded(run: LiveRun, now: number): boolean {
 }
 
 /**
- * Records runs whose lease has ended as lost. Each counts against the retry budget, and the task is claimable at once.
- * The guard names each judged lease: a heartbeat that lands in between wins.
+ * Records the runs whose lease has ended as lost. Each counts against the retry budget, and the task is claimable at once. The
+ * guard names each judged lease, so a heartbeat that lands in between wins.
  */
 export function lose(task: Task, now: number): Decision<'nothing-lost'> {
   const expired = liveRuns(task)
@@ -37,7 +40,7 @@ export function endLost(
   let draft: Task = { ...task, operation: 'lose' }
   const bodies: BodyWrite[] = []
   for (const run of runs) {
-    // The loss of another has ended the piece they both worked on.
+    // The loss of an earlier run has ended the piece that both worked on.
     if (!draft.live[run.fence]) continue
     const ending = {
       state: 'lost' as const,

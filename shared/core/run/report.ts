@@ -3,90 +3,95 @@ import { contentDigest, shortError } from '../task/body.ts'
 import { digestOfResult, joinedDigest } from '../task/result.ts'
 import type { Body } from '../task/task.ts'
 import { fitError } from '../task-error/fit-error.ts'
-import type { Outcome } from './finish.ts'
-import type { RecordedEnd } from './run.ts'
+import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
 
 /**
- * A worker that got no answer to its finish says it again. The same word is accepted again; another word about a run that
- * has ended is refused, since the run's end is on record and does not change.
+ * A worker that gets no answer to its report of a run's end sends the report again. The same report is accepted again. Another
+ * report about an ended run is refused, since the recorded end does not change.
  *
- * The record of a run shows its state and its result, and an error in short. What else the word said (the whole error,
- * `fatal`, a delay, the next stage) is kept as a digest of 32 bits beside the run. A plain success needs none, so most heads
- * keep none. Two words that differ have one digest once in 2^32 cases; the worker is then told what is stored all the same.
+ * The record of a run has its state, its result and a short form of its error. A digest of 32 bits beside the run covers the rest
+ * of the report: the whole error, `fatal`, a delay, the next stage. A plain success needs no digest, so most heads keep none. Two
+ * different reports have one digest once in 2^32 cases; the worker then still gets the stored end as the answer.
  */
 
-/** The state in which each word leaves its run. */
+/** The state in which each outcome leaves its run. */
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
-/** The digest of what a word says beyond the state and the result of its run; undefined when that is nothing. */
-export function reportDigest(word: Outcome): string | undefined {
-  const rest = beyondTheResult(word)
+/** The report in the form in which it is stored: its error is cut to the size that a record has room for. */
+export function fittedReport(report: Outcome): Outcome {
+  return report.outcome === 'fail' ? { ...report, error: fitError(report.error) } : report
+}
+
+/** The digest of a fitted report beyond its run's state and result; undefined when the report says nothing beyond them. */
+export function reportDigest(report: Outcome): string | undefined {
+  const rest = beyondTheResult(report)
   return Object.keys(rest).length === 0 ? undefined : contentDigest(rest)
 }
 
-/** As it is stored: texts are cut, and what equals its default is left out. The types name whatever a word may say. */
-function beyondTheResult(word: Outcome): { readonly [name: string]: Json } {
-  switch (word.outcome) {
+/** The parts of a report beyond its result, without those that equal their default. The types require each part to be named. */
+function beyondTheResult(report: Outcome): { readonly [name: string]: Json } {
+  switch (report.outcome) {
     case 'succeed':
-      return plain({ next: word.next && { ...word.next, delayMs: word.next.delayMs || undefined } })
+      return plain({ next: report.next && { ...report.next, delayMs: report.next.delayMs || undefined } })
     case 'fail':
       return plain({
-        error: fitError(word.error),
-        fatal: word.fatal || undefined,
-        retryInMs: word.retryInMs,
-        log: word.log,
+        error: report.error,
+        fatal: report.fatal || undefined,
+        retryInMs: report.retryInMs,
+        log: report.log,
       } satisfies Parts<'fail'>)
     case 'release':
-      return plain({ delayMs: word.delayMs || undefined } satisfies Parts<'release'>)
+      return plain({ delayMs: report.delayMs || undefined } satisfies Parts<'release'>)
   }
 }
 
 type Parts<Name extends Outcome['outcome']> = {
-  [Part in Exclude<keyof Extract<Outcome, { outcome: Name }>, 'outcome'>]-?: unknown
+  [Part in Exclude<keyof OutcomeOf<Name>, 'outcome'>]-?: unknown
 }
 
 function plain(value: object): { readonly [name: string]: Json } {
   return JSON.parse(JSON.stringify(value)) as { readonly [name: string]: Json }
 }
 
-/** Whether a run that ended so was ended by this very word. */
-export function isSameReport(end: RecordedEnd, word: Outcome): boolean {
+/** Whether this very report ended the run. */
+export function isSameReport(end: RecordedEnd, given: Outcome): boolean {
   if (end.cause !== undefined) return false
-  // A move too many has failed its run.
-  if (word.outcome === 'succeed' && word.next && end.state === 'failed')
-    return end.reportDigest === wholeDigest(word)
-  if (end.state !== STATE_AFTER[word.outcome]) return false
-  switch (word.outcome) {
+  const report = fittedReport(given)
+  // A success that moved the task once too often has failed its run.
+  if (report.outcome === 'succeed' && report.next && end.state === 'failed') {
+    return end.reportDigest === wholeDigest(report)
+  }
+  if (end.state !== STATE_AFTER[report.outcome]) return false
+  switch (report.outcome) {
     case 'succeed':
-      return end.past ? end.reportDigest === wholeDigest(word) : isSameSuccess(end, word)
+      return end.past ? end.reportDigest === wholeDigest(report) : isSameSuccess(end, report)
     case 'fail':
       return end.reportDigest === undefined
-        ? isSameShortError(end, word)
-        : end.reportDigest === reportDigest(word)
+        ? isSameShortError(end, report)
+        : end.reportDigest === reportDigest(report)
     case 'release':
-      return end.reportDigest === reportDigest(word)
+      return end.reportDigest === reportDigest(report)
   }
 }
 
-type Success = Extract<Outcome, { outcome: 'succeed' }>
-
-/** The digest of all that a success says, where no record keeps its result. */
-export function wholeDigest(word: Success): string | undefined {
-  return joinedDigest(word.result === undefined ? undefined : contentDigest(word.result), reportDigest(word))
+/** The digest of a whole success, for a run whose record keeps no result. */
+export function wholeDigest(report: OutcomeOf<'succeed'>): string | undefined {
+  const result = report.result === undefined ? undefined : contentDigest(report.result)
+  return joinedDigest(result, reportDigest(report))
 }
 
-function isSameSuccess(end: RecordedEnd, word: Success): boolean {
-  return isSameResult(end.result, word.result) && end.reportDigest === reportDigest(word)
+function isSameSuccess(end: RecordedEnd, report: OutcomeOf<'succeed'>): boolean {
+  return isSameResult(end.result, report.result) && end.reportDigest === reportDigest(report)
 }
 
-function isSameResult(stored: Body | undefined, said: Json | undefined): boolean {
-  if (!stored || said === undefined) return stored === undefined && said === undefined
-  if ('inline' in stored) return sortedJson(stored.inline) === sortedJson(said)
-  return stored.bytes === jsonBytes(said) && digestOfResult(stored) === contentDigest(said)
+function isSameResult(stored: Body | undefined, reported: Json | undefined): boolean {
+  if (!stored || reported === undefined) return stored === undefined && reported === undefined
+  if ('inline' in stored) return sortedJson(stored.inline) === sortedJson(reported)
+  return stored.bytes === jsonBytes(reported) && digestOfResult(stored) === contentDigest(reported)
 }
 
-/** Of a failure that was recorded without a digest. */
-function isSameShortError(end: RecordedEnd, { error }: Extract<Outcome, { outcome: 'fail' }>): boolean {
-  const said = shortError(fitError(error))
-  return end.error?.name === said.name && end.error.message === said.message
+/** Compares a failure with a run that an earlier version recorded without a digest. */
+function isSameShortError(end: RecordedEnd, { error }: OutcomeOf<'fail'>): boolean {
+  const reported = shortError(error)
+  return end.error?.name === reported.name && end.error.message === reported.message
 }

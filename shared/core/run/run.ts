@@ -1,20 +1,55 @@
 /**
- * A run is one worker's hold on a task. A claim begins it (`claim.ts`), heartbeats keep it (`heartbeat.ts`), and it ends by its
- * worker's word (`finish.ts`), by its lease (`lose.ts`) or by a deadline (`deadline.ts`). `settle.ts` judges the retry budget
- * after each failure. `several-successes.ts` explains how many workers may succeed at one moment.
+ * A run is one worker's hold on a task. Read the room in this order:
  *
- * This file says what a task still knows of a run that is not live, since a late word of its worker must get the right answer.
+ * - `claim.ts`      begins a run; `claim-size.ts` bounds the answer that shows it
+ * - `heartbeat.ts`  keeps a run alive
+ * - `finish.ts`     ends a run by its worker's report; `report.ts` recognises a repeated report
+ * - `lose.ts`       ends a run by its lease, `deadline.ts` by a deadline
+ * - `judge-budget.ts` judges the retry budget after each failure
+ * - `several-successes.ts` explains how many workers may succeed at one moment
+ *
+ * This file has the types of reports, and says what a task still knows of a run that is not live, so that a late report of its
+ * worker gets the right answer.
  */
 
+import type { Json } from '../json.ts'
 import type { RUN_GONE_REASONS } from '../states.ts'
-import type { EndedRun, Task } from '../task/task.ts'
+import type { EndedRun, Task, TaskError } from '../task/task.ts'
 
-/** Why a run's word is refused. `ended`: an earlier word of its worker has ended the run. */
+/** A worker's report of the end of its run: the birth and the fence of the run, and its outcome. */
+export type Finish = { readonly born: string; readonly fence: number } & Outcome
+
+/** The outcome of a run, as its worker reports it. */
+export type Outcome =
+  /** `next` moves the task to another stage instead of ending it. */
+  | { readonly outcome: 'succeed'; readonly result?: Json; readonly next?: NextStage }
+  | {
+      readonly outcome: 'fail'
+      readonly error: TaskError
+      readonly fatal?: boolean
+      readonly retryInMs?: number
+      /** The newest log lines of its handler, at most `RUN_LOG_BYTES_MAX`. */
+      readonly log?: string
+    }
+  | { readonly outcome: 'release'; readonly delayMs?: number }
+
+/** One kind of outcome. */
+export type OutcomeOf<Name extends Outcome['outcome']> = Extract<Outcome, { outcome: Name }>
+
+/** The stage with which a task goes on. Members that are left out stay as they are; without `delayMs` the stage is due at once. */
+export type NextStage = {
+  readonly stage: string
+  readonly input?: Json
+  readonly priority?: number
+  readonly delayMs?: number
+}
+
+/** Why a report about a run is refused. `ended`: an earlier report of its worker has ended the run. */
 export type RunGone = (typeof RUN_GONE_REASONS)[number]
 
 /**
- * What became of a run that is not live in `task` (the present state of its key, if any). Of a run that the task keeps no
- * longer only that is known: it has ended.
+ * What became of a run that is not live in `task`, the present head of its key if one exists. When the task has dropped the run,
+ * the answer is only that it ended.
  */
 export function whyGone(task: Task | undefined, run: { born: string; fence: number }): RunGone {
   if (!task || task.state === 'removed' || task.born !== run.born) return 'removed'
@@ -22,26 +57,31 @@ export function whyGone(task: Task | undefined, run: { born: string; fence: numb
   return end ? whyEnded(end) : 'ended'
 }
 
-/** Why a run that is on record as ended takes no further word. */
+/** Why a run that is recorded as ended takes no further report. */
 export function whyEnded({ state, cause }: Pick<EndedRun, 'state' | 'cause'>): RunGone {
   if (cause) return cause
   return state === 'lost' || state === 'cancelled' ? state : 'ended'
 }
 
-/** What a task keeps of a run that has ended. Of a run that ended a flow's step, the record of the step keeps less. */
+/** The record of an ended run. The record of a flow's step keeps less of the run that ended the step. */
 export type RecordedEnd = Pick<EndedRun, 'state' | 'endedAt'> &
-  Partial<Pick<EndedRun, 'workerId' | 'startedAt' | 'result' | 'error' | 'cause' | 'piece' | 'past' | 'word'>>
+  Partial<
+    Pick<
+      EndedRun,
+      'workerId' | 'startedAt' | 'result' | 'error' | 'cause' | 'piece' | 'past' | 'reportDigest'
+    >
+  >
 
 /**
- * How a run of the task's birth ended; undefined where it is live, or where the task does not keep it any more: it keeps
- * all successes of the present piece, the run that ended each step, and the last few others.
+ * The record of an ended run of the task's birth. Undefined when the run is live, or when the task has dropped it. A task keeps all
+ * successes of the present piece, the run that ended each step, and the last few others.
  */
 export function recordedEnd({ ended, flow }: Task, fence: number): RecordedEnd | undefined {
   const run = ended[fence]
   if (run) return run
   for (const { do: done, undo, result } of Object.values(flow?.steps ?? {})) {
     if (done.fence === fence) return { ...endOfStep(done), ...(result && { result }) }
-    // What an undo returns is kept nowhere.
+    // No record keeps the result of an undo.
     if (undo?.fence === fence) return { ...endOfStep(undo), past: true }
   }
   return undefined
@@ -54,13 +94,13 @@ function endOfStep({
   startedAt,
   ranAt = startedAt,
   endedAt = 0,
-  reportDigest: word,
+  reportDigest,
 }: Action): RecordedEnd {
   return {
     state: 'succeeded',
     endedAt,
     ...(workerId !== undefined && { workerId }),
     ...(ranAt !== undefined && { startedAt: ranAt }),
-    ...(word !== undefined && { reportDigest: word }),
+    ...(reportDigest !== undefined && { reportDigest }),
   }
 }

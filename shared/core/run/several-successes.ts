@@ -5,29 +5,29 @@ import { lastSuccess } from '../task/result.ts'
 import { liveRuns, openSlots, successes, type Task } from '../task/task.ts'
 
 /**
- * A task may need the success of up to 100 different workers, and all of them may report it at one moment. A write that is
- * guarded by the revision would fail for all of them but one, and each failed write costs the units of the whole head.
+ * A task may need the success of up to 100 different workers, and all of them may report at one moment. If the revision guarded
+ * these writes, all but one would fail, and each failed write costs the units of the whole head.
  *
- * So a success that leaves others still needed is written beside them, as a *counted* change: its guard is the birth and the
- * run, which is stored as running. It moves that run from `live` to `ended` by its own paths, and the store adds one to
- * whatever revision it holds. Such writes never conflict with each other. All other writers still see that the task has
- * changed, because the revision has grown.
+ * So a success that is not the last one needed is written as a *counted* change. Its guard is the birth and the run, which must be
+ * stored as running. It moves that run from `live` to `ended` and changes no other path, and the store adds one to whatever
+ * revision it holds. Such writes never conflict with each other. All other writers still see that the task has changed, because the
+ * revision has grown.
  *
- * The writer gets the whole head back. When that holds all successes the task needs, the head is *complete*: the task is
- * open, and only its end is missing. `completed` is that end, as a second write that is guarded by the revision. The same
- * write follows from the same head, so any process may make it:
+ * The writer gets the whole head back. When the head has all successes that the task needs, it is *complete*: the task is open, and
+ * only its end is missing. `endOfComplete` is that end, a second write that is guarded by the revision. The same write follows from
+ * the same head, so any process may make it:
  *
  * - the worker whose success completed the head writes it at once
- * - every transition that meets a complete head writes the end first, and is decided on what it left
+ * - every transition that meets a complete head writes the end first, and is then decided on the result
  * - the planner sees the complete head in the stream and has the waker look at it, in case the worker died in between
  * - the sweeper finds the head among the open ones when that look was lost
  *
- * Nothing can be lost in between: the successes are stored, no slot is open, and a deadline cannot fail the task before its
- * end is written, since that would be a transition that meets a complete head.
+ * Nothing can be lost in between. The successes are stored, and no further worker can claim. A deadline cannot fail the task before
+ * its end is written, since that would be a transition that meets a complete head.
  *
- * Two kinds of successes stay guarded by the revision. The success that completes the head as its worker sees it needs one
- * write that way, not two; that is every success of a task that needs one. And where a success names the next stage, the
- * last of them decides where the task goes: the order of the writes must be the order of the decisions.
+ * Two kinds of successes stay guarded by the revision. A success that completes the head as its worker sees it then needs one
+ * write, not two; every success of a task that needs only one is of this kind. And where a success names the next stage, the last
+ * success decides where the task goes, so the order of the writes must be the order of the decisions.
  */
 
 /** Whether the task has all successes that it needs, and only its end is not written yet. */
@@ -36,7 +36,7 @@ export function isComplete(task: Task): boolean {
 }
 
 /**
- * The end of a complete task, or its flow's next step. It follows from the head alone: the end has the time of the last
+ * The end of a complete task, or the next step of its flow. It follows from the head alone: its time is the time of the last
  * success.
  */
 export function endOfComplete(task: Task): Change | undefined {
@@ -47,8 +47,8 @@ export function endOfComplete(task: Task): Change | undefined {
 }
 
 /**
- * Whether the last run of the task has ended beside others and left it in the place of running tasks, though it waits for
- * another worker now. The next transition takes it out.
+ * Whether the task is still in the place of running tasks, though its last run has ended by a counted change and it waits for
+ * another worker now. The next transition moves it.
  */
 export function isLeftInRunningPlace(task: Task): boolean {
   const isIdle = task.state === 'open' && liveRuns(task).length === 0 && openSlots(task) > 0
@@ -56,8 +56,8 @@ export function isLeftInRunningPlace(task: Task): boolean {
 }
 
 /**
- * The success of one run as a counted change, if it changes nothing but that run. A success that also moves the task to
- * another place, or ends its wait for a limit, keeps the guard of the revision.
+ * The success of one run as a counted change, if it changes nothing but that run. A success that also moves the task to another
+ * place, or ends its wait for a limit, stays guarded by the revision.
  */
 export function asCountedChange(change: Change, draft: Task, fence: number): Change {
   const { before, after } = change

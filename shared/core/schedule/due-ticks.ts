@@ -2,29 +2,29 @@ import type { Pause, ScheduleState } from '../task/schedule-state.ts'
 
 /** The ticks of a schedule, earliest first. */
 export type Ticks = {
-  /** The first one after a time; undefined: there is none any more. */
+  /** The first tick after a time; undefined when no tick follows. */
   next(after: number): number | undefined
-  /** The last `count` of those from `from` up to, but without `before`. */
+  /** The last `count` ticks from `from` up to, but without, `before`. */
   last(count: number, from: number, before: number): number[]
 }
 
 export type DueTicks = {
-  /** To be published now, earliest first. */
+  /** The ticks to publish now, earliest first. */
   readonly publish: readonly number[]
-  /** When the schedule is due again; undefined: never. */
+  /** When the schedule is due again; undefined for never. */
   readonly next: number | undefined
 }
 
-/** What decides which of its due ticks a schedule runs. */
+/** The settings and facts that decide which due ticks a schedule runs. */
 export type OwedTicks = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
-  /** The first tick that has not been looked at. */
+  /** The first tick that no process has handled. */
   readonly from: number
 }
 
 /**
- * What a schedule owes now. A tick is missed when a later one is due, too, when it fell into a pause, or, with `skip`,
- * when it is later than the grace. `skip` runs the latest due tick unless that is missed; `catchUp` runs the latest
- * few, missed or not.
+ * The ticks that a schedule must publish now. A tick is missed when a later one is due, too, when it fell into a pause, or, with
+ * `skip`, when it is later than the grace. `skip` runs the latest due tick unless it is missed. `catchUp` runs the latest few,
+ * missed or not.
  */
 export function dueTicks(
   ticks: Ticks,
@@ -37,7 +37,7 @@ export function dueTicks(
   return { publish: lastDue(ticks, 1, from, now).filter(tick => !isMissed(tick)), next }
 }
 
-/** Looking backwards for ticks takes up to 0.2 s in the hours after clocks were put back; so many steps forward do not. */
+/** Steps forward before the search goes backwards. A backward search takes up to 0.2 s in the hours after clocks were put back. */
 const STEPS_MAX = 20
 
 function lastDue(ticks: Ticks, count: number, from: number, now: number): readonly number[] {
@@ -53,7 +53,7 @@ function fellInto({ from, to }: Pause, tick: number): boolean {
   return tick >= from && (to === undefined || tick < to)
 }
 
-/** Every so many milliseconds from `anchor` on, without the anchor itself. */
+/** Ticks every `everyMs` after `anchor`, without the anchor itself. */
 export function ticksEvery(everyMs: number, anchor: number): Ticks {
   const next = (after: number) => anchor + Math.max(1, Math.floor((after - anchor) / everyMs) + 1) * everyMs
   return {

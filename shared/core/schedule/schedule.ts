@@ -1,8 +1,9 @@
 /**
- * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose
- * `dueAt` is the next tick and which nobody can claim. This file has the changes of that head, and the keys of the tasks
- * that it publishes. `due-ticks.ts` decides which ticks run after a pause or an outage. What a head keeps of a schedule is in
- * `task/schedule-state.ts`.
+ * A schedule publishes a task each time it is due; each of these times is a tick. It is stored as a head of its own, whose `dueAt`
+ * is the next tick and which no worker can claim.
+ *
+ * This file has the changes of that head, and the keys of the tasks that it publishes. `due-ticks.ts` decides which ticks run after
+ * a pause or an outage. `task/schedule-state.ts` has the fields of the head.
  */
 
 import { DEFAULT_SHARDS, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
@@ -16,9 +17,9 @@ import { shortError } from '../task/body.ts'
 import { SCHEDULE_TYPE, type ScheduleState, type Timing } from '../task/schedule-state.ts'
 import { type Task, type TaskError, taskId } from '../task/task.ts'
 
-/** What people set of a schedule. */
+/** The part of a schedule that callers set. */
 export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {
-  /** Publish body of the task that each tick publishes. */
+  /** The publish body of the task that each tick publishes. */
   readonly task: Json
 }
 
@@ -30,13 +31,13 @@ export type NewSchedule = {
   readonly next: number
 }
 
-/** Brings a schedule into being where none is, or over the remains of one that is gone. */
+/** Creates a schedule where none exists, or over the remains of one that is gone. */
 export function createSchedule(schedule: NewSchedule, remains: Task | undefined, now: number): Change {
   const change = create(publicationOf(schedule), remains, now)
   return { ...change, after: { ...change.after, schedule: stateOf(schedule.definition) } }
 }
 
-/** Starts a schedule over that has run for the last time, under a new birth. */
+/** Starts an ended schedule over under a new birth. */
 export function restartSchedule(ended: Task, schedule: NewSchedule, now: number): Change {
   const start = { revision: ended.revision + 1, fence: ended.fence, operation: 'restart' as const }
   const { task, bodies } = newborn(publicationOf(schedule), start, now)
@@ -48,8 +49,8 @@ function stateOf({ timing, missed, graceMs, taskType }: Definition): ScheduleSta
 }
 
 /**
- * Another definition takes the place of the schedule's; with the same timing it stays due when it is. Ticks that are due
- * are published for the type they fell due for, or not at all: else one might be published for both.
+ * Replaces the definition of a schedule. With the same timing and task type the schedule keeps its due time. Ticks that are due are
+ * published for the type they fell due for, or not at all; otherwise a tick might be published for both types.
  */
 export function replaceSchedule(
   task: Task,
@@ -89,7 +90,7 @@ function publicationOf({ name, born, definition, next }: NewSchedule): Publicati
 
 export type PauseRefusal = 'finished' | 'nothing-to-change'
 
-/** The schedule stays due when it was, so that its resumption knows which ticks fell due before the pause. */
+/** Pauses the schedule. It keeps its due time, so that its resumption knows which ticks fell due before the pause. */
 export function pauseSchedule(task: Task, now: number): Decision<PauseRefusal> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   if (task.schedule.paused) return refuse('nothing-to-change')
@@ -107,13 +108,13 @@ export function resumeSchedule(task: Task, now: number): Decision<PauseRefusal> 
   return patched(task, { ...state, paused: false, ...(task.dueAt <= now && { pauses: ended }) }, now)
 }
 
-/** A task was published by hand. */
+/** Records that a caller triggered the schedule. */
 export function noteTriggered(task: Task, now: number): Decision<'finished'> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   return patched(task, { ...task.schedule, lastRunAt: Math.max(now, task.schedule.lastRunAt ?? 0) }, now)
 }
 
-/** Changes nothing, so that whatever ages with the head is renewed. */
+/** Writes the head without a change, which renews everything that ages with it. */
 export function touchSchedule(task: Task, now: number): Decision<'finished'> {
   if (task.state !== 'open' || !task.schedule) return refuse('finished')
   return patched(task, task.schedule, now)
@@ -124,15 +125,15 @@ function patched(task: Task, schedule: ScheduleState, now: number) {
 }
 
 export type Ticked = {
-  /** When it is due again; undefined: never, so that it has ended. */
+  /** When the schedule is due again. Undefined: never, so the schedule has ended. */
   readonly next: number | undefined
-  /** The last tick that a task was published for. */
+  /** The last tick that published a task. */
   readonly ranAt: number | undefined
-  /** Why a tick could publish none. */
+  /** Why a tick could publish no task. */
   readonly error: TaskError | undefined
 }
 
-/** What was due has been published, and the schedule is due again later. */
+/** Records that the due ticks have been published. The schedule is due again later, or ends. */
 export function noteTicked(
   task: Task,
   { next, ranAt, error: trouble }: Ticked,
@@ -164,12 +165,12 @@ export function isSameTiming(one: Timing, other: Timing): boolean {
   }
 }
 
-/** Key of the task that a tick publishes: it follows from the tick, so that each is published once. */
+/** The key of the task that a tick publishes. It follows from the tick, so each tick is published once. */
 export function tickKey(name: string, tick: number): string {
   return `${name}@${new Date(tick).toISOString()}`
 }
 
-/** Key of a task that is published by hand; like that of no tick. */
+/** The key of a task that a caller triggers. No tick has such a key. */
 export function triggerKey(name: string, ulid: string): string {
   return `${name}@now-${ulid}`
 }

@@ -1,6 +1,6 @@
 /**
- * What people are told of a task: its status in one word, why it waits, and whether it waits too long (`stuck.ts`). All of it is
- * derived from the head, the present time and what serves the task; none of it is stored.
+ * The status of a task, the reason why it waits, and whether it waits too long (`stuck.ts`). All of it is derived from the head,
+ * the present time and the handlers and workers that serve the task. None of it is stored.
  */
 
 import { type Claimer, claim } from '../run/claim.ts'
@@ -11,25 +11,25 @@ import { workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../task/task.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
-/** Why an open task is not running, or an ended one is not over yet. */
+/** Why an open task is not running, or why an ended task still owes callbacks. */
 export type StatusReason = (typeof STATUS_REASONS)[number]
 
-/** What serves a task, as far as it must be known to say why it waits. */
+/** What serves a task, as far as the reason of its wait depends on it. */
 export type Served = {
-  /** Whether anything is deployed that serves its type; types that are claimed over HTTP need nothing. */
+  /** Whether a deployed handler serves its type. Types that are claimed over HTTP need none. */
   readonly hasHandler: boolean
   /**
-   * What may claim it now: of a task that lists workers all workers that show signs of life, else those that serve its type.
-   * A Lambda function that serves the type is one of them, and is always there.
+   * The workers that may claim it now: all live workers for a task that lists workers, else those that serve its type. A Lambda
+   * function that serves the type is one of them, and is always live.
    */
   readonly liveWorkers: readonly Claimer[]
-  /** Whether its type is paused, or of a flow's step one of the two. */
+  /** Whether its type is paused. For a flow's step: whether the type of the flow or of the step is. */
   readonly isPaused: boolean
-  /** Whether a rate limit allows no start now of what is taken as soon as one is allowed. */
+  /** Whether a rate limit allows no start now. Asked only for tasks that start as soon as a slot is free. */
   readonly isRateUsedUp: boolean
 }
 
-/** The one status of a task that is not removed. A lease that ended without being recorded changes nothing. */
+/** The status of a task that is not removed. A lease that has ended makes no difference before it is recorded. */
 export function statusOf(task: Task, now: number): Status {
   if (task.state === 'removed') throw new RangeError(`${task.id} is removed and has no status`)
   if (task.state !== 'open') return task.state
@@ -37,24 +37,24 @@ export function statusOf(task: Task, now: number): Status {
   return statusOfWork(task, now)
 }
 
-/** What the present piece of an open task is at. */
+/** The status of the present piece of an open task. */
 function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' {
   if (liveRuns(task).length > 0 || isComplete(task)) return 'running'
   return task.dueAt > now ? 'delayed' : 'ready'
 }
 
 /**
- * Why the task waits, the first of these that holds; undefined while it runs, once it has ended and owes nothing, and when
- * a worker may take it any moment.
+ * Why the task waits: the first of these reasons that holds. Undefined while the task runs, once it has ended and owes nothing, and
+ * when a worker may take it any moment.
  *
- * - `callbacks-owed`: it has ended, and what follows from its end is not published yet.
- * - `retry`: a run of it has failed, and the next one is not due. `due`: its time has not come.
+ * - `callbacks-owed`: the task has ended, and its callbacks are not published yet.
+ * - `retry`: a run has failed, and the next one is not due. `due`: the task is not due.
  * - `paused`: its type is paused, or the type of its step.
  * - `concurrency-limit`, `rate-limit`: a limit of these types is used up.
- * - `no-handler`: nothing is deployed that serves its type.
- * - `target-worker`: a worker that it lists is there and has not taken it yet.
- * - `no-worker`: no worker is there that may take it: none serves its type, none that it lists shows a sign of life, each
- *   has an older version than it asks for, or each has done its part.
+ * - `no-handler`: no deployed handler serves its type.
+ * - `target-worker`: a worker that the task lists is live and has not taken it yet.
+ * - `no-worker`: no live worker may take the task. None serves its type, none of the listed ones is live, each has an older version
+ *   than the task asks for, or each has done its part.
  */
 export function statusReasonOf(task: Task, now: number, served: Served): StatusReason | undefined {
   if (task.owes && !task.canvas) return 'callbacks-owed'
@@ -83,7 +83,7 @@ function missingServer(task: Task, now: number, served: Served): StatusReason | 
   return liveWorkers.some(worker => mayTake(task, worker, now)) ? undefined : 'no-worker'
 }
 
-/** A claim that finds a deadline passed ends the task, which any worker may do. */
+/** Whether the worker may claim the task. A claim that finds a passed deadline ends the task, and any worker may do that. */
 function mayTake(task: Task, worker: Claimer, now: number): boolean {
   const decided = claim(task, worker, now)
   return decided.ok || decided.reason === 'finished' || decided.change !== undefined

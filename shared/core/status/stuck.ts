@@ -2,20 +2,20 @@ import { STUCK_MS } from '../bounds.ts'
 import { liveRuns, type Task } from '../task/task.ts'
 import type { StatusReason } from './status.ts'
 
-/** What is known of why a due task that nobody runs waits. */
+/** Facts about the wait of a due task without a run, by which the sweeper decides whether it is stuck. */
 export type WaitFacts = {
-  /** What it waits for, as people see it. */
+  /** The reason of the wait, as callers see it. */
   readonly reason: StatusReason | undefined
   readonly isPaused: boolean
-  /** Others of its type are worked on, or wait to be: its turn will come. */
+  /** Whether other tasks of its type run or wait to run, so that the task's time will come. */
   readonly isInLine: boolean
-  /** Since when all that it takes has been there: its type as it is, who serves it, and rounds that repair. */
+  /** The time since which everything that a run needs exists: the type's configuration, its server, and sweeps that repair. */
   readonly since: number
 }
 
 /**
- * Whether nothing has been heard of a task that is due, or owes callbacks, for 15 minutes. A change of it is a sign of
- * life, also by an operator, and so is a run's heartbeat, which holds until the lease that it has renewed ends.
+ * Whether a task that is due, or owes callbacks, has shown no sign of life for 15 minutes. Any change of the task is a sign of
+ * life, also a change by an operator. A run's heartbeat is one until the end of the lease that it extended.
  */
 export function isQuiet(task: Task, now: number): boolean {
   if (task.state !== 'open' && !task.owes) return false
@@ -24,15 +24,15 @@ export function isQuiet(task: Task, now: number): boolean {
   return Math.max(updatedAt, due, ...liveRuns(task).map(({ leaseUntil }) => leaseUntil)) <= now - STUCK_MS
 }
 
-/** Whether a quiet task should not be: its run is dead and was not recorded as lost, or it waits for nothing. */
-export function isStuck(task: Task, patience: WaitFacts, now: number): boolean {
-  if (patience.since > now - STUCK_MS) return false
-  // That callbacks cannot be published is told once, as needing attention.
+/** Whether a quiet task is stuck: its run is dead and was not recorded as lost, or the task waits without a reason. */
+export function isStuck(task: Task, facts: WaitFacts, now: number): boolean {
+  if (facts.since > now - STUCK_MS) return false
+  // Callbacks that cannot be published are reported once, as needing attention.
   if (task.unpublished) return false
-  return task.owes === true || liveRuns(task).length > 0 || !mayWait(patience)
+  return task.owes === true || liveRuns(task).length > 0 || !mayWait(facts)
 }
 
-/** The one place that says for what a task may wait for however long. */
+/** Whether a task may wait for any length of time. No other place decides this. */
 function mayWait({ reason, isPaused, isInLine }: WaitFacts): boolean {
   return reason !== undefined || isPaused || isInLine
 }

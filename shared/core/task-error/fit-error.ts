@@ -3,15 +3,16 @@ import { jsonBytes } from '../json.ts'
 import { cut } from '../task/body.ts'
 import type { ErrorCause, TaskError } from '../task/task.ts'
 
-/** Of a name. It is cut to `SHORT_ERROR_CHARACTERS` as well, so that only exotic ones reach this. */
+/** Bytes of an error's name. The name is cut to `SHORT_ERROR_CHARACTERS_MAX` as well, so only unusual scripts reach this bound. */
 const NAME_BYTES_MAX = 240
-/** Kept for the stack, and for the message of each cause, however long the message before them is. */
+/** Bytes reserved for the stack, however long the texts before it are. */
 const STACK_BYTES_KEPT = 1_024
+/** Bytes reserved for the message of each cause, however long the texts before it are. */
 const CAUSE_BYTES_KEPT = 256
 
 /**
- * The error as it is stored: all of it together takes at most `ERROR_BYTES_MAX`, measured in UTF-8 as JSON text. An error that
- * is too long loses the end of its stack first, then the ends of its causes' messages, then the end of its own message.
+ * The error as it is stored. The whole error takes at most `ERROR_BYTES_MAX`, measured in UTF-8 as JSON text. An error that is too
+ * long first loses the end of its stack, then the ends of its causes' messages, then the end of its own message.
  */
 export function fitError({ name, message, stack, causes = [] }: TaskError): TaskError {
   const names = [name, ...causes.slice(0, ERROR_CAUSES_MAX).map(cause => cause.name)].map(fitName)
@@ -36,7 +37,7 @@ function fitName(name: string): string {
   return cutToBytes(cut(name, SHORT_ERROR_CHARACTERS_MAX), NAME_BYTES_MAX)
 }
 
-/** Each text takes what those before it have left, and leaves those after it what is kept for them. */
+/** Cuts each text to the room that the texts before it have left, minus the bytes reserved for the texts after it. */
 function fitTexts(texts: readonly string[], least: readonly number[], room: number): string[] {
   const kept = texts.map((text, at) => Math.min(least[at] ?? 0, innerBytes(text)))
   let left = room
@@ -51,9 +52,9 @@ function fitTexts(texts: readonly string[], least: readonly number[], room: numb
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = 3
 
-/** The beginning of the text that takes at most so many bytes as JSON text in UTF-8, without its quotes. */
+/** The beginning of the text that takes at most `most` bytes as JSON text in UTF-8, without its quotes. */
 function cutToBytes(text: string, most: number): string {
-  // A character takes a byte at least, so that a text of megabytes is not measured to its end.
+  // A character takes at least one byte, so a text of megabytes need not be measured to its end.
   const beginning = text.slice(0, Math.max(0, most) + 1).toWellFormed()
   if (beginning.length === text.length && innerBytes(beginning) <= most) return beginning
   let [room, end] = [most - ELLIPSIS_BYTES, 0]
@@ -69,7 +70,7 @@ function innerBytes(text: string): number {
   return jsonBytes(text) - 2
 }
 
-/** Of one character, as JSON.stringify writes it: only control characters, quotes and backslashes are escaped. */
+/** Bytes of one character as JSON.stringify writes it. It escapes only control characters, quotes and backslashes. */
 function bytesInJson(character: string): number {
   const code = character.codePointAt(0) ?? 0
   if (code < 0x20) return '\b\t\n\f\r'.includes(character) ? 2 : 6

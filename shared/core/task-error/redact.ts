@@ -1,23 +1,25 @@
 import type { TaskError } from '../task/task.ts'
 import { errorOfThrown } from './task-error.ts'
 
-/** Stands where something was hidden. */
+/** The replacement for hidden values. */
 const REDACTED = '[redacted]'
-/** Shorter values would be hidden wherever a text happens to hold them. As fields they are hidden all the same. */
-const LEAST_SECRET_CHARACTERS = 4
+/** Shorter values are hidden as fields only: many texts contain them by chance. */
+const SECRET_CHARACTERS_MIN = 4
 const DEPTH_MAX = 8
-/** Objects that are copied of one line. Those that refer to each other would have no end of paths. */
+/** Objects that are copied per log line. Objects that refer to each other have infinitely many paths. */
 const OBJECTS_MAX = 5_000
 
-/** Hides what a task's definition marks, from what its handler logs and from the errors it throws. */
+/**
+ * Hides the fields that a task's definition marks as secret, in its handler's log lines and in the errors that the handler throws.
+ */
 export type Redaction = {
   text(text: string): string
-  /** Fields of a log line; they are copied as JSON shows them, as deep as a line is worth. */
+  /** The fields of a log line, copied as JSON shows them, up to 8 levels deep. */
   fields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
   error(error: TaskError): TaskError
 }
 
-/** Nothing is hidden, and nothing is copied. */
+/** The redaction that hides and copies nothing. */
 export const nothingRedacted: Redaction = {
   text: text => text,
   fields: fields => fields,
@@ -25,8 +27,8 @@ export const nothingRedacted: Redaction = {
 }
 
 /**
- * Hides fields by their paths, as `card.number`, wherever an object holds them; list positions are no part of a path. The values
- * that the task's input has there, texts and numbers of at least four characters, are hidden in every text, too.
+ * Hides fields by their paths, such as `card.number`, wherever an object contains them. Positions in lists are no part of a path.
+ * Texts and numbers of at least four characters that the task's input has at these paths are hidden in every text, too.
  */
 export function redactionOf(paths: readonly string[], input: unknown): Redaction {
   if (paths.length === 0) return nothingRedacted
@@ -56,11 +58,11 @@ type Hiding = {
   readonly marks: readonly Path[]
   readonly secrets: readonly string[]
   readonly text: (text: string) => string
-  /** How many have been copied. */
+  /** How many objects have been copied. */
   objects: number
 }
 
-/** What cannot be read is hidden. */
+/** The redacted copy of a value. A value that cannot be read is hidden. */
 function copied(given: unknown, hiding: Hiding, path: Path, depth: number): unknown {
   try {
     return copiedPlain(plainOf(given), hiding, path, depth)
@@ -86,7 +88,7 @@ function copiedPlain(value: unknown, hiding: Hiding, path: Path, depth: number):
   return Object.fromEntries(members)
 }
 
-/** Errors have no members that are seen; maps and sets neither. All else is what it says itself to be in JSON. */
+/** The value as plain data. JSON shows no members of errors, maps and sets, so they are converted here. */
 function plainOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isOpaque(value)) return value
   if (value instanceof Error) return errorOfThrown(value)
@@ -97,16 +99,16 @@ function plainOf(value: unknown): unknown {
   return said instanceof Error ? errorOfThrown(said) : said
 }
 
-/** Bytes and boxed values hold a text piece by piece, where it is not found. */
+/** Whether the value is bytes or a boxed value. It holds a text in pieces, where a secret is not found. */
 function isOpaque(value: object): boolean {
   return ArrayBuffer.isView(value) || value instanceof String || value instanceof Number
 }
 
-/** Longer ones first: one may be the beginning of another. */
+/** The secrets in an input, longer ones first, since one may be the beginning of another. */
 function secretsIn(input: unknown, marks: readonly Path[]): string[] {
   const found = leaves(input, marks, [], false, 0)
   return [...new Set(found)]
-    .filter(secret => secret.length >= LEAST_SECRET_CHARACTERS)
+    .filter(secret => secret.length >= SECRET_CHARACTERS_MIN)
     .sort((a, b) => b.length - a.length)
 }
 
@@ -134,7 +136,7 @@ function isMarked(path: Path, marks: readonly Path[]): boolean {
   })
 }
 
-/** Lists and plain objects: there is nothing else in an input. */
+/** Whether the value is a list or a plain object, the only containers in an input. */
 function isWalked(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype

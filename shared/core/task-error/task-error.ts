@@ -1,14 +1,14 @@
 /**
- * Why something failed, as a value that can be stored. This file makes one from anything that code may throw.
- * `fit-error.ts` cuts it to the size that a record has room for. `redact.ts` hides what a task's definition marks as secret.
+ * An error as a value that can be stored. This file makes such a value from anything that code may throw. `fit-error.ts` cuts it to
+ * the size that a record has room for. `redact.ts` hides the fields that a task's definition marks as secret.
  */
 
 import { ERROR_CAUSES_MAX } from '../bounds.ts'
 import type { ErrorCause, TaskError } from '../task/task.ts'
 
 /**
- * Anything thrown, as name, message, stack and causes. Each is made a text: code may have put anything else there. The causes
- * are those that `cause` leads to, and the errors of an AggregateError, level by level; a circle ends where it closes.
+ * Anything thrown, as name, message, stack and causes. Each is converted to a text, since code may have put any value there. The
+ * causes are those that `cause` leads to and the errors of an AggregateError, level by level. A circle ends where it closes.
  */
 export function errorOfThrown(thrown: unknown): TaskError {
   if (thrown instanceof ReportedError) return thrown.described
@@ -21,7 +21,7 @@ export function errorOfThrown(thrown: unknown): TaskError {
   }
 }
 
-/** An error that was described elsewhere, in another process, and is thrown again here. */
+/** An error that another process described and that is thrown again here. */
 export class ReportedError extends Error {
   readonly described: TaskError
 
@@ -54,7 +54,10 @@ function directCauses(thrown: unknown): unknown[] {
   return [...(cause === undefined || cause === null ? [] : [cause]), ...(Array.isArray(errors) ? errors : [])]
 }
 
-/** Node gives some errors a code and no message, as when each address of a host refuses the connection. */
+/**
+ * Name and message of a thrown value. Node gives some errors a code and no message, as when each address of a host refuses the
+ * connection.
+ */
 function nameAndMessage(thrown: unknown): ErrorCause {
   if (!isError(thrown)) return { name: 'Error', message: textOf(thrown) }
   const message = memberOf(thrown, 'message')
@@ -85,8 +88,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * For JSON.stringify, of what is logged. Errors have no members that JSON sees, and their causes may go in circles; big numbers
- * are none of JSON's own.
+ * A replacer for JSON.stringify, for logged values. JSON shows no members of an error, whose causes may form a circle, and it
+ * cannot express a bigint.
  */
 export function jsonReplacer(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)

@@ -3,13 +3,13 @@ import { liveRuns, successes, type Task } from './task.ts'
 export type Attempts = {
   /** Runs that count: succeeded, failed, lost and live ones. */
   readonly used: number
-  /** How many more the budget had room for; once the task has ended, how many of them it did not need. */
+  /** Runs that the budget still allows. Once the task has ended: runs that it did not need. */
   readonly left: number
 }
 
 /**
- * What the present piece of a task has used of its runs, and what is left: with `maxRetries` 3 a plain task has four. A piece
- * that has ended a flow keeps its number with the step, since the head drops the success that ended it.
+ * The runs that the present piece has used, and those that are left. With `maxRetries` 3 a plain task has four. The record of a
+ * flow's last step keeps the number of its runs, since the head drops the success that ended the flow.
  */
 export function attempts(task: Task): Attempts {
   const used = endedPiece(task) ?? task.failures + successes(task).length + liveRuns(task).length
@@ -25,7 +25,7 @@ function mostRuns({ options: { concurrency, retry, workerIds } }: Task): number 
   return Math.max(concurrency, workerIds.length) * (retry.maxRetries + 1)
 }
 
-/** Failed and lost runs of one worker (a worker may be called `constructor`). */
+/** Failed and lost runs of one worker. A worker may be called `constructor`, so the lookup takes own members only. */
 export function failuresOf(task: Task, workerId: string): number {
   return Object.hasOwn(task.failuresBy, workerId) ? (task.failuresBy[workerId] ?? 0) : 0
 }

@@ -6,15 +6,15 @@ import type { Body, EndedRun, Task, TaskError } from './task.ts'
 /** A body that is an item of its own. */
 type SeparateBody = Extract<Body, { ref: string }>
 
-/** An item written before the head that points at it: an input, a result, or the full record of an ended run. */
+/** An item that is written before the head that refers to it: an input, a result, or the full record of an ended run. */
 export type BodyWrite =
   | { readonly ref: string; readonly value: Json; readonly expiresAt: number }
   | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
 
 /**
- * Sort keys of a task's items beside its head; all carry the birth. Inputs carry the revision that set them and a hash:
- * bodies are written before the head, so of two changes decided on one revision the loser must not overwrite the
- * input of the winner.
+ * Sort keys of a task's items beside its head. All carry the birth. An input's key also carries the revision that set it and a
+ * hash. Bodies are written before the head, so when two changes are decided on one revision, the loser must not overwrite the input
+ * of the winner.
  */
 export const bodyRef = {
   input: (born: string, revision: number, value: Json) => `in#${born}#${revision}#${digest(value)}`,
@@ -25,17 +25,17 @@ export const bodyRef = {
   run: (born: string, fence: number) => `${runRefPrefix(born)}${fenceOrder(fence)}`,
 }
 
-/** Two writers that race for one revision or fence write to two names, so that the loser cannot spoil the winner's. */
+/** Two writers that race for one revision or fence write under two names, so the loser cannot overwrite the winner's body. */
 function digest(value: Json): string {
   return hash32(JSON.stringify(value)).toString(16)
 }
 
-/** 32 bits as up to 7 characters. Equal values have one digest, in whichever order their members stand. */
+/** A digest of 32 bits as up to 7 characters. The order of an object's members makes no difference. */
 export function contentDigest(value: Json): string {
   return hash32(sortedJson(value)).toString(36)
 }
 
-/** All records of ended runs of one birth sort, oldest first, under this prefix. */
+/** The prefix of the keys of one birth's run records, which sort oldest first. */
 export function runRefPrefix(born: string): string {
   return `run#${born}#`
 }
@@ -44,30 +44,30 @@ function fenceOrder(fence: number): string {
   return String(fence).padStart(10, '0')
 }
 
-/** A value as a body: in the head when small, else as an item of its own that is to be written first. */
+/** A value as a body: in the head when small, else an item of its own that must be written first. */
 export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Body; writes: BodyWrite[] } {
   const bytes = jsonBytes(value)
   if (bytes <= INLINE_BODY_BYTES_MAX) return { body: { inline: value }, writes: [] }
   return { body: { ref, bytes, expiresAt }, writes: [{ ref, value, expiresAt }] }
 }
 
-/** Bytes of its value as JSON; none when there is no body. */
+/** Bytes of a body's value as JSON; 0 without a body. */
 export function bodyBytes(body: Body | undefined): number {
   if (!body) return 0
   return 'ref' in body ? body.bytes : jsonBytes(body.inline)
 }
 
-/** When a body of a task due at `dueAt` may expire: late enough that renewing it is the exception. */
+/** When a body of a task due at `dueAt` expires. The time is so late that a renewal is rare. */
 export function bodyExpiry(dueAt: number, now: number, retentionMs: number): number {
   return Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS
 }
 
-/** Bodies that would expire before `until`: they must be renewed before the head relies on them that long. */
+/** Bodies that would expire before `until`. They must be renewed before a head needs them until then. */
 export function bodiesExpiringBefore(task: Task, until: number): SeparateBody[] {
   return separateBodies(task).filter(({ expiresAt }) => expiresAt < until)
 }
 
-/** All bodies that the task's head points at. */
+/** All bodies beside the head that the head refers to. */
 export function separateBodies(task: Task): SeparateBody[] {
   const found: SeparateBody[] = []
   withBodies(task, body => {
@@ -100,12 +100,12 @@ function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T
   return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, change(member)]))
 }
 
-/** An ended run as heads keep it: the error in short, and no log. */
+/** An ended run as heads keep it: with a shortened error and without its log. */
 export function runInHead({ log: _log, ...run }: EndedRun): EndedRun {
   return run.error ? { ...run, error: shortError(run.error) } : run
 }
 
-/** An error without its stack and its causes, its message cut to what a head has room for. */
+/** The error without stack and causes, its name and message cut to `SHORT_ERROR_CHARACTERS_MAX`. */
 export function shortError(error: TaskError): TaskError {
   return {
     name: cut(error.name, SHORT_ERROR_CHARACTERS_MAX),
@@ -113,12 +113,12 @@ export function shortError(error: TaskError): TaskError {
   }
 }
 
-/** Whether there may be more of the error than the head has kept. */
+/** Whether the head may have kept less than the whole name and message. */
 export function isCut({ name, message }: TaskError): boolean {
   return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS_MAX)
 }
 
-/** The text, at most so long. Never half a surrogate pair: that is no UTF-8 and would not be stored. */
-export function cut(text: string, limit: number): string {
-  return (text.length <= limit ? text : `${text.slice(0, limit - 1)}…`).toWellFormed()
+/** The text, cut to `most` characters. It never ends in half a surrogate pair, which has no UTF-8 and cannot be stored. */
+export function cut(text: string, most: number): string {
+  return (text.length <= most ? text : `${text.slice(0, most - 1)}…`).toWellFormed()
 }

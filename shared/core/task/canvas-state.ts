@@ -1,15 +1,15 @@
 import type { Body, Task } from './task.ts'
 
-/** The type under which canvases stand in the indexes; no task type can have its name. */
+/** The type under which canvases are indexed. No task type can have this name. */
 export const CANVAS_TYPE = 'canvas'
 
-/** What a canvas's head keeps beside what every head has. */
+/** The fields that only the head of a canvas has. */
 export type CanvasState = {
   /** Its tree (see `canvas/tree.ts`), as JSON. */
   readonly tree: Body
-  /** How many tasks it has. */
+  /** Number of its tasks. */
   readonly leaves: number
-  /** How many of them are published at a time. */
+  /** How many of its tasks are published at a time. */
   readonly sendConcurrency?: number
   /** Whether the leaves that need not wait for others have been published. */
   readonly started: boolean
@@ -18,18 +18,18 @@ export type CanvasState = {
 /** How a member, or a part of a canvas, has ended. */
 export type End = 'succeeded' | 'failed'
 
-/** Which place in which canvas a task takes. */
+/** The canvas that a task belongs to, and its number among the canvas's leaves. */
 export type Member = {
   /** Key of the canvas. */
   readonly canvasId: string
   /** Birth of the canvas. */
   readonly born: string
   readonly leaf: number
-  /** How it ended the first time, once it has been started over: that is what its canvas counts. */
+  /** The task's first end, once the task has been started over. The canvas counts only the first end. */
   readonly first?: 'succeeded' | 'failed'
 }
 
-/** How a task counts in its canvas: by its first end, for ever. Undefined while it has none. */
+/** The end by which a task counts in its canvas. It is the task's first end, for ever. Undefined before that. */
 export function memberEnd({ member, state }: Task): { member: Member; end: End } | undefined {
   if (!member) return undefined
   if (member.first) return { member, end: member.first }
@@ -37,7 +37,7 @@ export function memberEnd({ member, state }: Task): { member: Member; end: End }
   return { member, end: state === 'succeeded' ? 'succeeded' : 'failed' }
 }
 
-/** Its canvas counts how a member ended first; one that is removed or started over while it waits has failed there. */
+/** The member with its first end recorded. A member that is removed or started over while it waits counts as failed. */
 export function afterFirstEnd(member: Member, { state }: Task): Member {
   return { ...member, first: member.first ?? (state === 'succeeded' ? 'succeeded' : 'failed') }
 }

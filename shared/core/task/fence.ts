@@ -3,32 +3,37 @@ import { SCHEDULE_TYPE } from './schedule-state.ts'
 import { type Task, taskIdPrefix } from './task.ts'
 
 /**
- * Where the fences of a key begin. A handler may guard what it writes by key and fence: it refuses a smaller fence than the
- * last one. So the fences of a key grow for ever, also when the task has expired, nothing of it is left, and the key is
- * published again. A first publication therefore begins at the seconds that have passed since a fixed time, and a head is not
- * deleted before the time that its last fence stands for.
+ * Where the fences of a key begin. A handler may guard its writes by key and fence, and refuse a fence smaller than the last one.
+ * So the fences of a key must grow for ever, even when the task has expired and its key is published again.
+ *
+ * A first publication therefore begins at the number of seconds since a fixed time. The store deletes a head only after the time
+ * that its last fence stands for.
  */
 
-/** Any time before the first release would do. Seconds since then fit into 32 bits until 2094. */
+/** The fixed time. Any time before the first release serves. Seconds since then fit into 32 bits until 2094. */
 export const FENCE_EPOCH_MS = Date.UTC(2026, 0, 1, 12)
 
 /** The publisher's clock may be behind by less than this. */
 const FENCE_SKEW_MS = 60_000
 
-/** The fence that a publication at `now` counts on from: larger than any of a head that has been deleted by then. */
+/**
+ * The fence from which a publication at `now` counts on. It is larger than the fences of all heads that have been deleted by then.
+ */
 export function firstFence(now: number): number {
   return Math.max(0, Math.floor((now - FENCE_EPOCH_MS) / 1_000))
 }
 
-/** From then on every publication begins beyond this fence. */
+/** The time from which every publication begins beyond this fence. */
 export function fencePassedAt(fence: number): number {
   return FENCE_EPOCH_MS + (fence + 1) * 1_000 + FENCE_SKEW_MS
 }
 
 /**
- * When the store may delete a task's item; undefined: not yet. Readers count it as gone from `expiresAt` on. A task that
- * owes callbacks stays until they are published, however short it is kept. A head stays until the fences of a new publication
- * begin beyond its own. The task of a tick stays for some days: its key is what keeps the tick from being published twice.
+ * When the store may delete a task's item; undefined: not yet. Readers treat the task as gone from `expiresAt` on.
+ *
+ * - A task that owes callbacks stays until they are published, however short its retention.
+ * - A head stays until the fences of a new publication begin beyond its own.
+ * - The task of a tick stays for some days, because its key prevents a second publish of the tick.
  */
 export function deletableAt({ expiresAt, owes, fence, parentId, createdAt }: Task): number | undefined {
   if (expiresAt === undefined || owes) return undefined

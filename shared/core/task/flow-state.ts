@@ -5,7 +5,7 @@ import type { Body, Ordering, TaskError, TypeKind } from './task.ts'
 
 export type Direction = 'do' | 'undo'
 
-/** What does or undoes a step, everything resolved when the flow was published. */
+/** The action that does or undoes a step. All its settings are resolved when the flow is published. */
 export type StepAction = {
   readonly type: string
   readonly kind: Exclude<TypeKind, 'flow'>
@@ -21,9 +21,11 @@ export type StepAction = {
 
 export type Step = { readonly name: string; readonly do: StepAction; readonly undo?: StepAction }
 
-/** The steps of a flow as they were when a task of it was published. The same for many tasks: stored once, by its name. */
+/**
+ * The steps of a flow as they were at the publish of a task. Many tasks share one definition, which is stored once under its name.
+ */
 export type FlowDefinition = {
-  /** Derived from all the rest. */
+  /** A hash of all other members. */
   readonly name: string
   readonly steps: readonly Step[]
   readonly onCancel: 'undo' | 'leave'
@@ -31,7 +33,7 @@ export type FlowDefinition = {
 
 export type StepState = (typeof STEP_STATES)[number]
 
-/** One direction of a step: from its first claim to its end. */
+/** The record of one direction of a step, from its first claim to its end. */
 export type ActionRecord = {
   readonly startedAt?: number
   readonly endedAt?: number
@@ -40,10 +42,11 @@ export type ActionRecord = {
   readonly error?: TaskError
   /** The run whose success ended it. */
   readonly fence?: number
-  /** Of `do` alone, lest heads of undone flows outgrow 1 KB: its worker, and when it began, if not as the first did. */
+  /** The worker of that run. Only `do` keeps it, so that heads of undone flows stay within 1 KB. */
   readonly workerId?: string
+  /** When that run began, if it was not the first one. Only `do` keeps it. */
   readonly ranAt?: number
-  /** Of `undo` alone, whose result is kept nowhere: a digest of it; see `run/word.ts`. */
+  /** A digest of that run's report. Only `undo` keeps it, since no record keeps the result of an undo. See `run/report.ts`. */
   readonly reportDigest?: string
 }
 
@@ -54,21 +57,22 @@ export type StepRecord = {
   readonly undo?: ActionRecord
 }
 
-/** How far a flow has come. */
+/** The progress of a flow. */
 export type FlowState = {
   readonly definition: FlowDefinition
-  /** The step reached, from 0; it stays at the one that failed. */
+  /** Index of the step reached, from 0. It stays at the step that failed. */
   readonly cursor: number
-  /** The step that is worked on, and in which direction. */
+  /** Index of the step that is worked on now. */
   readonly at: number
+  /** Whether that step is done or undone now. */
   readonly direction: Direction
-  /** Steps that began, by index. */
+  /** The records of the steps that have begun, by index. */
   readonly steps: Readonly<Record<string, StepRecord>>
-  /** 2 once a step that had been undone is done again, and so on: its idempotency keys are others then. */
+  /** 2 once a step that was undone is done again, then 3, and so on. Each round has idempotency keys of its own. */
   readonly round?: number
   /** Set while a cancelled flow undoes its steps. */
   readonly cancelling?: true
-  /** Limit of all `do` steps together, from the due time. */
+  /** Time for all `do` steps together, counted from the due time. */
   readonly deadlineMs?: number
   readonly deadlineAt?: number
 }

@@ -1,10 +1,10 @@
 import type { STATUSES } from '../states.ts'
 import type { Operation, RunState } from './task.ts'
 
-/** What a task is, in one word. `compensating` belongs to flows that undo their steps. */
+/** The status of a task. Only a flow that undoes its steps is `compensating`. */
 export type Status = (typeof STATUSES)[number]
 
-/** From each of these statuses an operation may lead to each of those. `none`: not there, or removed. */
+/** An operation may lead from each status in `from` to each status in `to`. `none`: the task does not exist, or was removed. */
 export type Move = {
   readonly from: ReadonlyArray<Status | 'none'>
   readonly to: ReadonlyArray<Status | 'none'>
@@ -15,8 +15,8 @@ const OPEN = ['delayed', 'ready', 'running'] as const
 const FINAL = ['succeeded', 'failed', 'cancelled'] as const
 
 /**
- * The lifecycle of a task, whole: what each operation may do to its status. The property tests hold every transition
- * against it, and the diagram in `docs/lifecycle.md` is checked against it. Time alone moves `delayed` to `ready`.
+ * The whole lifecycle of a task: what each operation may do to its status. Property tests check every transition against this
+ * table, and another test compares it with the diagram in `docs/lifecycle.md`. Time alone moves `delayed` to `ready`.
  */
 export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   publish: [{ from: ['none', ...FINAL], to: WAITING }],
@@ -33,7 +33,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['running'], to: [...OPEN, 'succeeded'] },
     { from: ['compensating'], to: ['compensating', 'failed', 'cancelled'] },
   ],
-  // From `ready`: a claim that could not be stored is an attempt that failed.
+  // From `ready`: a claim that the store refused counts as a failed run.
   fail: [
     { from: ['ready'], to: [...WAITING, 'compensating', 'failed'] },
     { from: ['running'], to: [...OPEN, 'compensating', 'failed'] },
@@ -80,7 +80,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   owe: FINAL.map(status => ({ from: [status], to: [status] })),
 }
 
-/** The states of a run, and who moves it there. A run that has ended never changes again. */
+/** The states of an ended run, and the operations that lead to each. A run that has ended never changes again. */
 export const RUN_MOVES: Readonly<Record<Exclude<RunState, 'running'>, readonly Operation[]>> = {
   succeeded: ['succeed'],
   failed: ['fail', 'expire'],

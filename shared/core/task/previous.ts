@@ -1,12 +1,15 @@
 import type { Json } from '../json.ts'
 import type { Body } from './task.ts'
 
-/** How an input that is an array takes what is handed on: as one more argument, as so many, or in front. */
+/**
+ * How an input that is an array takes the value that is handed on: as one more argument (`append`), each member as an argument
+ * (`spread`), or in front (`prepend`).
+ */
 export type HandOn = 'append' | 'spread' | 'prepend'
 
 /**
- * What the task before handed on: a value of its own, the result that another task keeps apart, or the value of a part of
- * a canvas, which is put together from its members' results when somebody needs it.
+ * The value that the task before handed on: a body of this task, a result that the other task keeps apart, or the value of a part
+ * of a canvas. The last one is assembled from the members' results when a reader needs it.
  */
 export type Previous = { readonly handOn: HandOn } & (
   | { readonly kind: 'body'; readonly body: Body }
@@ -15,8 +18,8 @@ export type Previous = { readonly handOn: HandOn } & (
 )
 
 /**
- * The input that a worker gets, what was handed on included: an input that is an array takes a chain's value as one
- * more argument, a chord's as many, and in front the message of an error. Any other input stays as it is.
+ * The input that a worker gets, with the value that was handed on. An input that is an array takes the value of a chain as one more
+ * argument, the value of a chord as several, and the message of an error in front. Any other input stays as it is.
  */
 export function effectiveInput(input: Json | undefined, previous: Json, handOn: HandOn): Json | undefined {
   if (!Array.isArray(input)) return input

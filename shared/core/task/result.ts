@@ -1,43 +1,43 @@
 import { contentDigest } from './body.ts'
 import { type Body, type EndedRun, successes, type Task } from './task.ts'
 
-/** The success whose result is the task's, of the present piece. */
+/** The last success of the present piece. Its result is the task's result, unless the task is a flow. */
 export function lastSuccess(task: Task): EndedRun | undefined {
   return successes(task)
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
     .at(-1)
 }
 
-/** Whether the result of the task is that of this run. */
+/** Whether the result of the task is the result of this run. */
 export function hasResultOf(task: Task, fence: number): boolean {
   const { flow, state } = task
   if (!flow) return lastSuccess(task)?.fence === fence
   return state === 'succeeded' && flow.steps[flow.definition.steps.length - 1]?.do.fence === fence
 }
 
-/** What the task has come to: the result of its last success, and of a flow that of its last step. */
+/** The result of the task: that of its last success; for a flow that of its last step. */
 export function resultOf(task: Task): Body | undefined {
   const { flow } = task
   if (!flow) return lastSuccess(task)?.result
   return task.state === 'succeeded' ? flow.steps[flow.definition.steps.length - 1]?.result : undefined
 }
 
-/** The digest of a success whose record keeps no result: its stage is over, or it has undone a step. */
+/** One digest of a success whose record keeps no result, because its stage is over or because it undid a step. */
 export function pastDigest({
   result,
-  reportDigest: word,
-}: Pick<EndedRun, 'result' | 'word'>): string | undefined {
-  return joinedDigest(digestOfResult(result), word)
+  reportDigest,
+}: Pick<EndedRun, 'result' | 'reportDigest'>): string | undefined {
+  return joinedDigest(digestOfResult(result), reportDigest)
 }
 
-/** One digest of a result's and a word's; undefined when there is neither. */
-export function joinedDigest(result: string | undefined, word: string | undefined): string | undefined {
-  return result === undefined && word === undefined
+/** One digest of a result's digest and a report's digest; undefined when both are undefined. */
+export function joinedDigest(result: string | undefined, report: string | undefined): string | undefined {
+  return result === undefined && report === undefined
     ? undefined
-    : contentDigest([result ?? null, word ?? null])
+    : contentDigest([result ?? null, report ?? null])
 }
 
-/** Results kept apart have the digest in their name. */
+/** The digest of a result. The name of a result that is kept apart ends in it. */
 export function digestOfResult(result: Body | undefined): string | undefined {
   if (!result) return undefined
   return 'ref' in result ? result.ref.split('#').at(-1) : contentDigest(result.inline)

@@ -1,32 +1,32 @@
-/** The type under which schedules stand in the indexes; no task type can have its name. */
+/** The type under which schedules are indexed. No task type can have this name. */
 export const SCHEDULE_TYPE = 'schedule'
 
-/** When a schedule runs. Every `everyMs` counts from the schedule's creation; times are ms since the epoch. */
+/** When a schedule runs. Intervals of `everyMs` count from the schedule's creation. Times are ms since the epoch. */
 export type Timing =
   | { readonly kind: 'cron'; readonly cron: string; readonly timezone: string }
   | { readonly kind: 'every'; readonly everyMs: number }
   | { readonly kind: 'at'; readonly at: number }
 
-/** Which of several due ticks run: the latest, unless it is missed, or the latest few, missed or not. */
+/** Which of several due ticks run. `skip`: the latest one, unless it is missed. `catchUp`: the latest few, missed or not. */
 export type Missed = 'skip' | { readonly catchUp: number }
 
 /**
- * What a schedule's head keeps beside what every head has; its `dueAt` is the next tick, its input the body of the task
- * that each tick publishes, its `error` why the last tick could publish none.
+ * The fields that only the head of a schedule has. The head's `dueAt` is the next tick. Its `input` is the body of the task that
+ * each tick publishes. Its `error` says why the last tick could publish no task.
  */
 export type ScheduleState = {
   readonly timing: Timing
   readonly missed: Missed
-  /** With `skip`, a tick that is later than this is missed. */
+  /** With `skip`, a tick that is late by more than this is missed. */
   readonly graceMs: number
-  /** Type of the task that each tick publishes. */
+  /** The type of the task that each tick publishes. */
   readonly taskType: string
   readonly paused: boolean
-  /** The last tick that a task was published for, or when one was published by hand. */
+  /** The last tick that published a task, or the time at which a caller last triggered the schedule. */
   readonly lastRunAt?: number
-  /** The pauses that due ticks may have fallen into, earliest first; the last one has no end while it is paused. */
+  /** The pauses that due ticks may have fallen into, earliest first. The last one has no end while the schedule is paused. */
   readonly pauses?: readonly Pause[]
 }
 
-/** From the pause to the resumption, in ms since the epoch. */
+/** The time from a pause to the resumption, in ms since the epoch. */
 export type Pause = { readonly from: number; readonly to?: number }

@@ -47,23 +47,25 @@ import type { Previous } from './previous.ts'
 import type { ScheduleState } from './schedule-state.ts'
 import type { Permit, Wait } from './wait.ts'
 
-/** What is stored about a task's end. Everything people see beyond it is derived (see `status/status.ts`). */
+/** The stored state of a task. The status that callers see is derived from it and from the time (see `status/status.ts`). */
 export type TaskState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
-/** Who works on the tasks of a type; those of a flow are worked on by the types of its steps. */
+/** What serves the tasks of a type. The types of its steps serve a flow. */
 export type TypeKind = (typeof TYPE_KINDS)[number]
-/** The heads of canvases and of schedules are kept as a task's is, and nobody can claim them. */
+/** Canvases and schedules have heads as tasks have, which no worker can claim. */
 export type TaskKind = TypeKind | 'canvas' | 'schedule'
 
-/** In which order the open tasks of a type are run. */
+/** The order in which the open tasks of a type are run. */
 export type Ordering = (typeof ORDERINGS)[number]
 
-/** Input or result: in the head when small, else an item of its own, found by `ref` and kept until `expiresAt`. */
+/**
+ * An input or a result. A small body is in the head; a large one is an item of its own, found by `ref` and kept until `expiresAt`.
+ */
 export type Body =
   | { readonly inline: Json }
   | { readonly ref: string; readonly bytes: number; readonly expiresAt: number }
 
-/** Why something failed. `causes`: what the error was caused by, the nearest first. */
+/** Why a task or a run failed. `causes` lists the causes of the error, the nearest first. */
 export type TaskError = {
   readonly name: string
   readonly message: string
@@ -78,19 +80,19 @@ export type LiveRun = {
   readonly workerId: string
   readonly startedAt: number
   readonly leaseUntil: number
-  /** How long its lease is, where the task's option has been changed since its claim. */
+  /** The length of its lease, where the task's option has changed since the claim. */
   readonly leaseMs?: number
-  /** The run's own limit, as its claim found it: options that change later apply at the next claim. */
+  /** The run's time limit according to the options at its claim. Changed options apply at the next claim. */
   readonly timeoutAt?: number
   readonly progress?: Json
-  /** What it holds of concurrency limits. */
+  /** The permits that it holds under concurrency limits. */
   readonly permits?: readonly Permit[]
 }
 
 export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
 export type RunState = 'running' | EndedRunState
 
-/** Why a run ended other than by its worker's word. */
+/** Why a run ended without a report of its worker. */
 export type EndCause = 'excluded' | 'timed-out'
 
 export type EndedRun = {
@@ -103,32 +105,32 @@ export type EndedRun = {
   readonly error?: TaskError
   readonly cause?: EndCause
   readonly progress?: Json
-  /** Of a failed run: the last that its handler logged. It stands in the run's record only, never in a head. */
+  /** The newest log lines of a failed run's handler. Only the run's own record keeps them, never a head. */
   readonly log?: string
-  /** Which piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
+  /** The piece it worked on, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
   readonly piece?: string
-  /** A success of a piece that is over; it counts no more. */
+  /** Set on a success of a piece that is over. Such a success counts no more. */
   readonly past?: true
-  /** A digest of what its worker's word said beyond the state, the result and the short error; see `run/word.ts`. */
+  /** A digest of its worker's report beyond the state, the result and the short error. See `run/report.ts`. */
   readonly reportDigest?: string
 }
 
-/** What is published when a task ends, and how much of it, so that its end knows whether anything is owed. */
+/** The callbacks that a task's end publishes. The numbers say at the end whether any callback is owed, without reading the body. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
 
-/** Callbacks that the task owes and that cannot be published as long as types are as they are. */
+/** Callbacks that the task owes and that cannot be published as types are now. */
 export type Unpublished = {
-  /** Which of those for its end, from 0 on; the others have been published. */
+  /** Indices, from 0, among the callbacks for its end. The others have been published. */
   readonly indices: readonly number[]
-  /** Why not, the first few, each by its path: `onSuccess.0.deadlineMs`. */
+  /** The first few problems, each with its path such as `onSuccess.0.deadlineMs`. */
   readonly problems: readonly FieldProblem[]
-  /** A type that was changed later may have made them possible. */
+  /** When the problems were found. A later change of a type may have removed them. */
   readonly judgedAt: number
   /** The revision of the end that owes them, from which their keys follow. */
   readonly revision: number
 }
 
-/** The last operation on a task, stored with it: what the stream's reader sees as the reason of a change. */
+/** The last operation on a task. It is stored in the head and tells the planner the reason of a change. */
 export type Operation =
   | 'publish'
   | 'update'
@@ -151,16 +153,19 @@ export type Operation =
   | 'owe'
   | 'tick'
 
-/** A change that was asked for over the HTTP API: when, by which principal, and what it was. */
+/** A change that was asked for over the HTTP API: its time, its principal, and its name. */
 export type OperationRecord = { readonly at: number; readonly by: string; readonly what: string }
 
-/** Where the task stands in the index for people: open tasks by due time, ended ones by their end. */
+/** The entry of the task in the index `view`, from which lists are read: open tasks by due time, ended ones by their end. */
 export type View = {
   readonly bucket: 'open' | 'compensating' | 'succeeded' | 'failed' | 'cancelled'
   readonly sort: number
 }
 
-/** Where the task waits for machinery, and its position there (compares as text). At most one. */
+/**
+ * The entry of the task in the index `place`: the partition, and the position there, which compares as text. A task has at most
+ * one.
+ */
 export type Place = { readonly name: string; readonly order: string }
 
 export type Task = {
@@ -182,44 +187,45 @@ export type Task = {
   readonly tags?: Readonly<Record<string, string>>
   /** W3C trace context the task was published under. */
   readonly traceparent?: string
-  /** Of the present piece. */
+  /** The options of the present piece. */
   readonly options: Options
   readonly input?: Body
-  /** Of an input kept apart, the fields by which limits of its type count it; null where it has none. */
+  /** Copies of the fields by which limits count the task, where its input is kept apart. Null where the input lacks the field. */
   readonly limitValues?: Readonly<Record<string, string | null>>
-  /** Whose task it is where tenants take turns. */
+  /** The tenant that the task belongs to, where tenants take turns. */
   readonly fairnessKey?: string
-  /** Tenants of its type take turns, and it names none: all such tasks are one tenant. */
+  /** Set where tenants of its type take turns and the task names no tenant. All such tasks are one tenant. */
   readonly isFair?: true
-  /** What a limit makes it wait for. */
+  /** The slot or permit that the task waits for. */
   readonly wait?: Wait
-  /** What the task before it handed on. */
+  /** The value that the task before it handed on. */
   readonly previous?: Previous
-  /** Takes nothing that a task before it would hand on. */
+  /** Set where the task takes no value from the task before it. */
   readonly immutable?: true
-  /** The stage it is in; undefined for tasks without stages. */
+  /** The present stage; undefined for tasks without stages. */
   readonly stage?: string
-  /** How often it has moved on to another stage, or to the same one again; undefined for never. */
+  /** How often the task has moved on to a stage, the same one included; undefined for never. */
   readonly stageChanges?: number
   readonly flow?: FlowState
   readonly callbacks?: Callbacks
-  /** It has ended, and what follows from that has not been published yet. */
+  /** Set while the task has ended and the callbacks of its end are not all published. */
   readonly owes?: true
   readonly unpublished?: Unpublished
-  /** The task that published it, or that ran under its debounced key. */
+  /** The task that published it, or the task that was running under its key when a debounced publish came. */
   readonly parentId?: string
   readonly member?: Member
   readonly canvas?: CanvasState
   readonly schedule?: ScheduleState
   /** The last changes asked for over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
-  /** The last fence handed out. */
+  /** The fence of the last claim. */
   readonly fence: number
   readonly live: Readonly<Record<string, LiveRun>>
   /** All succeeded runs and the last few others, by fence. */
   readonly ended: Readonly<Record<string, EndedRun>>
-  /** Failed and lost runs, in all and (retry scope `worker`) by worker. */
+  /** Number of failed and lost runs of the present piece. */
   readonly failures: number
+  /** Failed and lost runs by worker, with retry scope `worker`. */
   readonly failuresBy: Readonly<Record<string, number>>
   readonly error?: TaskError
   readonly createdAt: number
@@ -227,7 +233,7 @@ export type Task = {
   readonly startedAt?: number
   readonly finishedAt?: number
   readonly expiresAt?: number
-  /** Which partition of its type's indexes it is in. */
+  /** Number of its partition in its type's indexes. */
   readonly shard: number
   readonly view?: View
   readonly place?: Place
@@ -237,30 +243,30 @@ export function taskId(type: string, key: string): string {
   return `${taskIdPrefix(type)}${key}`
 }
 
-/** How the ids of all tasks of a type begin, and of no other type. */
+/** The prefix of the ids of all tasks of a type. No other type's tasks have it. */
 export function taskIdPrefix(type: string): string {
   return `${type}:`
 }
 
-/** Type and key of an id. A type has no colon; a key may. Undefined when `id` is none. */
+/** Type and key of a task's id. A key may contain a colon, a type may not. Undefined when `id` is not the id of a task. */
 export function splitTaskId(id: string): { type: string; key: string } | undefined {
   const colon = id.indexOf(':')
   if (colon < 1 || colon === id.length - 1) return undefined
   return { type: id.slice(0, colon), key: id.slice(colon + 1) }
 }
 
-/** A run's public id: stable, and unlike that of any other run of the key. */
+/** The public id of a run. It never changes, and no other run of the key has it. */
 export function runId(born: string, fence: number): string {
   return `${born}.${fence}`
 }
 
-/** Birth and fence of a run's id; undefined when `id` is none. */
+/** Birth and fence of a run's id; undefined when `id` is not the id of a run. */
 export function splitRunId(id: string): { born: string; fence: number } | undefined {
   const match = /^([0-9A-HJKMNP-TV-Z]{26})\.([1-9][0-9]{0,14})$/.exec(id)
   return match?.[1] && match[2] ? { born: match[1], fence: Number(match[2]) } : undefined
 }
 
-/** Whether only listed workers may take the task. Each is told by a marker of its own, never by the type's queue. */
+/** Whether only listed workers may take the task. A marker of its own tells each of them, never the type's queue. */
 export function isTargeted({ options }: Task): boolean {
   return options.workerIds.length > 0
 }
@@ -273,12 +279,12 @@ export function endedRuns(task: Task): EndedRun[] {
   return Object.values(task.ended)
 }
 
-/** Of the present piece. */
+/** The successes of the present piece. */
 export function successes(task: Task): EndedRun[] {
   return endedRuns(task).filter(run => run.state === 'succeeded' && !run.past)
 }
 
-/** Slots that neither a success nor a live run holds. */
+/** How many more workers may take the task now: those of `concurrency` without a success or a live run. */
 export function openSlots(task: Task): number {
   return task.options.concurrency - successes(task).length - liveRuns(task).length
 }

@@ -1,20 +1,21 @@
-/** A start that was granted: not before `at`, and under these terms. */
+/** A start that is reserved under a rate limit. */
 export type Slot = {
+  /** The start may not begin before this time. */
   readonly at: number
-  /** Names the limit as it was; under another one it is void. */
+  /** The limit under which the slot was reserved, such as `50/1000`. The slot is void under a changed limit. */
   readonly rateText: string
 }
 
 /**
- * What a due task waits for that limits of its type keep from running. Any other change of the task ends the wait; what
- * it waited for is then asked for anew.
+ * The wait of a due task that a limit of its type keeps from running. Any other change of the task ends the wait, and the next
+ * claim asks for a slot or a permit anew.
  *
- * - `turn`    its start under a rate limit is reserved for this time
- * - `permit`  a concurrency limit is used up; it stands in the limit's place until a permit is given back
+ * - `slot`    a slot under a rate limit is reserved for the task
+ * - `permit`  a concurrency limit is used up; the task is in the limit's place until a run gives a permit back
  */
 export type Wait =
   | ({ readonly kind: 'slot'; readonly limit: string } & Slot)
   | { readonly kind: 'permit'; readonly limit: string }
 
-/** Leave to run under a concurrency limit; `holder` is unlike that of any other run. */
+/** The right to run under a concurrency limit. Each run has a `holder` of its own. */
 export type Permit = { readonly limit: string; readonly holder: string }

@@ -1,18 +1,18 @@
 import { hash32 } from '../hash.ts'
 
 /** SQS allows 80 of [A-Za-z0-9_-] in a queue's name. Source: SQS quotas. */
-const MAX_QUEUE_NAME_LENGTH = 80
+const QUEUE_NAME_CHARACTERS_MAX = 80
 const HASH_LENGTH = 8
 
 /**
- * Name of the queue that serves a task type, from the system's name and the type alone, so that no function needs a
- * table of queue URLs (environment variables end at 4 KB). A type with a dot, too long, or that could be
- * mistaken for such a name, gets a hash of its full name.
+ * The name of the queue that serves a task type. It follows from the system's name and the type alone, so no function needs a table
+ * of queue URLs, which would not fit into 4 KB of environment variables. The name ends in a hash of the type when the type has a
+ * dot, is too long, or could be mistaken for such a hashed name.
  */
 export function queueNameOf(system: string, type: string): string {
   const plain = `${system}-q-${type}`
   const looksHashed = /-[0-9a-f]{8}$/.test(type)
-  if (!type.includes('.') && !looksHashed && plain.length <= MAX_QUEUE_NAME_LENGTH) return plain
+  if (!type.includes('.') && !looksHashed && plain.length <= QUEUE_NAME_CHARACTERS_MAX) return plain
   const digest = hash32(type).toString(16).padStart(HASH_LENGTH, '0')
-  return `${plain.replaceAll('.', '_').slice(0, MAX_QUEUE_NAME_LENGTH - HASH_LENGTH - 1)}-${digest}`
+  return `${plain.replaceAll('.', '_').slice(0, QUEUE_NAME_CHARACTERS_MAX - HASH_LENGTH - 1)}-${digest}`
 }

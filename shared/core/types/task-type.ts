@@ -21,7 +21,7 @@ export type WebhookSettings = {
   readonly allowPrivate?: boolean
 }
 
-/** What does or undoes a step of a flow: a task type, and what is different about it here. */
+/** The action that does or undoes a step of a flow: a task type, and settings that differ from the type's own. */
 export type StepActionConfiguration = {
   readonly type: string
   /** Given to the handler instead of the flow's parameters. */
@@ -46,20 +46,20 @@ export type ConcurrencyLimit = { readonly max: number; readonly key?: string }
 
 export type TypeLimits = { readonly rate?: RateLimit; readonly concurrency?: ConcurrencyLimit }
 
-/** What is set of a task type: by `PUT /v1/types/{type}`, or by the deployment of its handler. */
+/** The configuration of a task type, set by `PUT /v1/types/{type}` or by the deployment of its handler. */
 export type TypeConfiguration = {
   readonly kind: TypeKind
   readonly defaults: PartialOptions & { readonly priority?: number }
   readonly ordering?: Ordering
   readonly limits?: TypeLimits
-  /** Partitions of its indexes; may only grow. */
+  /** Partitions of its indexes. The number may only grow. */
   readonly shards?: number
-  /** Whether what happens to its tasks is told as events. @default false */
+  /** Whether changes of its tasks are published as events. @default false */
   readonly events?: boolean
   readonly webhook?: WebhookSettings
-  /** Of kind `flow`: what is done, in this order. */
+  /** The steps of kind `flow`, in order. */
   readonly steps?: readonly StepConfiguration[]
-  /** Of kind `flow`: what happens to the steps that were done when a task is cancelled. @default 'undo' */
+  /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
 }
 
@@ -71,19 +71,19 @@ export type TaskType = {
   readonly type: string
   readonly configuration: TypeConfiguration
   readonly paused: boolean
-  /** Whether tasks with a fairness key have been published: their claimers look for them, too. */
+  /** Set once a task with a fairness key has been published. Workers then claim by turns. */
   readonly isFair?: true
-  /** Since when it is deployed to be served; undefined: none does. HTTP types need none. */
+  /** Since when a deployed handler serves the type; undefined when none does. HTTP types need none. */
   readonly handlerSince?: number
-  /** Who does: workers that fetch from its queue, and are there or not; undefined: Lambda, which always is. */
+  /** `workers`: standalone workers fetch from its queue. Undefined: a Lambda function serves it. */
   readonly servedBy?: 'workers'
-  /** Of Lambda: the version under which the deployed function claims. */
+  /** The version under which the deployed Lambda function claims. */
   readonly handlerVersion?: string
-  /** What is being removed of it. */
+  /** The purges that are under way. */
   readonly purges?: readonly PurgeJob[]
-  /** What of its configuration what waits may not know of yet; who finds it here sees to that. */
+  /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds one here starts it. */
   readonly unapplied?: readonly Unapplied[]
-  /** The last changes by people. */
+  /** The last changes over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
   /** Grows with every change. */
   readonly version: number
@@ -91,12 +91,12 @@ export type TaskType = {
   readonly updatedAt: number
 }
 
-/** In which order the type's tasks are run now; of those that wait some may still be on their way to it. */
+/** The present order of the type's tasks. Some waiting tasks may not have been moved to it yet. */
 export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType, 'configuration'>): Ordering {
   return ordering ?? defaultOrdering(kind)
 }
 
-/** What a change from one configuration to another leaves to be done to the tasks that wait. */
+/** The jobs by which a change of configuration must reach the waiting tasks. */
 export function unappliedBy(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
   const isReordered = orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
   return [
@@ -105,7 +105,7 @@ export function unappliedBy(before: TypeConfiguration, after: TypeConfiguration)
   ]
 }
 
-/** The type once tasks of it have fairness keys: those that wait are given turns. */
+/** The type after the first publish with a fairness key. A `reorder` job gives turns to its waiting tasks. */
 export function withTenants(type: TaskType): TaskType {
   return { ...type, isFair: true, unapplied: [...new Set([...(type.unapplied ?? []), 'reorder' as const])] }
 }
@@ -144,7 +144,7 @@ export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>)
   return [...Array(shardsOf(configuration)).keys()]
 }
 
-/** The partition a new task of the type goes to. */
+/** The partition of a new task of the type. */
 export function shardOf(id: string, configuration: TypeConfiguration): number {
   return hash32(id) % shardsOf(configuration)
 }

@@ -2,12 +2,12 @@ import type { Status } from '../task/lifecycle.ts'
 import type { View } from '../task/task.ts'
 
 /**
- * What is done to the tasks of a type one after the other, in the background.
+ * A job that the jobs function does on the tasks of a type one after the other, in the background.
  *
- * - `resume`   what waits is sent to the type's workers again: the type was paused, and dispatches were dropped
- * - `relimit`  what waits for a limit waits no more, and asks for what the limit is now
- * - `reorder`  what waits is run in the order that its type has now
- * - `purge`    tasks in some statuses are removed
+ * - `resume`   dispatches waiting tasks again, because their dispatches were dropped while the type was paused
+ * - `relimit`  ends the waits for limits, so that tasks ask for slots and permits under the present limits
+ * - `reorder`  puts waiting tasks into the present order of their type
+ * - `purge`    removes tasks in some statuses
  */
 export type TypeJob =
   | { readonly kind: 'resume' }
@@ -31,10 +31,10 @@ export type JobLook = {
 export type PurgeJob = {
   readonly kind: 'purge'
   readonly statuses: readonly Status[]
-  /** Of tasks that have ended before this time, and of open ones that were published before it. */
+  /** The purge covers ended tasks that ended before this time, and open tasks that were published before it. */
   readonly before: number
-  /** When it was asked for. */
+  /** When the purge was asked for. */
   readonly askedAt: number
-  /** It goes through everything twice: an index may show late what was there. */
+  /** Set on the second pass. A purge goes through all tasks twice, because an index may show a task late. */
   readonly isSecond?: true
 }

@@ -2,10 +2,10 @@ import type { FieldProblem } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { TypeConfiguration } from './task-type.ts'
 
-/** What is wrong with a URL that names a user or a password. */
+/** The problem of a URL that names a user or a password. */
 export const NO_USER_IN_URL = 'must have no user name or password: all readers of the API would see them'
 
-/** The same of a URL that is called by a webhook, with what to do instead. */
+/** The problem of a webhook's URL that names a user, with the remedy. */
 export const NO_USER_IN_WEBHOOK = `${NO_USER_IN_URL}. Name a secret as webhook.secretName of the type, which signs each call`
 
 /** Whether the text is a URL that names a user or a password. */
@@ -14,7 +14,7 @@ export function namesUser(text: string): boolean {
   return url !== null && (url.username !== '' || url.password !== '')
 }
 
-/** The URL with its user and password masked, for readers. Types that were stored before they were refused have some. */
+/** The URL with its user and password masked, for readers. Earlier versions stored types with such URLs. */
 export function withoutUser(text: string): string {
   const url = URL.parse(text)
   if (!url || !namesUser(text)) return text
@@ -29,7 +29,7 @@ export function urlInInput(input: unknown): string | undefined {
   return isObject && 'url' in input && typeof input.url === 'string' ? input.url : undefined
 }
 
-/** What is wrong with the URL that a task of a webhook type brings in its input. */
+/** The problems of the URL in the input of a webhook type's task. */
 export function webhookInputProblems(
   { kind, webhook }: Pick<TypeConfiguration, 'kind' | 'webhook'>,
   input: Json | undefined,

@@ -5,7 +5,7 @@
 
 import { WORKER_ID_BYTES_MAX } from '../bounds.ts'
 
-/** What tells a worker that a task is meant for it: the task as it stood when it could be claimed. */
+/** An item that tells a worker about a task that lists it. It names the task's revision at which the task could be claimed. */
 export type Marker = {
   readonly workerId: string
   readonly taskId: string
@@ -20,9 +20,9 @@ export type Worker = {
   readonly version?: string
   /** Types whose tasks it takes. */
   readonly types: readonly string[]
-  /** When it last showed a sign of life about each of them, where only that tells which it takes. */
+  /** The last sign of life for each type, for workers whose types are known only from their requests. */
   readonly typesSeen?: Readonly<Record<string, number>>
-  /** How many tasks it runs, as far as it says so itself. */
+  /** How many tasks it runs, if it reports that. */
   readonly running?: number
   /** Claims over HTTP in a row that waited and found no work. */
   readonly emptyWaits?: number
@@ -33,25 +33,27 @@ export type Worker = {
 }
 
 /**
- * Of two standalone workers with one id, the one that started first is on its way out: its word must not hide the other,
- * unless that one is gone.
+ * Whether the announcement of `worker` gives way to that of `present`. Of two standalone workers with one id, the one that started
+ * first is about to stop. It must not replace the record of the other, unless the other is gone.
  */
 export function yieldsTo(worker: Worker, present: Worker): boolean {
   if (worker.kind !== 'standalone' || present.kind !== 'standalone') return false
   return present.startedAt > worker.startedAt && present.lastSeen + WORKER_LIFE_MS > worker.lastSeen
 }
 
-/** A marker outlives a worker's absence; the sweeper writes those anew whose task waits longer. */
+/** A marker expires after this time. The sweeper writes the markers of tasks that wait longer anew. */
 export const MARKER_LIFE_MS = 86_400_000
-/** A worker that has shown no sign of life for so long counts as gone. */
+/** A worker that has shown no sign of life for this long counts as gone. */
 export const WORKER_LIFE_MS = 30_000
-/** Taken out of the registry that long after its last sign of life, so that a clock that is a little off takes nobody out. */
+/** A worker is removed from the registry this long after its last sign of life. The margin covers clocks that are a little off. */
 export const WORKER_DROP_MS = WORKER_LIFE_MS + 10_000
 
 const INVOCATION_PREFIX = 'lambda-'
 const REQUEST_ID_CHARACTERS = 13
 
-/** The worker that one invocation of a function is. Short, since heads store it; the beginning of a request id finds its log lines. */
+/**
+ * The worker id of a function's invocation. It is short, since heads store it. The beginning of a request id finds its log lines.
+ */
 export function invocationWorkerId(requestId: string): string {
   return `${INVOCATION_PREFIX}${requestId.slice(0, REQUEST_ID_CHARACTERS)}`
 }
@@ -61,7 +63,7 @@ export function isInvocation(workerId: string): boolean {
   return workerId.startsWith(INVOCATION_PREFIX)
 }
 
-/** Whether heads have room for a worker's id. */
+/** Whether a worker's id is short enough for heads. */
 export function isShortWorkerId(workerId: string): boolean {
   return new TextEncoder().encode(workerId).length <= WORKER_ID_BYTES_MAX
 }

@@ -1,5 +1,6 @@
 import { isOutage } from '../../core/errors.ts'
-import { type Finish, type FinishDecision, finish, type Outcome } from '../../core/run/finish.ts'
+import { type FinishDecision, finish } from '../../core/run/finish.ts'
+import type { Finish, Outcome } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
 import { transact, type Outcome as WriteOutcome } from '../kernel/kernel.ts'
 import { logEndFound, logRunStopped } from '../kernel/log-run-ends.ts'

@@ -1,6 +1,6 @@
 import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { textBytes } from '../../core/json.ts'
-import type { Outcome } from '../../core/run/finish.ts'
+import type { Outcome } from '../../core/run/run.ts'
 import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
 import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'

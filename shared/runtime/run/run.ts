@@ -5,7 +5,7 @@
  */
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import type { Outcome } from '../../core/run/finish.ts'
+import type { Outcome } from '../../core/run/run.ts'
 import { runId, type Task, type TaskError } from '../../core/task/task.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { TaskContext } from '../../define/task-context.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { Worker as Thread } from 'node:worker_threads'
 import { BatonError } from '../../core/errors.ts'
-import type { Outcome } from '../../core/run/finish.ts'
+import type { Outcome } from '../../core/run/run.ts'
 import type { TaskContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { parsedInput } from '../../runtime/run/input-of.ts'

@@ -6,8 +6,8 @@ const holder = (name: string, since = NOW) => ({ holder: name, taskId: `resize:$
 const log = (...parts: number[]) => ({
   limit: 50,
   perMs: 1_000,
-  starts: parts.map(part => [part, 2] as const),
-  more: 0,
+  slots: parts.map(part => [part, 2] as const),
+  bookedAhead: 0,
 })
 
 export function limitsContract(makeStores: MakeStores): void {
@@ -51,7 +51,7 @@ export function limitsContract(makeStores: MakeStores): void {
 
     expect(Math.max(...counted.map(Number))).toBe(6)
     expect(strange).toBeUndefined()
-    expect(late).toEqual({ log: { ...log(1), more: 6 }, version: 1 })
+    expect(late).toEqual({ log: { ...log(1), bookedAhead: 6 }, version: 1 })
     expect(next).toBeUndefined()
     expect(await limits.slots('resize')).toEqual({ log: log(2), version: 2 })
   })

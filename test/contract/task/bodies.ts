@@ -185,7 +185,7 @@ export function bodiesContract(makeStores: MakeStores): void {
       startedAt: NOW,
       endedAt: NOW,
       error: { name: 'E', message: 'no 11', stack: `at ${LARGE}` },
-      word: expect.any(String),
+      reportDigest: expect.any(String),
     })
     expect(await tasks.runRecords(task.id, BORN, 0)).toEqual([])
     expect(await tasks.runRecords(task.id, LATER_BORN, 10)).toEqual([])

@@ -13,8 +13,8 @@ import { NOW } from '../../support/tasks/a-task.ts'
 
 const FIFTY = { limit: 50, perMs: 1_000 }
 
-/** Turns for `count`, as times from now. */
-function turnsFor(rate: typeof FIFTY, count: number, log?: SlotLog): number[] {
+/** The times of `count` slots, from now. */
+function slotTimes(rate: typeof FIFTY, count: number, log?: SlotLog): number[] {
   return reserveSlots(log, rate, NOW, { count }).slots.map(({ at }) => at - NOW)
 }
 
@@ -26,48 +26,48 @@ function mostIn(starts: readonly number[], perMs: number): number {
 
 type Asked = { readonly afterMs: number; readonly count: number }
 
-/** When those would start who ask so: every other one as late as it may. */
+/** The starts of callers that ask so. Every other start is as late as it may be. */
 function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boolean): number[] {
   let log: SlotLog | undefined
   let now = NOW
   return requests.flatMap(({ afterMs, count }, nth) => {
     now += afterMs
-    const turns: Array<Slot | undefined> = []
+    const slots: Array<Slot | undefined> = []
     if (isBookedAhead(log, rate, now)) {
-      turns.push(...bookedSlots(log, rate, now, { from: log.bookedAhead, count }))
+      slots.push(...bookedSlots(log, rate, now, { from: log.bookedAhead, count }))
       log = { ...log, bookedAhead: log.bookedAhead + count }
     } else {
       const reserved = reserveSlots(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
-      turns.push(...reserved.slots)
+      slots.push(...reserved.slots)
       log = reserved.log
     }
-    expect(turns).not.toContain(undefined)
-    return turns.flatMap((turn, which) => (turn && which % 2 === 0 ? latest(turn, rate) : (turn?.at ?? [])))
+    expect(slots).not.toContain(undefined)
+    return slots.flatMap((slot, which) => (slot && which % 2 === 0 ? latest(slot, rate) : (slot?.at ?? [])))
   })
 }
 
-function latest(turn: Slot, rate: typeof FIFTY): number {
-  let start = turn.at
-  while (isUsable(turn, rate, start + 1)) start += 1
+function latest(slot: Slot, rate: typeof FIFTY): number {
+  let start = slot.at
+  while (isUsable(slot, rate, start + 1)) start += 1
   return start
 }
 
-describe('starts under a rate limit', () => {
+describe('slots under a rate limit', () => {
   it('are granted at once up to the limit, and then a period later, at most four hundredths more', () => {
-    const turns = turnsFor(FIFTY, 151)
+    const slots = slotTimes(FIFTY, 151)
 
-    expect(turns.slice(0, 50)).toEqual(Array(50).fill(0))
+    expect(slots.slice(0, 50)).toEqual(Array(50).fill(0))
     for (const [nth, period] of [
       [50, 1],
       [100, 2],
       [150, 3],
     ] as const) {
-      expect(turns[nth]).toBeGreaterThan(period * 1_000)
-      expect(turns[nth]).toBeLessThanOrEqual(period * 1_050)
+      expect(slots[nth]).toBeGreaterThan(period * 1_000)
+      expect(slots[nth]).toBeLessThanOrEqual(period * 1_050)
     }
   })
 
-  it('are granted after those that others have reserved, but never before those that bind', () => {
+  it('come after the reserved slots, and never closer than the limit allows', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
     expect(nextSlot(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
@@ -75,26 +75,26 @@ describe('starts under a rate limit', () => {
     expect(nextSlot(undefined, FIFTY, NOW)).toBe(NOW)
   })
 
-  it('that are wanted at once are as many as are left', () => {
+  it('that must begin at once are as many as are free', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 48 })
 
-    const { slots: turns } = reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true })
+    const { slots } = reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true })
 
-    expect(turns.map(({ at }) => at)).toEqual([NOW, NOW])
+    expect(slots.map(({ at }) => at)).toEqual([NOW, NOW])
   })
 
-  it('may be late by three hundredths of the period, not more, and never early or under other terms', () => {
-    const [turn] = reserveSlots(undefined, FIFTY, NOW, { count: 1 }).slots
-    if (!turn) throw new Error('no turn')
+  it('allow a start up to three hundredths of the period late, never early, and never under another limit', () => {
+    const [slot] = reserveSlots(undefined, FIFTY, NOW, { count: 1 }).slots
+    if (!slot) throw new Error('no slot')
 
-    expect(isUsable(turn, FIFTY, NOW - 1)).toBe(false)
-    expect(isUsable(turn, FIFTY, NOW)).toBe(true)
-    expect(isUsable(turn, FIFTY, NOW + 30)).toBe(true)
-    expect(isUsable(turn, FIFTY, NOW + 40)).toBe(false)
-    expect(isUsable(turn, { ...FIFTY, limit: 51 }, NOW)).toBe(false)
+    expect(isUsable(slot, FIFTY, NOW - 1)).toBe(false)
+    expect(isUsable(slot, FIFTY, NOW)).toBe(true)
+    expect(isUsable(slot, FIFTY, NOW + 30)).toBe(true)
+    expect(isUsable(slot, FIFTY, NOW + 40)).toBe(false)
+    expect(isUsable(slot, { ...FIFTY, limit: 51 }, NOW)).toBe(false)
   })
 
-  it('that were reserved under another limit are void, those that began count', () => {
+  it('that were reserved under another limit are void, and those that have begun count', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 500 })
 
     const faster = reserveSlots(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })
@@ -103,7 +103,7 @@ describe('starts under a rate limit', () => {
     expect(faster.slots[150]?.at).toBeGreaterThan(NOW + 1_000)
   })
 
-  it('that are all spoken for are counted, each a period after the one that is as many before it as the limit', () => {
+  it('that are booked ahead lie one period after the slot that is `limit` before them', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
     const counted = bookedSlots(log, FIFTY, NOW, { from: 0, count: 200 })
@@ -115,7 +115,7 @@ describe('starts under a rate limit', () => {
     )
   })
 
-  it('that were counted take no longer to see over the more there are', () => {
+  it('take the same time to compute however many are booked ahead', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
     const perPeriod = 1_040
     const periods = 2 ** 28
@@ -126,26 +126,26 @@ describe('starts under a rate limit', () => {
     expect(far - near).toBe(periods * perPeriod)
   })
 
-  it('that were counted and have begun bind under another limit, too', () => {
+  it('that were booked ahead and have begun bind under another limit, too', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
-    const counted = { ...log, more: 5_000 }
+    const counted = { ...log, bookedAhead: 5_000 }
 
     for (const later of [500, 1_100, 2_500, 20_000, 40_000]) {
       const now = NOW + later
       const begun = bookedSlots(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
-        turn => turn && turn.at <= now && turn.at > now - 1_000,
+        slot => slot && slot.at <= now && slot.at > now - 1_000,
       )
-      const { slots: turns } = reserveSlots(counted, { limit: 200, perMs: 1_000 }, now, {
+      const { slots } = reserveSlots(counted, { limit: 200, perMs: 1_000 }, now, {
         count: 200,
         onlyNow: true,
       })
 
-      expect(turns.length).toBeLessThanOrEqual(200 - begun.length)
-      expect(turns.length).toBeGreaterThanOrEqual(100)
+      expect(slots.length).toBeLessThanOrEqual(200 - begun.length)
+      expect(slots.length).toBeGreaterThanOrEqual(100)
     }
   })
 
-  it('that were counted and have passed are nobody’s', () => {
+  it('that were booked ahead and have passed are void', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
     expect(bookedSlots(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])

@@ -4,7 +4,8 @@ import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts
 import type { Json } from '../../../shared/core/json.ts'
 import { restart } from '../../../shared/core/operate/restart.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { type Finish, finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
 import type { EndedRun, Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
 import {
@@ -200,7 +201,7 @@ describe('what a worker has said is known', () => {
 test('a head keeps no digest of a plain success, nor of a plain release', () => {
   const task = claimedBy(aTask())
 
-  expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('word')
-  expect(ended(task, { outcome: 'release' }).ended[1]).not.toHaveProperty('word')
+  expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('reportDigest')
+  expect(ended(task, { outcome: 'release' }).ended[1]).not.toHaveProperty('reportDigest')
   expect(claim(task, { workerId: 'w2' }, NOW).ok).toBe(false)
 })

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { create } from '../../../shared/core/publish/publish.ts'
-import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'

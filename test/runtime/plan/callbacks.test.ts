@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../../shared/core/json.ts'
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { contentOf } from '../../../shared/runtime/claim/content-of.ts'
 import { resumeTask } from '../../../shared/runtime/operate/operate.ts'

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'

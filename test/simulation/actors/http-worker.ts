@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { ClaimedTask } from '../../../shared/runtime/claim/held-task.ts'

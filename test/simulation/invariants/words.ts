@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Body, EndedRun, Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'

@@ -1,6 +1,7 @@
 import { viewPartition } from '../../../shared/core/place/place-names.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
+import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'

@@ -116,7 +116,7 @@ function actionValue({
     f: fence,
     by: workerId,
     ran: ranAt,
-    w: word,
+    w: reportDigest,
     e: error && errorValue(error),
   })
 }
@@ -129,7 +129,7 @@ function actionFrom({ at, end, n, f, by, ran, w, e }: ActionValue): ActionRecord
     fence: f,
     workerId: by,
     ranAt: ran,
-    word: w,
+    reportDigest: w,
     error: e === undefined ? undefined : errorFrom(e),
   })
 }

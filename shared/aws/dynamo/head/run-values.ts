@@ -130,7 +130,7 @@ export function endedFrom(fence: number, value: EndedValue): EndedRun {
     log: value.log,
     piece: value.piece,
     past: value.past,
-    word: value.word,
+    reportDigest: value.word,
   })
 }
 
