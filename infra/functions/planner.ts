@@ -10,7 +10,7 @@ import { Construct } from 'constructs'
 import {
   BEAT_OPERATION,
   FREED_ATTRIBUTE,
-  FREED_TO_NOBODY,
+  FREED_NO_WAITERS,
   HEAD_SORT_KEY,
   NOTED_ATTRIBUTE,
   OPERATION_ATTRIBUTE,
@@ -92,7 +92,7 @@ const freedPermits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
     Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
-    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_TO_NOBODY)) } },
+    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_NO_WAITERS)) } },
   },
 })
 

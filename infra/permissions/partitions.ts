@@ -3,7 +3,7 @@ import {
   frontPartition,
   permitsPartition,
   recordPartition,
-  startsPartition,
+  slotsPartition,
   targetPartition,
   turnsPartition,
   WORKERS_PARTITION,
@@ -27,7 +27,7 @@ export function taskPartitions(types: readonly string[]): string[] {
 /** What is counted of the limits of types, and whose turn it is. */
 export function countPartitions(types: readonly string[]): string[] {
   return [
-    ...limitNames(types).flatMap(limit => [permitsPartition(limit), startsPartition(limit)]),
+    ...limitNames(types).flatMap(limit => [permitsPartition(limit), slotsPartition(limit)]),
     ...linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)]),
   ]
 }

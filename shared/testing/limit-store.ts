@@ -5,7 +5,7 @@ import { asStored } from './heads.ts'
 
 /** What limits have granted, in memory. `tell` is told what the table's stream tells the planner. */
 export function createMemoryLimitStore(tell: (change: LimitChange) => void = () => undefined): LimitStore {
-  const starts = new Map<string, { readonly log: SlotLog; readonly version: number }>()
+  const logs = new Map<string, { readonly log: SlotLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
   const of = (limit: string) => {
     const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }
@@ -17,19 +17,19 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
     return { holders: [...holders.values()], ...(waitsSince !== undefined && { waitsSince }) }
   }
   return {
-    starts: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
-    putStarts: async (limit, log, seen) => {
-      const stored = starts.get(limit)
+    slots: async limit => logs.get(limit) ?? { log: undefined, version: 0 },
+    putSlots: async (limit, log, seen) => {
+      const stored = logs.get(limit)
       const isSeen = (stored?.version ?? 0) === seen.version && stored?.log.more === seen.log?.more
       if (!isSeen) return stored
-      starts.set(limit, { log: asStored(log), version: seen.version + 1 })
+      logs.set(limit, { log: asStored(log), version: seen.version + 1 })
       return undefined
     },
-    countStarts: async (limit, version, count) => {
-      const stored = starts.get(limit)
+    countSlots: async (limit, version, count) => {
+      const stored = logs.get(limit)
       if (stored?.version !== version) return undefined
       const more = stored.log.more + count
-      starts.set(limit, { version, log: { ...stored.log, more } })
+      logs.set(limit, { version, log: { ...stored.log, more } })
       return more
     },
     acquire: async (limit, holder, max) => {
@@ -46,7 +46,7 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
       if (isFreed && since === undefined && waitsSince !== undefined) tell({ kind: 'freed', limit })
       return shown(limit)
     },
-    keep: async (limit, holder, now) => {
+    renew: async (limit, holder, now) => {
       const { holders } = of(limit)
       const held = holders.get(holder)
       if (held) holders.set(holder, { ...held, since: now })

@@ -93,7 +93,7 @@ async function awaitOne(type: string, { inbox, slots, over, serve }: Receiving):
   const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, over)
   for (const delivery of deliveries) {
     if (slots.takeNow()) serve(type, delivery)
-    else await delivery.again(0)
+    else await delivery.putBack(0)
   }
   return deliveries.length
 }

@@ -92,7 +92,7 @@ async function serveTicket(
     return ran
   }
   const isPassable = outcome === 'nothing' && delivery.passedOn < TICKET_PASSES_MAX
-  if (isPassable) await delivery.again(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
+  if (isPassable) await delivery.putBack(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined
 }
@@ -127,13 +127,13 @@ async function guarded({ system, hooks, over }: Serving, task: Task, work: Work)
 async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): Promise<boolean> {
   const delaySeconds = sendBackSeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
-    await delivery.again(delaySeconds)
+    await delivery.putBack(delaySeconds)
     return true
   }
   if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
   const restSeconds = over.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
   if (restSeconds === undefined) return false
-  await delivery.again(restSeconds)
+  await delivery.putBack(restSeconds)
   return true
 }
 
@@ -173,7 +173,7 @@ async function settleRefused(
   const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
   const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < MAX_PASSES)
   if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
-    await delivery.again(PASS_DELAY_S, passedOn + 1)
+    await delivery.putBack(PASS_DELAY_S, passedOn + 1)
   } else {
     await delivery.done()
   }

@@ -73,10 +73,10 @@ async function deliveryOf(
     await done()
     return []
   }
-  const again = async (delaySeconds: number, passedOn = dispatch.passedOn) => {
+  const putBack = async (delaySeconds: number, passedOn = dispatch.passedOn) => {
     const MessageBody = encodeDispatch(codec, { task: dispatch.task, passedOn })
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody, DelaySeconds: delaySeconds }))
     await done()
   }
-  return [{ ...dispatch, done, again }]
+  return [{ ...dispatch, done, putBack }]
 }

@@ -1,16 +1,16 @@
 import type { BatonEvent } from '../../core/events/event-types.ts'
-import type { Events, LateBox, LateEvents, SendFailure } from '../../ports/messages.ts'
+import type { Events, LateEventQueue, LateEvents, SendFailure } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 
 /** The world of those who tell events. */
 export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly events: Events
-  readonly lateBox: LateBox
+  readonly lateEventQueue: LateEventQueue
   /** `types`: of types that ask for it, and once one does, of what belongs to no type. `all`: whatever they say. */
   readonly scope: 'types' | 'all'
 }
 
-type Late = Pick<EventSystem, 'events' | 'lateBox' | 'log'>
+type Late = Pick<EventSystem, 'events' | 'lateEventQueue' | 'log'>
 
 /** A request takes ten events, and so does a message that tells them later. */
 const BATCH = 10
@@ -43,13 +43,13 @@ export async function publishOrLog(system: Late, events: readonly BatonEvent[]):
 
 /** Puts events aside, to be told later; answers those of them that have to be put aside again. */
 export async function putAside(
-  { lateBox, log }: Late,
+  { lateEventQueue, log }: Late,
   events: readonly BatonEvent[],
   hops = 0,
 ): Promise<BatonEvent[]> {
   const delaySeconds = Math.min(FIRST_RETRY_S * 2 ** hops, MAX_RETRY_S)
   const late = batchesOf(events).map(batch => ({ events: batch, hops, delaySeconds }))
-  const failures = await lateBox.put(late)
+  const failures = await lateEventQueue.put(late)
   log.warn('events are told later', { events: events.length, hops, delaySeconds })
   for (const failure of failures) log.error('events could not be put aside', failure)
   return failures.flatMap(({ index, transient }) => (transient ? (late[index]?.events ?? []) : []))

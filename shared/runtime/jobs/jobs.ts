@@ -35,7 +35,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
       await note(system, look, position)
-      return mustBeSent(system.messages.goOnWithJobs([rest]), job)
+      return mustBeSent(system.messages.continueJobs([rest]), job)
     }
     const page = await system.tasks.page({
       index: 'view',

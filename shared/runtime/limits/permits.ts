@@ -79,7 +79,7 @@ export async function stillHolds(
 ): Promise<boolean> {
   if (isWithin(system.clock, since, SURELY_HELD_MS)) return true
   for (const { limit, holder } of permits) {
-    if (!(await system.limits.keep(limit, holder, system.clock.now()))) return false
+    if (!(await system.limits.renew(limit, holder, system.clock.now()))) return false
   }
   return true
 }

@@ -125,7 +125,7 @@ async function reserveFor(
   limited: Limited<RateLimit>,
   takeAll: () => readonly Reservation[],
 ): Promise<Array<Slot | NotNow>> {
-  let stored: StoredSlots = await system.limits.starts(limited.name)
+  let stored: StoredSlots = await system.limits.slots(limited.name)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const served = takeAll()
     const reserved = await tryOnce(system, limited, stored, served)
@@ -160,7 +160,7 @@ async function tryOnce(
   const next = () => nextSlot(rest.log, limit, now)
   if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
   const last = rest.turns.at(-1)?.at ?? now
-  const present = await system.limits.putStarts(name, rest.log, stored, last + life)
+  const present = await system.limits.putSlots(name, rest.log, stored, last + life)
   noteLatency(system, system.clock.now() - begunAt)
   return present ?? dealt(served, first.turns, rest.turns, next)
 }
@@ -175,12 +175,12 @@ async function countOn(
 ): Promise<Array<Slot | NotNow> | StoredSlots> {
   const now = system.clock.now()
   const last = countedSlots(log, limit, now, { from: log.more + patient, count: 1 })[0]
-  const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
-  if (more === undefined) return system.limits.starts(name)
+  const more = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
+  if (more === undefined) return system.limits.slots(name)
   const counted = countedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
   const turns = counted.flatMap(turn => turn ?? [])
   // Of turns that have passed by now nobody can make use; the log is begun anew then.
-  if (turns.length < patient) return system.limits.starts(name)
+  if (turns.length < patient) return system.limits.slots(name)
   return dealt(served, [], turns, () => nextSlot({ ...log, more }, limit, now))
 }
 

@@ -35,12 +35,12 @@ export async function startJob(
   const looks = shardNumbers(type).flatMap(shard =>
     rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
   )
-  await mustBeSent(messages.goOnWithJobs(looks), job)
+  await mustBeSent(messages.continueJobs(looks), job)
 }
 
 /** Waits until the messages of a job are sent, and throws where one was not. */
 export async function mustBeSent(
-  sending: ReturnType<System['messages']['goOnWithJobs']>,
+  sending: ReturnType<System['messages']['continueJobs']>,
   { kind }: TypeJob,
 ): Promise<void> {
   const [failure] = await sending

@@ -57,7 +57,7 @@ describe('messages to the system itself', () => {
     await messages.lookAtLimits([{ limit: 'a', delaySeconds: 0 }])
     await messages.lookAtMinute({ minute: 1, shard: 2 })
     await messages.lookAtCanvases([CANVAS])
-    await messages.goOnWithJobs([JOB])
+    await messages.continueJobs([JOB])
 
     expect(kindsIn('wake')).toEqual(['limit', 'look', 'minute'])
     expect(kindsIn('jobs')).toEqual(['canvas', 'job'])
@@ -68,7 +68,7 @@ describe('messages to the system itself', () => {
     const { jobsQueueUrl: _unknown, ...others } = names()
     const messages = createSqsMessages(sqs, others, codec)
 
-    await expect(messages.goOnWithJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
+    await expect(messages.continueJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
     await expect(messages.lookAtCanvases([CANVAS])).rejects.toMatchObject({ code: 'misconfigured' })
   })
 })

@@ -20,8 +20,8 @@ async function aSystemWithATask() {
 
 /** The system as it is for whoever cannot send the messages of a job. */
 function cutOff(system: MemorySystem): MemorySystem {
-  const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
-  return { ...system, messages: { ...system.messages, goOnWithJobs } }
+  const continueJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
+  return { ...system, messages: { ...system.messages, continueJobs } }
 }
 
 const unapplied = async ({ types }: MemorySystem) => (await types.get('resize'))?.unapplied

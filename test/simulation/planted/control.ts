@@ -26,8 +26,8 @@ const FAULTS: readonly Planted[] = [
       ...system,
       messages: {
         ...system.messages,
-        goOnWithJobs: async looks =>
-          system.messages.goOnWithJobs(looks.filter(({ job }) => job.kind !== 'resume')),
+        continueJobs: async looks =>
+          system.messages.continueJobs(looks.filter(({ job }) => job.kind !== 'resume')),
       },
     }),
   },
@@ -64,13 +64,13 @@ const FAULTS: readonly Planted[] = [
   },
   {
     name: 'a reserved start is not noted, and used by others, too',
-    spoil: inLimits(() => ({ putStarts: async () => undefined })),
+    spoil: inLimits(() => ({ putSlots: async () => undefined })),
   },
   {
     name: 'starts that are counted all get the first turn',
     spoil: inLimits(limits => ({
-      countStarts: async (limit, version, count) => {
-        const { log, version: stored } = await limits.starts(limit)
+      countSlots: async (limit, version, count) => {
+        const { log, version: stored } = await limits.slots(limit)
         return log && stored === version ? log.more + count : undefined
       },
     })),

@@ -35,7 +35,7 @@ export const IN_MESSAGES: readonly Planted[] = [
     name: 'a purge is begun, and never worked on',
     spoil: system => ({
       ...system,
-      messages: { ...system.messages, goOnWithJobs: async () => [] },
+      messages: { ...system.messages, continueJobs: async () => [] },
       records: {
         ...system.records,
         get: async name =>
@@ -49,7 +49,7 @@ export const IN_MESSAGES: readonly Planted[] = [
       ...system,
       messages: {
         ...system.messages,
-        goOnWithJobs: looks => system.messages.goOnWithJobs(looks.map(lookAtLater)),
+        continueJobs: looks => system.messages.continueJobs(looks.map(lookAtLater)),
       },
     }),
   },

@@ -42,7 +42,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
   const clock = createManualClock(NOW)
   const chance = createSeededChance(1)
   let writes = 0
-  const token = () => {
+  const newWriteId = () => {
     writes += 1
     return `t${String(writes).padStart(7, '0')}`
   }
@@ -50,10 +50,10 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
     documents,
     table,
     clock,
-    tasks: createTaskStore(documents, { table, token, clock, chance }),
+    tasks: createTaskStore(documents, { table, newWriteId, clock, chance }),
     types: createTypeStore(documents, { table, clock }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, token }),
+    limits: createLimitStore(documents, { table, newWriteId }),
     turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),

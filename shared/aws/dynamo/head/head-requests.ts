@@ -42,12 +42,12 @@ export function batchGetHeads(table: string, ids: readonly string[]): BatchGetCo
 }
 
 /** Guard: nothing under this id. */
-export function putHead(table: string, { after, guard }: Change, token: string): PutCommandInput {
+export function putHead(table: string, { after, guard }: Change, writeId: string): PutCommandInput {
   const { text, names } = guardExpression(guard)
   return {
     ...METERED,
     TableName: table,
-    Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: token },
+    Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: writeId },
     ConditionExpression: text,
     ExpressionAttributeNames: names,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -93,7 +93,7 @@ type CountedGuard = Extract<Guard, { fence: number }>
 export function updateHead(
   table: string,
   change: Change & { readonly before: Task },
-  token: string,
+  writeId: string,
 ): UpdateCommandInput {
   const { before, after, guard } = change
   if (guard.kind === 'counted') return countSuccess(table, change, guard)
@@ -104,7 +104,7 @@ export function updateHead(
     isBeat ? [OPERATION_ATTRIBUTE] : CHANGED_BY_BEATS,
   )
   const update = updateExpression(
-    isBeat ? paths : { ...paths, set: [...paths.set, [[WRITE_ID_ATTRIBUTE], token]] },
+    isBeat ? paths : { ...paths, set: [...paths.set, [[WRITE_ID_ATTRIBUTE], writeId]] },
   )
   const condition = guardExpression(guard)
   return {

@@ -34,19 +34,24 @@ export type TaskTable = BatchReader & {
   readonly clock: Pick<Clock, 'now'>
   /** Told of heads that are left out. @default nobody */
   readonly log?: Pick<Log, 'error'>
-  readonly tellUnreadable: ReturnType<typeof unreadableLogger>
+  readonly logUnreadable: ReturnType<typeof unreadableLogger>
   /** A new name for one write: random, some 8 characters. */
-  readonly token: () => string
+  readonly newWriteId: () => string
 }
 
 /** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
 export function createTaskStore(
   documents: DynamoDBDocumentClient,
-  settings: Omit<TaskTable, 'documents' | 'heads' | 'tellUnreadable'>,
+  settings: Omit<TaskTable, 'documents' | 'heads' | 'logUnreadable'>,
 ): TaskStore {
   const { table, clock, log = { error: () => undefined } } = settings
-  const tellUnreadable = unreadableLogger(log, clock)
-  const on: TaskTable = { documents, ...settings, tellUnreadable, heads: createHeadReader(documents, table) }
+  const logUnreadable = unreadableLogger(log, clock)
+  const on: TaskTable = {
+    documents,
+    ...settings,
+    logUnreadable,
+    heads: createHeadReader(documents, table),
+  }
   return {
     head: async id => {
       const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
@@ -110,13 +115,16 @@ async function putBodies(
   await writeAnswer(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
 }
 
-async function writeHead({ documents, table, token, heads }: TaskTable, change: Change): Promise<Applied> {
+async function writeHead(
+  { documents, table, newWriteId, heads }: TaskTable,
+  change: Change,
+): Promise<Applied> {
   const { before, after } = change
-  const name = token()
+  const writeId = newWriteId()
   const written: Conditional<{ Attributes?: Item | undefined }> = await conditional(
     before
-      ? documents.send(new UpdateCommand(updateHead(table, { ...change, before }, name)))
-      : documents.send(new PutCommand(putHead(table, change, name))),
+      ? documents.send(new UpdateCommand(updateHead(table, { ...change, before }, writeId)))
+      : documents.send(new PutCommand(putHead(table, change, writeId))),
   )
   if ('answer' in written) {
     const { Attributes } = written.answer
@@ -125,7 +133,7 @@ async function writeHead({ documents, table, token, heads }: TaskTable, change: 
   const { refusedBy } = written
   const current = refusedBy && (await heads.task(refusedBy))
   const wasOurs =
-    current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === name || isBirthOf(change, current))
+    current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId || isBirthOf(change, current))
   return wasOurs ? { applied: true, task: current } : { applied: false, current }
 }
 
@@ -138,12 +146,12 @@ function isBirthOf({ before, after }: Change, current: Task): boolean {
 }
 
 /** One head that cannot be read must not keep a whole batch from being read. */
-async function readableTask({ heads, tellUnreadable }: TaskTable, item: Item): Promise<Task[]> {
+async function readableTask({ heads, logUnreadable }: TaskTable, item: Item): Promise<Task[]> {
   try {
     return [await heads.task(item)]
   } catch (error) {
     if (isOutage(error)) throw error
-    tellUnreadable(String(item.pk), error)
+    logUnreadable(String(item.pk), error)
     return []
   }
 }

@@ -27,13 +27,13 @@ export function createTypeStore(
   documents: DynamoDBDocumentClient,
   { table, clock, log = { error: () => undefined } }: TypeTable,
 ): TypeStore {
-  const tellUnreadable = unreadableLogger(log, clock, 'type')
+  const logUnreadable = unreadableLogger(log, clock, 'type')
   const readable = (item: Item): TaskType[] => {
     try {
       return [typeFromItem(item)]
     } catch (error) {
       if (!(error instanceof BatonError && error.code === 'unreadable')) throw error
-      tellUnreadable(String(item.sk), error)
+      logUnreadable(String(item.sk), error)
       return []
     }
   }

@@ -249,7 +249,7 @@ function messagesFor(
       sendAll<LimitLook>(`send ${looks.length} looks at limits`, looks, look =>
         wakes.send({ kind: 'limit', look }, look.delaySeconds),
       ),
-    goOnWithJobs: looks =>
+    continueJobs: looks =>
       sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
         jobs.send({ kind: 'job', look }, look.delaySeconds),
       ),
@@ -295,7 +295,7 @@ async function receive(
   return received.map(one => ({
     ...one.body,
     done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
-    again: async (delaySeconds, passedOn = one.body.passedOn) => {
+    putBack: async (delaySeconds, passedOn = one.body.passedOn) => {
       const anew = { task: one.body.task, passedOn }
       await process.call('send a message anew', () => queue.send(anew, delaySeconds), 'queues')
       await process.call('delete a message', () => queue.delete(one), 'queues')
