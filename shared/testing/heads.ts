@@ -27,8 +27,8 @@ export function createMemoryHeads(): MemoryHeads {
       if (!holds(guard, current)) return { applied: false, current }
       const merged = asStored(current ? mergedTask(current, change) : after)
       heads.set(after.id, merged)
-      const isBlind = guard.kind === 'live' || guard.kind === 'counted'
-      return { applied: true, task: isBlind ? merged : after }
+      const landsOnOtherWrites = after.operation === 'beat' || guard.kind === 'counted'
+      return { applied: true, task: landsOnOtherWrites ? merged : after }
     },
     recordLook: ({ id, born, revision }, record, now) => {
       const current = heads.get(id)

@@ -55,6 +55,18 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(after.live[1]?.leaseUntil).toBe(RENEWED)
   })
 
+  it('answers the progress that another heartbeat stored, also to a late first heartbeat that enters the running place', async () => {
+    const { tasks } = await makeStores()
+    const seen = await claimed(tasks, await publish(tasks), 'w1')
+    const late = beat(seen, 1)
+    await written(tasks, beat(seen, 1, 'half'))
+
+    const applied = await tasks.apply(late)
+
+    expect(applied).toMatchObject({ applied: true, task: { live: { 1: { progress: 'half' } } } })
+    expect(applied).toEqual({ applied: true, task: await tasks.head(seen.id) })
+  })
+
   it('keeps the progress that an older sight of the run does not know', async () => {
     const { tasks, seen } = await twoRuns()
 
