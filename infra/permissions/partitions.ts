@@ -10,6 +10,7 @@ import {
 } from '../../shared/aws/dynamo/keys.ts'
 import { concurrencyName } from '../../shared/core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../shared/core/place/place-names.ts'
+import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 
 /**
  * Which partitions of the table and of its index `place` stand for what, as patterns of IAM for `dynamodb:LeadingKeys`. Names
@@ -54,7 +55,7 @@ export const DEFINITIONS = definitionPartition('*')
 export const REGISTRY = WORKERS_PARTITION
 export const MARKERS = targetPartition('*')
 /** Where a worker is in its markers. */
-export const MARKER_CURSORS = recordPartition('targets#*')
+export const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
 
 /** The limit of a type, and those for single values of a field. */
 function limitNames(types: readonly string[]): string[] {

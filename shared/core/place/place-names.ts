@@ -12,10 +12,22 @@ export function viewPartition(type: string, bucket: View['bucket'], shard: numbe
   return `${type}#${bucket}#${shard}`
 }
 
+/** The bucket that a partition of that index is of. */
+export function bucketOfView(partition: string): View['bucket'] {
+  return partition.split('#')[1] as View['bucket']
+}
+
 /** Partition of the index of owners. */
 export function ownerPartition(userId: string): string {
-  return `user#${userId}`
+  return OWNER_PREFIX + userId
 }
+
+/** The user whose tasks a partition of that index holds. */
+export function userOfOwner(partition: string): string {
+  return partition.slice(OWNER_PREFIX.length)
+}
+
+const OWNER_PREFIX = 'user#'
 
 export function readyPlace(type: string, shard: number): string {
   return `ready#${type}#${shard}`
@@ -32,15 +44,18 @@ export function isLimitPlace(name: string): boolean {
   return name.startsWith(LIMIT_PREFIX)
 }
 
+const RUNNING_PREFIX = 'running#'
+const UNDOING_PREFIX = 'undoing#'
+
 /** Whether running tasks stand there, or flows that undo. */
 export function isRunningPlace({ name }: Place): boolean {
-  return name.startsWith('running#') || name.startsWith('undoing#')
+  return name.startsWith(RUNNING_PREFIX) || name.startsWith(UNDOING_PREFIX)
 }
 
 export function runningPlace(type: string, shard: number): string {
-  return `running#${type}#${shard}`
+  return `${RUNNING_PREFIX}${type}#${shard}`
 }
 
 export function undoingPlace(type: string, shard: number): string {
-  return `undoing#${type}#${shard}`
+  return `${UNDOING_PREFIX}${type}#${shard}`
 }

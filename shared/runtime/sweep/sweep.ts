@@ -3,11 +3,13 @@
  * that fell due and shows no sign of having been looked at. The others sweep far minutes, report stuck tasks, and read on
  * from a cursor.
  */
+
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
 import { patch } from '../../core/operate/patch.ts'
 import { startsAt } from '../../core/place/place.ts'
 import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { plan } from '../../core/plan/plan.ts'
+import { sweepRecord } from '../../core/record-names.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -213,17 +215,13 @@ async function suspects(
     unreadSince: now,
     readOnceSince: now,
   }))
-  const rest = await readOn(
-    system,
-    `open#${type}#${shard}`,
-    open,
-    // Flows wait in the queues of their steps' types, most of which are empty most of the time.
-    backlog === 0 || kind === 'flow' ? BUDGET.emptyQueue : BUDGET.backlog,
-  )
+  // Flows wait in the queues of their steps' types, most of which are empty most of the time.
+  const openBudget = backlog === 0 || kind === 'flow' ? BUDGET.emptyQueue : BUDGET.backlog
+  const rest = await readOn(system, sweepRecord.open(type, shard), open, openBudget)
   const undone =
-    kind === 'flow' ? await readOn(system, `undoing#${type}#${shard}`, undoing, BUDGET.backlog) : []
+    kind === 'flow' ? await readOn(system, sweepRecord.undoing(type, shard), undoing, BUDGET.backlog) : []
   const running: IndexRange = { index: 'place', partition: runningPlace(type, shard) }
-  const runs = await readOn(system, `running#${type}#${shard}`, running, BUDGET.backlog)
+  const runs = await readOn(system, sweepRecord.running(type, shard), running, BUDGET.backlog)
   return [...recent, ...rest, ...undone, ...runs]
 }
 

@@ -2,6 +2,7 @@ import { BatonError } from '../../../core/errors.ts'
 import { failureOf } from '../../../core/flow/end-piece.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
 import { indexKeys } from '../../../core/place/place.ts'
+import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
 import { deletableAt } from '../../../core/task/fence.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
 import {
@@ -216,7 +217,7 @@ function identityFrom(head: HeadItem) {
     operation: head.op,
     state: head.state ?? 'open',
     priority: head.priority ?? 0,
-    userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
+    userId: head.opk === undefined ? undefined : userOfOwner(head.opk),
     tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
     traceparent: head.trace,
     wait: head.wait && waitFrom(head.wait),
@@ -226,8 +227,6 @@ function identityFrom(head: HeadItem) {
       head.values === undefined ? undefined : (JSON.parse(head.values) as Record<string, string | null>),
   }
 }
-
-const OWNER_PREFIX_LENGTH = 'user#'.length
 
 function timesFrom(head: HeadItem) {
   return {
@@ -266,7 +265,7 @@ function failureValue(flow: FlowState | undefined): string | undefined {
 
 function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
   if (vpk === undefined || vsk === undefined) return undefined
-  return { bucket: vpk.split('#')[1] as View['bucket'], sort: vsk }
+  return { bucket: bucketOfView(vpk), sort: vsk }
 }
 
 /** Whether an image of the table's stream is that of a head; all other items change nothing that is planned. */
