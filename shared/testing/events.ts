@@ -1,7 +1,7 @@
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Events, LateEventQueue, LateEvents } from '../ports/messages.ts'
 
-/** Events that are told to nobody: each that was published, in order. */
+/** Keeps published events, in order, and has no subscribers. */
 export function createMemoryEvents(): Events & { readonly published: BatonEvent[] } {
   const published: BatonEvent[] = []
   return {
@@ -13,7 +13,7 @@ export function createMemoryEvents(): Events & { readonly published: BatonEvent[
   }
 }
 
-/** Late events that stay where they are put. */
+/** Keeps late events and never publishes them. */
 export function createMemoryLateEventQueue(): LateEventQueue & { readonly late: LateEvents[] } {
   const late: LateEvents[] = []
   return {

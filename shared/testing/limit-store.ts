@@ -3,8 +3,8 @@ import type { SlotLog } from '../core/limits/slots.ts'
 import type { LimitStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 
-/** What limits have granted, in memory. `tell` is told what the table's stream tells the planner. */
-export function createMemoryLimitStore(tell: (change: LimitChange) => void = () => undefined): LimitStore {
+/** Stores slots and permits in memory. `report` receives the changes that the table's stream reports to the planner. */
+export function createMemoryLimitStore(report: (change: LimitChange) => void = () => undefined): LimitStore {
   const logs = new Map<string, { readonly log: SlotLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
   const of = (limit: string) => {
@@ -43,7 +43,7 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
       const { holders, waitsSince } = of(limit)
       const isReleased = since === undefined || holders.get(holder)?.since === since
       const isFreed = isReleased && holders.delete(holder)
-      if (isFreed && since === undefined && waitsSince !== undefined) tell({ kind: 'freed', limit })
+      if (isFreed && since === undefined && waitsSince !== undefined) report({ kind: 'freed', limit })
       return shown(limit)
     },
     renew: async (limit, holder, now) => {
@@ -58,7 +58,7 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
       const isNoted = held.waitsSince !== undefined && held.waitsSince > staleAt
       if (held.holders.size < max || isNoted) return shown(limit)
       held.waitsSince = now
-      tell({ kind: 'noted', limit, since: now })
+      report({ kind: 'noted', limit, since: now })
       return undefined
     },
     renewWaiting: async (limit, now, seen) => {

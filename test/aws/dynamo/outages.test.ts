@@ -99,7 +99,7 @@ describe('a service that does not answer', () => {
       .apply(create(aPublication({ dueAt: Number.NaN }), undefined, NOW))
       .catch(String)
 
-    expect(failure).toContain('the table refuses what it is sent')
+    expect(failure).toContain('the table refuses to store the item')
   })
 
   it('but AccessDeniedException is an answer, and passes as it is', async () => {
