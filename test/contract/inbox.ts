@@ -9,7 +9,7 @@ export type TriedInbox = { readonly inbox: Inbox; readonly clock: Clock; put(tas
 
 /** The promises of `Inbox`, on its own clock. */
 export function inboxContract(create: () => Promise<TriedInbox>): void {
-  it('hands out what is there, each dispatch once, at most as many as asked for', async () => {
+  it('delivers each dispatch once, at most as many as asked for', async () => {
     const { inbox, put } = await create()
     const keys = ['a', 'b', 'c', 'd']
     for (const key of keys) await put(aTask({ key }))
@@ -61,7 +61,7 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     expect([...later, ...again].map(({ task }) => task)).toEqual([aTask(), aTask()])
   })
 
-  it('ends its wait when the signal aborts, and loses nothing that comes afterwards', async () => {
+  it('ends its wait when the signal aborts, and loses no later dispatch', async () => {
     const { inbox, put, clock } = await create()
     const aborting = new AbortController()
     const begunAt = clock.now()

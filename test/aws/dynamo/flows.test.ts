@@ -95,7 +95,7 @@ describe('a saga of three steps', () => {
     expect(costs).toEqual([STEP, STEP, { claim: { table: 1 }, end: { table: 1, view: 2 } }])
   })
 
-  it('costs as much to undo as to do, and moves in the view when it begins to and when it has', async () => {
+  it('costs as much to undo as to do, and moves in the view when its undo begins and ends', async () => {
     const { task } = await publishedAgain()
     const failing = failingFor('the courier takes no parcels of this size')
 
@@ -136,7 +136,7 @@ describe('a saga of three steps', () => {
 })
 
 describe('a callback', () => {
-  it('costs its own task, a read of the head, and 3 units to be settled', async () => {
+  it('costs its own task, a read of the head, and 3 units to record that it was published', async () => {
     const callbacks = { onSuccess: [{ type: 'mail' }], onError: [] }
     const change = published({ type: 'work', kind: 'handler', callbacks })
     const { flow: _flow, ...plain } = change.after
@@ -156,7 +156,7 @@ describe('the steps of a flow', () => {
   const definition = { pk: definitionPartition(THREE_STEPS.name), sk: DEFINITION_SORT_KEY }
   const secondProcess = () => dynamo.storesOf(table).tasks
 
-  it('are written with the first task, and no more by a process that has', async () => {
+  it('are written with the first task, and a process writes them once', async () => {
     expect(await cost(published({ key: 'a' }))).toEqual({ table: 3, view: 1 })
     expect(await cost(published({ key: 'b' }))).toEqual({ table: 1, view: 1 })
     expect(
@@ -164,7 +164,7 @@ describe('the steps of a flow', () => {
     ).toBeDefined()
   })
 
-  it('are found by a process that has never seen them, which reads them once', async () => {
+  it('are read once by a process that has never seen them', async () => {
     const change = published()
     await stores.tasks.apply(change)
     const other = secondProcess()
@@ -178,7 +178,7 @@ describe('the steps of a flow', () => {
     expect(dynamo.take()).toEqual({ table: 0.5 })
   })
 
-  it('let a process that knows none of them move the flow on', async () => {
+  it('are read by another process, which then advances the flow', async () => {
     const change = published()
     await stores.tasks.apply(change)
     const other = secondProcess()

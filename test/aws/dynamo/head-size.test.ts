@@ -275,7 +275,7 @@ describe('a head at all limits at once', () => {
     expect(bytesOf(task)).toBeLessThan(ITEM_BYTES_MAX)
   })
 
-  it.each(CHANGES)('stays so when %s, in an expression that DynamoDB takes', (_name, decide) => {
+  it.each(CHANGES)('stays so when %s, in an expression that DynamoDB accepts', (_name, decide) => {
     const change = decide()
     const { UpdateExpression = '', ConditionExpression = '' } = updateHead('T', change as never, 'token123')
 

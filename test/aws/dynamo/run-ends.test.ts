@@ -136,7 +136,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     expect(await afterRun(run)).toMatchObject({ live: {}, failures: 1, stage: 'one', ...expected })
   })
 
-  test('reports progress that is no number, and does not catch the refusal', async () => {
+  test('reports progress that is not a number, and does not catch the refusal', async () => {
     const head = await afterRun((_input, { progress }) => progress({ done: Number.NaN }))
 
     expect(head).toMatchObject({ live: {}, failures: 1, error: { name: 'TypeError' } })

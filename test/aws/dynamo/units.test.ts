@@ -95,7 +95,7 @@ describe('a plain task', () => {
     ).toBe(6)
   })
 
-  it('costs one unit more with a user, once, whatever else is said about it', async () => {
+  it('costs one unit more with a user, and nothing more with other metadata', async () => {
     expect(await lifeOf({ ...METADATA, input: SMALL })).toEqual({
       publish: { table: 1, view: 1, owner: 1 },
       claim: { table: 1 },
@@ -119,7 +119,7 @@ describe('a plain task', () => {
     expect(await cost(changeOf(due))).toEqual({ table: 1, place: 1 })
   })
 
-  it('that fails and is tried again moves in the view each time, and leaves a record of the run', async () => {
+  it('that fails and is retried moves in the view each time, and leaves a record of the run', async () => {
     const published = publication()
     const claimed = claimOf(published.after)
     const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
@@ -158,7 +158,7 @@ describe('a plain task', () => {
     expect(await cost(remove(cancelled.after, NOW + 2))).toEqual({ table: 1, view: 1 })
   })
 
-  it('pays for each index entry that a patch moves, a removal takes out, or a new birth over the tombstone brings', async () => {
+  it('pays for each index entry that a patch moves, a removal deletes, or a new birth over the tombstone adds', async () => {
     const published = publication({ ...METADATA, kind: 'http', ordering: 'priority' })
     await cost(published)
 
@@ -243,7 +243,7 @@ describe('a task of 100 workers', () => {
     return task
   }
 
-  it('costs what its head weighs with each write: 7 units with 100 live runs, 9 with 100 successes', async () => {
+  it('pays for the size of its head with each write: 7 units with 100 live runs, 9 with 100 successes', async () => {
     const task = await crowded()
     const success = (fence: number, seen: Task = task) =>
       changeOf(finish(seen, { born: BORN, fence, outcome: 'succeed', result: 1 }, NOW + SECOND, 0))

@@ -66,7 +66,7 @@ describe('a dispatch', () => {
     ],
   ]
   describe.each(WRITTEN_BY_OTHERS)('of %s', (_which, message) => {
-    it('is about the task as the table holds it', async () => {
+    it('delivers the stored task', async () => {
       const { dispatch, ids } = await read(JSON.stringify({ ...message, passedOn: 1 }), PRESENT)
 
       expect(dispatch).toEqual({ task: PRESENT, passedOn: 1 })
@@ -103,7 +103,7 @@ describe('a dispatch', () => {
     expect(ids).toEqual([])
   })
 
-  test.each(['x', -1, 1.5, null, {}, 1e300])('counts %j passes as none', async passedOn => {
+  test.each(['x', -1, 1.5, null, {}, 1e300])('counts %j as never passed on', async passedOn => {
     const { dispatch } = await read(JSON.stringify({ v: 2, id: SEEN.id, head: FORM, passedOn }))
 
     expect(dispatch).toEqual({ task: SEEN, passedOn: 0 })

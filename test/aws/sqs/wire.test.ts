@@ -46,7 +46,7 @@ describe('messages', () => {
     )
   })
 
-  it('of the waker come back as they were sent', () => {
+  it('of the waker are decoded as they were encoded', () => {
     const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
 
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
@@ -91,12 +91,12 @@ describe('messages', () => {
     '{"v":1,"kind":"job","type":"a"}',
     '{"v":1,"kind":"events"}',
     '{"v":1,"kind":"?"}',
-  ])('that are none are refused: %s', body => {
+  ])('that have no known form are refused: %s', body => {
     expect(() => decodeWake(body)).toThrow(BatonError)
     expect(() => decodeDispatch(body)).toThrow(BatonError)
   })
 
-  it('of newer code are refused as such by the waker, which keeps them for that', () => {
+  it('of newer code are refused with a code of their own, so that the waker keeps them', () => {
     expect(() => decodeWake('{"v":2,"kind":"look"}')).toThrow(
       expect.objectContaining({ code: 'newer-schema' }),
     )
