@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/ports/machine.ts'
 import type { Inbox } from '../../shared/ports/messages.ts'
 import { aTask } from '../support/tasks/a-task.ts'
 
-/** What an inbox is tried with: a queue for the type `resize`, and none for `nobody`. */
+/** An inbox under test, with a queue for the type `resize` and none for the type `nobody`. */
 export type TriedInbox = { readonly inbox: Inbox; readonly clock: Clock; put(task: Task): Promise<void> }
 
 /** The promises of `Inbox`, on its own clock. */

@@ -16,10 +16,10 @@ import { aMemorySystem, registered } from '../../support/worlds/memory-system.ts
 
 const dynamo = aMeteredDynamo()
 
-/** Some time ago: each task has a due time of its own, so that indexes show all lines in one order. */
+/** A time in the past. Each task has a due time of its own, so indexes show all lines in one order. */
 const DUE = systemClock.now() - 60 * SECOND
 
-/** A system whose tasks and limits stand in DynamoDB, with a type that is known, as it is after the first second. */
+/** A system whose tasks and limits are in DynamoDB, with a type that its processes have read already. */
 async function aSystem(limits: TypeLimits) {
   const memory = aMemorySystem()
   const { tasks, limits: limitStore } = dynamo.storesOf(await dynamo.createTable())
@@ -54,7 +54,7 @@ async function unitsOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('what turns of tenants cost', () => {
-  /** A system in DynamoDB with a type over HTTP, and what its requests consume. */
+  /** A system in DynamoDB with a type over HTTP, and the units that its requests consume. */
   async function anHttpSystem() {
     const memory = aMemorySystem()
     const { tasks, limits, turns } = dynamo.storesOf(await dynamo.createTable())
@@ -156,7 +156,7 @@ describe('what limits cost, in capacity units of claim and finish, reads and wri
     await claim(await publish('waits'))
     if ('refused' in held) throw new Error(held.refused)
 
-    // The end of the run 3, its permit 1.
+    // The end of the run costs 3, its permit 1.
     expect(await unitsOf(() => end(held))).toBe(4)
   })
 

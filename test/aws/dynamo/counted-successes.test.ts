@@ -10,7 +10,7 @@ import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { aPublication, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
-/** What memory cannot show: a head that older code has written has no map of ended runs to write a success into. */
+/** Only DynamoDB shows this case: a head of older code has no map of ended runs for a success. */
 
 const dynamo = aMeteredDynamo()
 

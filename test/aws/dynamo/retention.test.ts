@@ -48,7 +48,7 @@ async function items(): Promise<Shown[]> {
   return Items
 }
 
-/** What the planner does with the heads as they stand. */
+/** Lets the planner work on the stored heads. */
 async function plan(): Promise<void> {
   const ids = (await items()).filter(({ sk }) => sk === 'head').map(({ pk }) => pk)
   const tasks = await api.system.tasks.heads(ids)
@@ -128,7 +128,7 @@ async function finish(requestId: string, how: 'succeed' | 'fail', body: object):
   await api.call('POST', `${path}/${how}`, { fence, ...body })
 }
 
-/** What waits for turns, or for others to hear of a change, needs time to go by. */
+/** Moves the clock while `work` waits for turns or for a change to spread. */
 async function passing<T>(work: Promise<T>): Promise<T> {
   let isOver = false
   const over = work.finally(() => {
@@ -141,7 +141,7 @@ async function passing<T>(work: Promise<T>): Promise<T> {
   return over
 }
 
-/** One run under limits. */
+/** Starts one run under limits. */
 async function runLimited(): Promise<void> {
   const limits = { rate: { limit: 9, perMs: 60_000 }, concurrency: { max: 9 } }
   await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
@@ -151,7 +151,7 @@ async function runLimited(): Promise<void> {
   expect(body.claims).toHaveLength(1)
 }
 
-/** More markers of one worker than a page holds, and a claim that reads a page. */
+/** Publishes more markers of one worker than a page holds, and claims, which reads a page. */
 async function pageThroughMarkers(): Promise<void> {
   const bodies = Array.from({ length: MANY_MARKERS }, () => ({
     type: 'jobs',
@@ -163,7 +163,7 @@ async function pageThroughMarkers(): Promise<void> {
   await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w8' })
 }
 
-/** A purge, and one message of it. */
+/** Starts a purge and works on one of its messages. */
 async function purge(): Promise<void> {
   const { status } = await api.call('POST', '/v1/types/order/purge', { status: ['succeeded'] })
   expect(status).toBe(202)
@@ -171,7 +171,7 @@ async function purge(): Promise<void> {
   if (look) await workOnJob(api.system, look, Number.POSITIVE_INFINITY)
 }
 
-/** What remains of all that a system does. */
+/** Does everything that leaves items in the table. */
 async function workOfEveryKind(): Promise<void> {
   const step = { name: 'one', do: { type: 'resize' } }
   await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [step] })

@@ -48,7 +48,7 @@ const NOT_NUMBERS = ['5', null, {}, 5n] as unknown as number[]
 const NOT_STAGES = ['', 'x'.repeat(MAX_TYPE_LENGTH + 1), 'a\nb', '\ud800', 7 as unknown as string]
 const NOT_PRIORITIES = [Number.NaN, 1.5, MAX_PRIORITY + 1, Number.NEGATIVE_INFINITY]
 
-/** As a signal of another version of the package may be, or one that was written to. */
+/** A signal as another version of the package may have it, or one that a handler has changed. */
 const changed = <Made extends object>(made: Made, fields: object): Made => Object.assign(made, fields)
 
 describe('a run ends as failed, with an error that says what would be legal, when its handler', () => {

@@ -15,9 +15,9 @@ import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf, type Units } from '../../support/dynamo/unit-meter.ts'
 import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../../support/tasks/a-task.ts'
 
-/** The numbers of docs/data-model.md. */
+/** The costs are those of docs/data-model.md. */
 
-/** So late that fences have nine digits, as they will from 2029 to 2057: heads keep several. */
+/** A time at which fences have nine digits, as from 2029 to 2057. Heads keep several fences. */
 const NOW = Date.UTC(2034, 0, 1, 12)
 
 const dynamo = aMeteredDynamo()
@@ -34,7 +34,7 @@ const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const SMALL = 'x'.repeat(198)
 const HALF_KB = 'x'.repeat(510)
 const FIFTY_KB = 'x'.repeat(50 * 1024 - 2)
-/** Everything that users may say about a task besides its options. */
+/** Everything that users may set on a task besides its options. */
 const METADATA: Parts = {
   userId: '6f1a52f4-3a0e-4a5c-9d43-c6b1f0a7d2e1',
   tags: { team: 'pictures', release: '2026-01', source: 'upload' },
@@ -44,7 +44,7 @@ const METADATA: Parts = {
 const MARKER = { workerId: 'w1', taskId: `resize:${KEY}`, born: BORN, revision: 1 }
 const WORKER: Worker = { workerId: 'w1', kind: 'http', types: ['resize'], startedAt: NOW, lastSeen: NOW }
 
-/** Writes a change; what it cost. */
+/** Writes a change and answers its cost. */
 async function cost(change: Change): Promise<Units> {
   dynamo.take()
   const { applied } = await stores.tasks.apply(change)
@@ -228,7 +228,7 @@ describe('a slot under a rate limit', () => {
 })
 
 describe('a task of 100 workers', () => {
-  /** All of them run it. */
+  /** Claims the task for all workers. */
   async function crowded(): Promise<Task> {
     const published = publication({ kind: 'http', options: { concurrency: 100 } })
     await cost(published)

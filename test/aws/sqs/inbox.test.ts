@@ -40,11 +40,11 @@ afterAll(async () => {
 type AnSqsInbox = TriedInbox & {
   readonly errors: string[]
   readonly queueUrl: string
-  /** What its table holds. */
+  /** The tasks in its table. */
   readonly heads: Map<string, Task>
 }
 
-/** An inbox of a system of its own, and what it logs. */
+/** An inbox of a system of its own, with its log lines. */
 async function anSqsInbox(): Promise<AnSqsInbox> {
   systems += 1
   const system = `Test${systems}`

@@ -13,7 +13,7 @@ const definition = aFlow()
 const codec = createTaskCodec({ task: async item => taskFromItem(item, definition) })
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Reads a message where the table holds `stored`; with the ids that were read from the table. */
+/** Reads a message while the table holds `stored`. Answers the ids that were read from the table, too. */
 async function read(body: string, stored?: Task | Error) {
   const ids: string[] = []
   const head = async (id: string) => {

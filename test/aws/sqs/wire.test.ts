@@ -18,12 +18,12 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskCodec } from '../../../shared/ports/messages.ts'
 import { aTask, BORN } from '../../support/tasks/a-task.ts'
 
-/** Of all code units, halves of pairs included; building fast-check's own `binary` strings takes seconds. */
+/** Texts of all code units, also halves of pairs. Building fast-check's own `binary` strings takes seconds. */
 const anyText = fc
   .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
   .map(units => String.fromCharCode(...units))
 
-/** Carries a task as it is. */
+/** A codec that carries a task unchanged. */
 const plainCodec: TaskCodec = { encode: task => task as unknown as Json, decode: async form => form as Task }
 
 describe('messages', () => {

@@ -21,7 +21,7 @@ import { NOW } from '../../support/tasks/a-task.ts'
 import { type Names, walk } from './names.ts'
 import { recordingDocuments, recordingMessages, recordingSqs, recordingTimers } from './recorder.ts'
 
-/** The AWS adapters, all of whose requests only leave their names. */
+/** The AWS adapters. Their requests are not sent; only the names in them are recorded. */
 export type Mirror = {
   readonly ports: Pick<
     PlanningSystem,
@@ -36,7 +36,7 @@ export type Mirror = {
     | 'messages'
     | 'timers'
   >
-  /** Notes the whole head, and the events that its last change tells. */
+  /** Records the names in the whole head, and in the events of its last change. */
   noteHead(task: Task): void
   tell(events: readonly BatonEvent[]): void
   /** Wake messages as they were sent, one of each form. */

@@ -15,7 +15,7 @@ const nested = Array.from({ length: 100 }).reduce<Json>(
   1,
 )
 
-/** Each is kept in the head, and once more, padded, as an item of its own. */
+/** Each value is stored in the head, and once more, padded, as an item of its own. */
 const BODIES: ReadonlyArray<readonly [string, Json]> = [
   ['null', null],
   ['false', false],

@@ -13,7 +13,7 @@ import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { aPublication, BORN, changeOf, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 
-/** Writes a change that must hold; the task as the store has it then. */
+/** Writes a change whose guard must hold, and answers the stored task. */
 export async function written(tasks: TaskStore, change: Change): Promise<Task> {
   const { applied } = await tasks.apply(change)
   const stored = await tasks.head(change.after.id)
@@ -139,7 +139,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied.applied).toBe(false)
   })
 
-  it('accepts heartbeats and the finish of a run past its lease that nobody recorded as lost', async () => {
+  it('accepts heartbeats and the finish of a run past its lease that is not recorded as lost', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks))
 

@@ -169,7 +169,7 @@ export function releasePermit(
     Key: permitsKey(limit),
     UpdateExpression: isSince
       ? `REMOVE #holder, ${REPORT_NAMES} ADD #count :less`
-      : 'SET #freed = if_not_exists(#waits, :nobody) REMOVE #holder, #noted ADD #count :less',
+      : 'SET #freed = if_not_exists(#waits, :noWaiters) REMOVE #holder, #noted ADD #count :less',
     ConditionExpression: isSince ? [HOLDS, HOLDS_SINCE].join(JOINED_BY_AND) : HOLDS,
     ExpressionAttributeNames: {
       '#holder': HOLDER_PREFIX + holder,
@@ -179,7 +179,7 @@ export function releasePermit(
     },
     ExpressionAttributeValues: {
       ':less': -1,
-      ...(isSince ? { ':since': since } : { ':nobody': FREED_NO_WAITERS }),
+      ...(isSince ? { ':since': since } : { ':noWaiters': FREED_NO_WAITERS }),
     },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',

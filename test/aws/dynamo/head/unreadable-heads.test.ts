@@ -32,7 +32,7 @@ async function spoil(id: string, parts: object): Promise<void> {
   await stores.documents.send(new PutCommand({ TableName: stores.table, Item }))
 }
 
-/** What spoils a head: each is a form that no code of any version writes. */
+/** Unreadable heads. No version of the code writes any of these forms. */
 const SPOILT: ReadonlyArray<readonly [string, object]> = [
   ['a run map with a foreign entry', { live: { 1: { by: 'w', at: 1, lease: 2 }, polluted: 'yes' } }],
   ['a run that is no map', { live: { 1: 'yes' } }],

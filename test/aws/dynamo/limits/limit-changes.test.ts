@@ -8,8 +8,8 @@ import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
 /**
- * The planner must be invoked for exactly two of the writes of a limit's permits: its filter is tried on the item as it
- * stands after each write.
+ * The planner must be invoked for exactly two of the writes of a limit's permits. The tests apply its filter to the item after
+ * each write.
  */
 const dynamo = aMeteredDynamo()
 const { ofType } = synthesise()
@@ -30,7 +30,7 @@ beforeEach(async () => {
   limits = dynamo.storesOf(table).limits
 })
 
-/** What the planner is told of the last write. */
+/** What the stream reports to the planner about the last write. */
 async function told(): Promise<unknown> {
   const Keys = { pk: { S: permitsPartition(LIMIT) }, sk: { S: PERMITS_SORT_KEY } }
   const { Item = {} } = await dynamo
