@@ -8,7 +8,7 @@ import {
   turnsPartition,
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
-import { concurrencyName } from '../../shared/core/limits/limits.ts'
+import { concurrencyLimitName } from '../../shared/core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../shared/core/place/place-names.ts'
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 
@@ -59,7 +59,9 @@ export const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
 
 /** The limit of a type, and those for single values of a field. */
 function limitNames(types: readonly string[]): string[] {
-  return types.flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, concurrencyName(type, 'any', '*')]))
+  return types.flatMap(type =>
+    type === ANY_TYPE ? [ANY_TYPE] : [type, concurrencyLimitName(type, 'any', '*')],
+  )
 }
 
 /** Lines of tenants: of a type, by priority where it is run by it. */

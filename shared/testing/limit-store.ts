@@ -20,7 +20,8 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
     slots: async limit => logs.get(limit) ?? { log: undefined, version: 0 },
     putSlots: async (limit, log, seen) => {
       const stored = logs.get(limit)
-      const isSeen = (stored?.version ?? 0) === seen.version && stored?.log.more === seen.log?.more
+      const isSeen =
+        (stored?.version ?? 0) === seen.version && stored?.log.bookedAhead === seen.log?.bookedAhead
       if (!isSeen) return stored
       logs.set(limit, { log: asStored(log), version: seen.version + 1 })
       return undefined
@@ -28,8 +29,8 @@ export function createMemoryLimitStore(report: (change: LimitChange) => void = (
     countSlots: async (limit, version, count) => {
       const stored = logs.get(limit)
       if (stored?.version !== version) return undefined
-      const more = stored.log.more + count
-      logs.set(limit, { version, log: { ...stored.log, more } })
+      const more = stored.log.bookedAhead + count
+      logs.set(limit, { version, log: { ...stored.log, bookedAhead: more } })
       return more
     },
     acquire: async (limit, holder, max) => {

@@ -6,7 +6,7 @@ import { sweepRecord } from '../../../shared/core/record-names.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { readOn } from '../../../shared/runtime/sweep/sweep-passes.ts'
+import { readNextInPass } from '../../../shared/runtime/sweep/sweep-passes.ts'
 import { wakeMinute } from '../../../shared/runtime/wake/wake.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
@@ -196,7 +196,7 @@ async function workOfEveryKind(): Promise<void> {
   await api.system.clock.advance(MINUTE)
   await sweep(api.system)
   // A round that stops after one task leaves a cursor.
-  await readOn(
+  await readNextInPass(
     api.system,
     sweepRecord.open('jobs', 0),
     { index: 'view', partition: viewPartition('jobs', 'open', 0) },

@@ -53,7 +53,7 @@ const RUN: Required<EndedRun> = {
   log: 'a line',
   piece: 'fetch',
   past: true,
-  word: 'digest',
+  reportDigest: 'digest',
 }
 
 const KINDS: Record<TaskKind, TaskParts> = {
@@ -327,7 +327,7 @@ async function writeOthers({
   await types.markFair(TYPE, 1)
   await limits.putSlots(
     'resize',
-    { limit: 1, perMs: 1, starts: [[NOW, 1]], more: 0 },
+    { limit: 1, perMs: 1, slots: [[NOW, 1]], bookedAhead: 0 },
     { log: undefined, version: 0 },
     NOW,
   )

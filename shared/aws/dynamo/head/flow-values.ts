@@ -109,7 +109,7 @@ function actionValue({
   fence,
   workerId,
   ranAt,
-  word,
+  reportDigest: word,
   error,
 }: ActionRecord): ActionValue {
   return defined({

@@ -54,7 +54,7 @@ export function getSlots(table: string, limit: string): GetCommandInput {
 export function putSlots(
   table: string,
   limit: string,
-  { limit: most, perMs, starts }: SlotLog,
+  { limit: most, perMs, slots: starts }: SlotLog,
   {
     seen,
     expiresAt,
@@ -82,7 +82,7 @@ export function putSlots(
     ...put,
     ConditionExpression: [SAME_VERSION, SAME_COUNT].join(JOINED_BY_AND),
     ExpressionAttributeNames: { '#version': 'version', '#more': 'more' },
-    ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.more ?? 0 },
+    ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.bookedAhead ?? 0 },
   }
 }
 
@@ -113,7 +113,10 @@ export function slotsFromItem(item: Item | undefined): StoredSlots {
     { length: flat.length / 2 },
     (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
   )
-  return { log: { limit, perMs, starts, more: item.more as number }, version: item.version as number }
+  return {
+    log: { limit, perMs, slots: starts, bookedAhead: item.more as number },
+    version: item.version as number,
+  }
 }
 
 /** Reads the permits of a concurrency limit. Strongly consistent. */
