@@ -10,6 +10,7 @@ import {
 } from '../../shared/aws/dynamo/keys.ts'
 import { concurrencyLimitName } from '../../shared/core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../shared/core/place/place-names.ts'
+import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 
 /**
  * The partitions of the table and of its index `place`, as IAM patterns for `dynamodb:LeadingKeys`. Names of types contain

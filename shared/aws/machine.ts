@@ -2,7 +2,7 @@ import { ulid } from 'ulid'
 import { monotonicUlids } from '../core/ulid.ts'
 import type { Chance, Clock } from '../ports/machine.ts'
 
-/** The time of this machine. */
+/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -7,20 +7,20 @@ import type {
 } from '@smithy/types'
 import pLimit from 'p-limit'
 
-/** What the SDK opens unless told otherwise. Source: AWS SDK for JavaScript v3, `maxSockets`. */
+/** Connections of a client without a setting of its own. Source: AWS SDK for JavaScript v3, `maxSockets`. */
 export const CONNECTIONS_DEFAULT = 50
 
-/** A connection that says nothing must not hold a heartbeat until the lease is gone. The SDK tries three times. */
-const LIMITS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
+/** A silent connection must not delay a heartbeat until its lease has ended. The SDK tries three times. */
+const TIMEOUTS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
 
 type RequestSettings = {
-  /** How many requests may be under way. @default 50 */
+  /** The number of requests that may be under way. @default 50 */
   readonly connections?: number
-  /** How long an answer may take, in milliseconds. @default 3,000 */
+  /** The longest wait for an answer, in milliseconds. @default 3,000 */
   readonly requestTimeout?: number
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: every client has types of its own for what it sends
+// biome-ignore lint/suspicious/noExplicitAny: each client has its own types of requests
 type Layer = FinalizeRequestMiddleware<any, any>
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -37,32 +37,32 @@ type Layered = {
 type RequestHandler = ReturnType<typeof requestHandler>
 
 /**
- * An AWS client whose requests wait for a connection as long as it takes. The SDK would count that as connecting, so of 400
- * tasks that a worker claims at once the last ones would be given up without having been asked for.
+ * An AWS client whose requests wait for a free connection as long as it takes. The SDK counts that wait as connecting. So when a
+ * worker claims 400 tasks at once, it would give up the last ones without a request.
  */
 export function withConnectionQueue<Client extends Layered>(
   make: (handler: RequestHandler) => Client,
   { connections = CONNECTIONS_DEFAULT, ...limits }: RequestSettings = {},
 ): Client {
   const client = make(requestHandler(connections, limits))
-  const inTurn = pLimit(connections)
-  const waiting: Layer = next => args => inTurn(() => next(args))
+  const queued = pLimit(connections)
+  const waiting: Layer = next => args => queued(() => next(args))
   client.middlewareStack.addRelativeTo(waiting, {
     name: 'waitForConnection',
     relation: 'after',
     toMiddleware: 'retryMiddleware',
   })
-  const ownOnly: FirstLayer = next => args => {
+  const ownPropertiesOnly: FirstLayer = next => args => {
     hideInherited()
     return next(args)
   }
-  client.middlewareStack.add(ownOnly, { name: 'ownPropertiesOnly', step: 'initialize' })
+  client.middlewareStack.add(ownPropertiesOnly, { name: 'ownPropertiesOnly', step: 'initialize' })
   return client
 }
 
 /**
- * The SDK writes inherited properties, too, wherever a loop shows them. What a handler has added to `Object.prototype` would
- * stand in every map of every item that its process stores, and nobody could read them afterwards. So loops show none.
+ * Hides inherited properties from loops, because the SDK also writes inherited properties that a loop shows. Properties that a
+ * handler added to `Object.prototype` would be in every map of every item that its process stores, and make it unreadable.
  */
 function hideInherited(): void {
   for (const name of Object.keys(Object.prototype)) {
@@ -70,7 +70,7 @@ function hideInherited(): void {
   }
 }
 
-function requestHandler(connections: number, limits: Partial<typeof LIMITS>) {
+function requestHandler(connections: number, limits: Partial<typeof TIMEOUTS>) {
   const agent = { maxSockets: connections, keepAlive: true }
-  return { ...LIMITS, ...limits, httpAgent: agent, httpsAgent: agent }
+  return { ...TIMEOUTS, ...limits, httpAgent: agent, httpsAgent: agent }
 }

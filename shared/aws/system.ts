@@ -21,13 +21,13 @@ import { withConnectionQueue } from './requests.ts'
 import { createSqsMessages } from './sqs/messages.ts'
 import { createDispatchReader, type DispatchReader } from './sqs/read-dispatch.ts'
 
-/** Where a deployed system is. */
+/** The addresses of a deployed system. */
 export type SystemAddress = {
   readonly table: string
-  /** The system's name, which begins the names of its queues. */
+  /** The system's name. The names of its queues begin with it. */
   readonly system: string
   readonly wakeQueueUrl: string
-  /** Only processes that start long jobs need it; workers do not. */
+  /** Only processes that start long jobs need it. Workers do not. */
   readonly jobsQueueUrl?: string
 }
 
@@ -38,18 +38,19 @@ export type AwsSettings = SystemAddress & {
   readonly chance?: Chance
 }
 
-/** The world of a process on AWS, for those that take dispatches from queues, too. */
+/** The ports of a process on AWS, with the tools to read dispatches from queues. */
 export type AwsWorld = {
   readonly system: System
   readonly codec: TaskCodec
   readonly readDispatch: DispatchReader
 }
 
-/** The world of a process on AWS: every port on its adapter. Region and credentials come as the SDK finds them. */
+/** Creates every port of a process on AWS. The SDK finds the region and the credentials. */
 export function createAwsSystem(settings: AwsSettings): System {
   return createAwsWorld(settings).system
 }
 
+/** As `createAwsSystem`, for a process that also reads dispatches from queues. */
 export function createAwsWorld(settings: AwsSettings): AwsWorld {
   const documents = createDocuments()
   const codec = createTaskCodec(createHeadReader(documents, settings.table))
@@ -74,10 +75,10 @@ function systemOn(
   return {
     clock,
     chance,
-    tasks: createTaskStore(documents, { table, newWriteId: newWriteId, clock, chance, log }),
+    tasks: createTaskStore(documents, { table, newWriteId, clock, chance, log }),
     types: createTypeStore(documents, { table, clock, log }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, newWriteId: newWriteId }),
+    limits: createLimitStore(documents, { table, newWriteId }),
     turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
@@ -97,7 +98,7 @@ function systemOn(
   }
 }
 
-/** Reads heads as they stand in the records of the table's stream. */
+/** Creates a reader of heads in the records of the table's stream. */
 export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): HeadReader {
   return createHeadReader(createDocuments(), table)
 }
@@ -108,7 +109,7 @@ function createDocuments(): DynamoDBDocumentClient {
   )
 }
 
-/** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */
+/** A new id for one write, so that its repetition recognises it: 48 random bits, unique among the writers of one revision. */
 function newWriteId(): string {
   return randomBytes(6).toString('base64url')
 }

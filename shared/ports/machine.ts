@@ -1,19 +1,22 @@
-/** Ports: time, chance, and what is told of the work. */
+/**
+ * Ports: time, randomness, log lines and metrics. `messages.ts` has what is sent and received, and `stores.ts` what is kept.
+ */
+
 /** The two clocks of a process, in milliseconds, and waiting. */
 export type Clock = {
-  /** Since the epoch. May be set back or forward at any time. */
+  /** Milliseconds since the epoch. The machine may set it back or forward at any time. */
   now(): number
-  /** Since some moment of this process. Never goes back; stands still while the process is frozen with its machine. */
+  /** Milliseconds since some moment of this process. It never goes back. It stands still while the process is frozen. */
   monotonic(): number
   /** Resolves after `ms`, or at once when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Everything random. */
+/** Everything random in a process. */
 export type Chance = {
-  /** A new ULID whose time part is `now`. Those of one time sort in the order in which they were made. */
+  /** A new ULID whose time part is `now`. ULIDs of one time sort in the order in which they were made. */
   ulid(now: number): string
-  /** At least 0, less than 1. */
+  /** A random number, at least 0 and less than 1. */
   fraction(): number
 }
 
@@ -37,7 +40,7 @@ export type MetricName =
   | 'SweeperRepaired'
   | 'Stuck'
   | 'NeedsAttention'
-  /** A task's own fault kept it from being worked on: what is to be stored of it is refused, or cannot be read. */
+  /** The table refuses to store a task, or its stored form cannot be read. The fault is that task's own. */
   | 'TaskFault'
   | 'RunTime'
   | 'Published'
@@ -46,6 +49,6 @@ export type MetricName =
   | 'Retried'
 
 export type Metrics = {
-  /** `Lateness` and `RunTime` in milliseconds, the rest counts. */
+  /** Adds to a metric of a task type. `Lateness` and `RunTime` are in milliseconds, the others are counts. */
   add(name: MetricName, value: number, type: string): void
 }

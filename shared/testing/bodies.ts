@@ -2,7 +2,7 @@ import { type BodyWrite, runRefPrefix } from '../core/task/body.ts'
 import type { TaskStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 
-/** Bodies and records of ended runs in memory: what stands beside the heads. */
+/** Bodies and records of ended runs in memory: the items beside the heads. */
 export type MemoryBodies = Pick<TaskStore, 'body' | 'renewBody' | 'dropBodies' | 'runRecords'> & {
   keep(id: string, bodies: readonly BodyWrite[]): void
 }
@@ -36,7 +36,7 @@ export function createMemoryBodies(): MemoryBodies {
   }
 }
 
-/** Inputs and results are written before the head that points at them, records of runs after the head that ended them. */
+/** Splits bodies by when they are written: inputs and results before the head that points at them, run records after it. */
 export function inOrderOfWriting(bodies: readonly BodyWrite[]): {
   readonly beforeHead: readonly BodyWrite[]
   readonly afterHead: readonly BodyWrite[]

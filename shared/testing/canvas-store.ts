@@ -1,6 +1,6 @@
 import type { CanvasName, CanvasStore } from '../ports/stores.ts'
 
-/** Ends of canvases' members in memory. */
+/** Stores the ends of canvases' members in memory. */
 export function createMemoryCanvasStore(): CanvasStore {
   const chunks = new Map<string, { ok: Set<number>; bad: Set<number> }>()
   const shown = (key: string) => {

@@ -5,10 +5,10 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
 const RANDOM_CHARACTERS = 16
 
-/** Chance that repeats itself from one seed: the same calls give the same values. */
+/** Randomness from a seed: the same calls give the same values. */
 export function createSeededChance(seed: number): Chance {
   let state = seed >>> 0
-  /** Mulberry32. */
+  /** The generator Mulberry32. */
   const fraction = () => {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

@@ -2,11 +2,11 @@ import type { Clock } from '../ports/machine.ts'
 
 /** A clock that stands still until it is advanced. */
 export type ManualClock = Clock & {
-  /** Moves the wall clock on, or back, by so much; nothing else takes notice. */
+  /** Moves the wall clock forward or back by `ms`. Monotonic time and sleepers do not notice. */
   step(ms: number): void
-  /** Moves on by `ms`; whoever sleeps wakes at its very time, in order, and may sleep anew within the span. */
+  /** Moves the time forward by `ms`. Each sleeper wakes at its exact time, in order, and may sleep again within the span. */
   advance(ms: number): Promise<void>
-  /** How many sleep right now. */
+  /** The number of present sleepers. */
   sleepers(): number
 }
 
@@ -32,11 +32,11 @@ export function createManualClock(start: number): ManualClock {
 
   const advance = async (ms: number) => {
     const end = now + ms
-    await settled()
+    await untilIdle()
     for (let next = earliest(sleeping, end); next; next = earliest(sleeping, end)) {
       now = Math.max(now, next.until)
       next.wake()
-      await settled()
+      await untilIdle()
     }
     now = end
   }
@@ -57,7 +57,7 @@ function earliest(sleeping: ReadonlySet<Sleeper>, end: number): Sleeper | undefi
   return [...sleeping].filter(({ until }) => until <= end).sort((a, b) => a.until - b.until)[0]
 }
 
-/** Lets everything that can go on without time go on. */
-function settled(): Promise<void> {
+/** Lets all work go on that needs no time to pass. */
+function untilIdle(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }

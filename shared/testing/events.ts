@@ -1,19 +1,19 @@
 import type { BatonEvent } from '../core/events/event-types.ts'
 import type { Events, LateEventQueue, LateEvents } from '../ports/messages.ts'
 
-/** Events that are told to nobody: each that was published, in order. */
+/** Keeps published events, in order, and has no subscribers. */
 export function createMemoryEvents(): Events & { readonly published: BatonEvent[] } {
-  const told: BatonEvent[] = []
+  const published: BatonEvent[] = []
   return {
-    published: told,
+    published,
     publish: async events => {
-      told.push(...events)
+      published.push(...events)
       return []
     },
   }
 }
 
-/** Late events that stay where they are put. */
+/** Keeps late events and never publishes them. */
 export function createMemoryLateEventQueue(): LateEventQueue & { readonly late: LateEvents[] } {
   const late: LateEvents[] = []
   return {

@@ -3,14 +3,14 @@ import type { LookRecord } from '../core/plan/look-chain.ts'
 import type { Task } from '../core/task/task.ts'
 import type { Applied } from '../ports/stores.ts'
 
-/** Heads in memory, and the conditional write. */
+/** Heads in memory, with the conditional write. */
 export type MemoryHeads = {
   get(id: string): Task | undefined
   all(): Iterable<Task>
   /** Deletes the head under an id, as DynamoDB deletes an expired item. */
   drop(id: string): void
   recordLook(task: Task, record: LookRecord, now: number): boolean
-  /** Writes the head of a change, its bodies apart, if its guard holds. */
+  /** Writes the head of a change without its bodies, if its guard holds. */
   write(change: Change): Applied
 }
 
@@ -27,8 +27,8 @@ export function createMemoryHeads(): MemoryHeads {
       if (!holds(guard, current)) return { applied: false, current }
       const merged = asStored(current ? mergedTask(current, change) : after)
       heads.set(after.id, merged)
-      const isBlind = guard.kind === 'live' || guard.kind === 'counted'
-      return { applied: true, task: isBlind ? merged : after }
+      const landsOnOtherWrites = after.operation === 'beat' || guard.kind === 'counted'
+      return { applied: true, task: landsOnOtherWrites ? merged : after }
     },
     recordLook: ({ id, born, revision }, record, now) => {
       const current = heads.get(id)
@@ -59,20 +59,20 @@ function holds(guard: Guard, current: Task | undefined): boolean {
   }
 }
 
-/** A copy as JSON text would keep it, apart from what the caller holds. */
+/** A copy as JSON text would keep it. It shares nothing with the caller's value. */
 export function asStored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Maps whose entries are written one by one, with the depth at which a heartbeat and another write may meet. */
+/** Maps whose entries are written one by one, with the number of levels at which a heartbeat and another write may meet. */
 const MAP_LEVELS: Readonly<Record<string, number>> = { live: 2, ended: 1, failuresBy: 1 }
 
 /**
- * What stands after a change was written onto `stored`: what differs between `before` and `after` is as in `after`,
- * all else stays, for a heartbeat may have landed since `before` was read. As heartbeats bump no revision, other
- * writes state what those may have changed (operation and place) in any case.
+ * The task after a change was written onto `stored`. Members that differ between `before` and `after` are as in `after`. All others
+ * stay, because a heartbeat may have landed since `before` was read. Heartbeats bump no revision, so other writes always state what
+ * a heartbeat may have changed: operation and place.
  */
 function mergedTask(stored: Task, { before, after, guard }: Change): Task {
   const merged = merge(stored, before ?? {}, after, name => MAP_LEVELS[name] ?? 0) as Task
@@ -107,7 +107,7 @@ function isMap(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A worker may be called `__proto__`. */
+/** The member of this name, if it is the object's own: a worker may be called `__proto__`. */
 function ownMember(members: Members, name: string): unknown {
   return Object.hasOwn(members, name) ? members[name] : undefined
 }

@@ -3,20 +3,20 @@ import type { Task } from '../core/task/task.ts'
 import type { Clock } from '../ports/machine.ts'
 import type { Delivery, Inbox } from '../ports/messages.ts'
 
-/** A delivery that nobody is done with comes again after this. */
+/** A delivery that is not removed or put back comes again after this time. */
 const VISIBILITY_MS = WORKER_VISIBILITY_S * 1_000
-const POLL_MS = 50
+const POLL_PERIOD_MS = 50
 
 type Queued = { readonly task: Task; readonly passedOn: number; visibleAt: number }
 
 export type MemoryInbox = Inbox & {
   /** Puts a dispatch into the queue of its type. */
   put(task: Task): void
-  /** Dispatches of the type that are still there, those in delivery included. */
+  /** The number of dispatches of the type, with those in delivery. */
   size(type: string): number
 }
 
-/** Queues in memory. Waiting is asking again every 50 ms, so that a clock that stands still can be moved on. */
+/** Queues in memory. A receive polls every 50 ms, so that a test can move a clock that stands still. */
 export function createMemoryInbox(clock: Clock): MemoryInbox {
   const queues = new Map<string, Set<Queued>>()
   const queueOf = (type: string) => {
@@ -50,7 +50,7 @@ export function createMemoryInbox(clock: Clock): MemoryInbox {
         const visible = [...queue].filter(({ visibleAt }) => visibleAt <= clock.now()).slice(0, max)
         if (visible.length > 0) return visible.map(queued => deliver(queue, queued))
         if (clock.now() >= until || signal?.aborted) return []
-        await clock.sleep(Math.min(POLL_MS, until - clock.now()), signal)
+        await clock.sleep(Math.min(POLL_PERIOD_MS, until - clock.now()), signal)
       }
     },
   }

@@ -4,11 +4,11 @@ import type { IndexEntry, IndexPage, IndexQuery, IndexRange } from '../ports/sto
 
 /** One page of an index over these heads. */
 export function pageOf(heads: Iterable<Task>, query: IndexQuery): IndexPage {
-  const entries = following(entriesIn(heads, query).sort(byPosition), query)
+  const entries = entriesAfter(entriesIn(heads, query).sort(byPosition), query)
   return { entries: entries.slice(0, query.limit), more: entries.length > query.limit }
 }
 
-/** What a range of an index over these heads has, in no order. */
+/** The entries in a range of an index over these heads, in no order. */
 export function entriesIn(heads: Iterable<Task>, range: IndexRange): IndexEntry[] {
   const entries: IndexEntry[] = []
   for (const task of heads) {
@@ -26,7 +26,7 @@ function sortIn(task: Task, { index, partition, from, to }: IndexRange): number 
   return key.sort
 }
 
-function following(entries: readonly IndexEntry[], { after, descending }: IndexQuery): IndexEntry[] {
+function entriesAfter(entries: readonly IndexEntry[], { after, descending }: IndexQuery): IndexEntry[] {
   const ordered = descending ? entries.toReversed() : [...entries]
   if (!after) return ordered
   return ordered.filter(entry => (descending ? byPosition(entry, after) < 0 : byPosition(entry, after) > 0))

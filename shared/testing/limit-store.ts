@@ -3,9 +3,9 @@ import type { SlotLog } from '../core/limits/slots.ts'
 import type { LimitStore } from '../ports/stores.ts'
 import { asStored } from './heads.ts'
 
-/** What limits have granted, in memory. `tell` is told what the table's stream tells the planner. */
-export function createMemoryLimitStore(tell: (change: LimitChange) => void = () => undefined): LimitStore {
-  const starts = new Map<string, { readonly log: SlotLog; readonly version: number }>()
+/** Stores slots and permits in memory. `report` receives the changes that the table's stream reports to the planner. */
+export function createMemoryLimitStore(report: (change: LimitChange) => void = () => undefined): LimitStore {
+  const logs = new Map<string, { readonly log: SlotLog; readonly version: number }>()
   const permits = new Map<string, { readonly holders: Map<string, Holder>; waitsSince?: number }>()
   const of = (limit: string) => {
     const held = permits.get(limit) ?? { holders: new Map<string, Holder>() }
@@ -17,20 +17,20 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
     return { holders: [...holders.values()], ...(waitsSince !== undefined && { waitsSince }) }
   }
   return {
-    slots: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
+    slots: async limit => logs.get(limit) ?? { log: undefined, version: 0 },
     putSlots: async (limit, log, seen) => {
-      const stored = starts.get(limit)
+      const stored = logs.get(limit)
       const isSeen =
         (stored?.version ?? 0) === seen.version && stored?.log.bookedAhead === seen.log?.bookedAhead
       if (!isSeen) return stored
-      starts.set(limit, { log: asStored(log), version: seen.version + 1 })
+      logs.set(limit, { log: asStored(log), version: seen.version + 1 })
       return undefined
     },
     countSlots: async (limit, version, count) => {
-      const stored = starts.get(limit)
+      const stored = logs.get(limit)
       if (stored?.version !== version) return undefined
       const more = stored.log.bookedAhead + count
-      starts.set(limit, { version, log: { ...stored.log, bookedAhead: more } })
+      logs.set(limit, { version, log: { ...stored.log, bookedAhead: more } })
       return more
     },
     acquire: async (limit, holder, max) => {
@@ -44,7 +44,7 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
       const { holders, waitsSince } = of(limit)
       const isReleased = since === undefined || holders.get(holder)?.since === since
       const isFreed = isReleased && holders.delete(holder)
-      if (isFreed && since === undefined && waitsSince !== undefined) tell({ kind: 'freed', limit })
+      if (isFreed && since === undefined && waitsSince !== undefined) report({ kind: 'freed', limit })
       return shown(limit)
     },
     renew: async (limit, holder, now) => {
@@ -59,7 +59,7 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
       const isNoted = held.waitsSince !== undefined && held.waitsSince > staleAt
       if (held.holders.size < max || isNoted) return shown(limit)
       held.waitsSince = now
-      tell({ kind: 'noted', limit, since: now })
+      report({ kind: 'noted', limit, since: now })
       return undefined
     },
     renewWaiting: async (limit, now, seen) => {

@@ -2,7 +2,7 @@ import type { LimitLook } from '../core/limits/held-permits.ts'
 import type { JobLook } from '../core/types/type-job.ts'
 import type { CanvasLook, Dispatch, FarTimers, Look, Messages, MinuteLook } from '../ports/messages.ts'
 
-/** Messages that go nowhere: what was sent, in order, and the backlogs that it reports. */
+/** Keeps messages instead of sending them, in order, and reports the backlogs that a test sets. */
 export type MemoryMessages = Messages & {
   readonly dispatches: Dispatch[]
   readonly looks: Look[]
@@ -10,9 +10,9 @@ export type MemoryMessages = Messages & {
   readonly canvasLooks: CanvasLook[]
   readonly jobLooks: JobLook[]
   readonly limitLooks: LimitLook[]
-  /** By type; a type that is not in it has no queue. */
+  /** The backlog of each type. A type that is missing here has no queue. */
   readonly backlogs: Map<string, number>
-  /** Messages that wait in the jobs queue, as `waitingJobs` reports them. */
+  /** The number of messages in the jobs queue that `waitingJobs` reports. */
   jobsWaiting: number
 }
 
@@ -58,7 +58,7 @@ export function createMemoryMessages(): MemoryMessages {
   return messages
 }
 
-/** Far timers that never fire: the minutes that were asked for. */
+/** Far timers that never fire. They keep the minutes for which a schedule was asked. */
 export function createMemoryFarTimers(): FarTimers & { readonly minutes: Set<number> } {
   const minutes = new Set<number>()
   return {

@@ -2,7 +2,7 @@ import type { Json } from '../core/json.ts'
 import type { Clock } from '../ports/machine.ts'
 import type { RecordStore } from '../ports/stores.ts'
 
-/** Records of the machinery in memory. Expired ones count as gone. */
+/** Stores records of the machinery in memory. Expired records count as gone. */
 export function createMemoryRecordStore(clock: Pick<Clock, 'now'>): RecordStore {
   const records = new Map<string, { readonly json: string; readonly expiresAt: number }>()
   const get = (name: string): Json | undefined => {

@@ -5,7 +5,7 @@ import type { Targets } from '../ports/stores.ts'
 
 type Stored = { readonly marker: Marker; readonly expiresAt: number }
 
-/** Markers of targeted tasks in memory. */
+/** Stores markers of targeted tasks in memory. */
 export function createMemoryTargets(clock: Pick<Clock, 'now'>): Targets {
   const markers = new Map<string, Stored>()
   const live = ({ marker, expiresAt }: Stored) => (expiresAt > clock.now() ? [marker] : [])

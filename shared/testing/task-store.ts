@@ -3,14 +3,14 @@ import { createMemoryBodies, inOrderOfWriting } from './bodies.ts'
 import { createMemoryHeads } from './heads.ts'
 import { entriesIn, pageOf } from './index-pages.ts'
 
-/** Tasks in memory, with the promises of the DynamoDB adapter. Indexes are never stale here. */
+/** Stores tasks in memory, with the promises of the DynamoDB adapter. Its indexes are never stale. */
 export function createMemoryTaskStore(): TaskStore {
   const heads = createMemoryHeads()
   const { keep, ...bodies } = createMemoryBodies()
   return {
     ...bodies,
     head: async id => heads.get(id),
-    // Whatever is kept here can be read.
+    // Every head in memory is readable.
     bury: async () => false,
     heads: async ids => [...new Set(ids)].flatMap(id => heads.get(id) ?? []),
     apply: async change => {

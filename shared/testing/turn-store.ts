@@ -1,6 +1,6 @@
 import type { TenantTurns, TurnStore } from '../ports/stores.ts'
 
-/** Turns of tenants, in memory. */
+/** Stores the turns of tenants in memory. */
 export function createMemoryTurnStore(): TurnStore {
   const tenants = new Map<string, TenantTurns>()
   const fronts = new Map<string, number>()

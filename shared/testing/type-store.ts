@@ -1,7 +1,7 @@
 import { type TaskType, withTenants } from '../core/types/task-type.ts'
 import type { TypeStore } from '../ports/stores.ts'
 
-/** Task types in memory. */
+/** Stores task types in memory. */
 export function createMemoryTypeStore(): TypeStore {
   const types = new Map<string, TaskType>()
   return {

@@ -2,7 +2,7 @@ import { WORKER_LIFE_MS, type Worker, yieldsTo } from '../core/worker/worker.ts'
 import type { Clock } from '../ports/machine.ts'
 import type { WorkerStore } from '../ports/stores.ts'
 
-/** The registry of workers in memory. */
+/** Registers workers in memory. */
 export function createMemoryWorkerStore(clock: Pick<Clock, 'now'>): WorkerStore {
   const workers = new Map<string, Worker>()
   const isLive = ({ lastSeen }: Worker) => lastSeen + WORKER_LIFE_MS > clock.now()

@@ -8,7 +8,7 @@ import { withConnectionQueue } from '../../shared/aws/requests.ts'
 /** Longer than a busy machine takes to connect to itself. */
 const CONNECTION_TIMEOUT_MS = 3_000
 
-/** Answers its first requests once others have waited for longer than that, and knows how many asked at a time. */
+/** A server that answers its first requests after others have waited longer than that. It counts requests under way. */
 const server = createServer(async (request, response) => {
   underWay += 1
   most = Math.max(most, underWay)

@@ -4,12 +4,12 @@ import type { Clock } from '../../shared/ports/machine.ts'
 import type { Inbox } from '../../shared/ports/messages.ts'
 import { aTask } from '../support/tasks/a-task.ts'
 
-/** What an inbox is tried with: a queue for the type `resize`, and none for `nobody`. */
+/** An inbox under test, with a queue for the type `resize` and none for the type `nobody`. */
 export type TriedInbox = { readonly inbox: Inbox; readonly clock: Clock; put(task: Task): Promise<void> }
 
 /** The promises of `Inbox`, on its own clock. */
 export function inboxContract(create: () => Promise<TriedInbox>): void {
-  it('hands out what is there, each dispatch once, at most as many as asked for', async () => {
+  it('delivers each dispatch once, at most as many as asked for', async () => {
     const { inbox, put } = await create()
     const keys = ['a', 'b', 'c', 'd']
     for (const key of keys) await put(aTask({ key }))
@@ -61,7 +61,7 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     expect([...later, ...again].map(({ task }) => task)).toEqual([aTask(), aTask()])
   })
 
-  it('ends its wait when the signal aborts, and loses nothing that comes afterwards', async () => {
+  it('ends its wait when the signal aborts, and loses no later dispatch', async () => {
     const { inbox, put, clock } = await create()
     const aborting = new AbortController()
     const begunAt = clock.now()

@@ -3,7 +3,7 @@ import { HOUR, NOW } from '../support/tasks/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 
 export function recordsContract(makeStores: MakeStores): void {
-  it('keeps the last word under a name', async () => {
+  it('keeps the last value under a name', async () => {
     const { records } = await makeStores()
 
     await records.put('sweep#a', { id: 'x', sort: 1 }, NOW + HOUR)
@@ -15,7 +15,7 @@ export function recordsContract(makeStores: MakeStores): void {
     expect(await records.get('sweep#c')).toBeUndefined()
   })
 
-  it('puts a new record where none is, or where one has expired, and else tells what is there', async () => {
+  it('puts a new record where none is or one has expired, and otherwise answers the stored one', async () => {
     const { records, clock } = await makeStores()
 
     const first = await records.putNew('answer', 'first', NOW + HOUR)
@@ -28,7 +28,7 @@ export function recordsContract(makeStores: MakeStores): void {
     expect([between, await records.get('answer')]).toEqual(['first', ['third']])
   })
 
-  it('lets one of many that put a new record at once have it', async () => {
+  it('accepts one of many new records that are put at once', async () => {
     const { records } = await makeStores()
     const names = ['a', 'b', 'c', 'd', 'e']
 

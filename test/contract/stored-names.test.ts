@@ -15,8 +15,8 @@ import {
 } from './stored-names/surroundings.ts'
 
 /**
- * Names that others depend on: data in tables and queues, deployed stacks, callers. They stay while code is renamed. After a change
- * that is meant, `BATON_WRITE_NAMES=1 vitest run --project unit test/contract/stored-names.test.ts` writes the file anew.
+ * Names that others depend on: data in tables and queues, deployed stacks, callers. They stay while code is renamed. After an
+ * intended change, `BATON_WRITE_NAMES=1 vitest run --project unit test/contract/stored-names.test.ts` writes the file anew.
  */
 const SNAPSHOT = 'test/contract/stored-names.snap.txt'
 

@@ -14,10 +14,10 @@ import { typesContract } from './types.ts'
 import { targetsContract } from './workers/targets.ts'
 import { workersContract } from './workers/workers.ts'
 
-/** Stores with nothing in them. */
+/** Creates empty stores. */
 export type MakeStores = () => Promise<Stores>
 
-/** What every set of stores promises. */
+/** The promises of every set of stores. */
 export function storesContract(makeStores: MakeStores): void {
   describe('guards', () => guardsContract(makeStores))
   describe('paths', () => pathsContract(makeStores))

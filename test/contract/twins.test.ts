@@ -22,7 +22,7 @@ afterAll(async () => {
   await dynamo?.stop()
 })
 
-/** A step, decided on the task as it was so many writes ago: 0 is the present. */
+/** A step that was decided on the task as it was `lag` writes ago. 0 is the present. */
 type Sighted = readonly [step: Step, lag: number]
 
 const lag = fc.oneof(
@@ -30,7 +30,7 @@ const lag = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 4 }) },
 )
 
-/** Each step, usually decided on the present, sometimes on what its author saw a few writes ago. */
+/** Histories whose steps are usually decided on the present task, and sometimes on the task of a few writes ago. */
 const histories: fc.Arbitrary<Sighted[]> = fc
   .tuple(steps, fc.array(lag, { minLength: 61, maxLength: 61 }))
   .map(([all, lags]) => all.map((step, position) => [step, lags[position] ?? 0]))
@@ -82,7 +82,7 @@ async function play(twins: readonly [TaskStore, TaskStore], history: readonly Si
   expect(first?.entries.map(page => page.entries)).toEqual(expectedEntries(first?.head, [...ranges.values()]))
 }
 
-/** What each partition must hold according to the head. */
+/** The entries that each partition must have according to the head. */
 function expectedEntries(head: Task | undefined, ranges: readonly IndexRange[]) {
   const keys = head ? indexKeys(head) : {}
   return ranges.map(({ index, partition }) => {

@@ -31,7 +31,7 @@ describe('the manual clock', () => {
     await Promise.all(sleeping)
   })
 
-  it('lets whoever wakes sleep anew within the same span', async () => {
+  it('lets a woken sleeper sleep again within the same span', async () => {
     const clock = createManualClock(NOW)
     const beats: number[] = []
     const beating = (async () => {

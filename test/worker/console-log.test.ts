@@ -31,7 +31,7 @@ it.each([
 
 it('a level that is none is refused by name', () => {
   expect(() => printed('loud', () => undefined)).toThrow(
-    'BATON_LOG_LEVEL is loud; give debug, info, warn, error',
+    'BATON_LOG_LEVEL is loud; it must be one of debug, info, warn, error',
   )
 })
 

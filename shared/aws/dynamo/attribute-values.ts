@@ -8,7 +8,7 @@ export type AttributeValue = {
   readonly M?: Readonly<Record<string, AttributeValue>> | undefined
 }
 
-/** An item in plain values. Needed where no document client stands between: stream records, refused writes. */
+/** An item in plain values, for stream records and refused writes, which do not pass through the document client. */
 export function plainItem(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, plain(value)]))
 }
@@ -22,12 +22,12 @@ function plain(value: AttributeValue): unknown {
   return null
 }
 
-/** The members of `T` that may be undefined, as optional ones. */
+/** `T`, with the members that may be undefined as optional members. */
 export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K]
 } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
 
-/** The object without its undefined members, which DynamoDB has no form for. */
+/** The object without its undefined members, which DynamoDB cannot store. */
 export function defined<T extends object>(value: T): Defined<T> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>
 }

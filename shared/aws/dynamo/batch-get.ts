@@ -15,46 +15,46 @@ export type BatchReader = {
 }
 
 /** BatchGetItem takes 100 keys. Source: DynamoDB API reference. */
-const BATCH_KEYS = 100
-const BATCHES_AT_ONCE = 8
-const MAX_BATCH_ROUNDS = 8
+const BATCH_KEYS_MAX = 100
+const BATCHES_AT_ONCE_MAX = 8
+const BATCH_ROUNDS_MAX = 8
 const FIRST_PAUSE_MS = 25
 
-/** The items that `requestOf` asks for, up to 100 wanted ones at a time; they must differ. In no order. */
+/** Reads the items that `requestOf` asks for, up to 100 at a time, and answers them in no order. `wanted` has no duplicates. */
 export async function readBatches<Wanted>(
   reader: BatchReader,
   wanted: readonly Wanted[],
   requestOf: (table: string, some: readonly Wanted[]) => BatchGetCommandInput,
 ): Promise<Item[]> {
   const starts = Array.from(
-    { length: Math.ceil(wanted.length / BATCH_KEYS) },
-    (_, index) => index * BATCH_KEYS,
+    { length: Math.ceil(wanted.length / BATCH_KEYS_MAX) },
+    (_, index) => index * BATCH_KEYS_MAX,
   )
   const found: Item[][] = []
   const left = starts.values()
   const lane = async () => {
     for (const start of left) {
-      const some = wanted.slice(start, start + BATCH_KEYS)
+      const some = wanted.slice(start, start + BATCH_KEYS_MAX)
       found.push(await readBatch(reader, requestOf(reader.table, some)))
     }
   }
-  await Promise.all(Array.from({ length: Math.min(BATCHES_AT_ONCE, starts.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(BATCHES_AT_ONCE_MAX, starts.length) }, lane))
   return found.flat()
 }
 
-/** What DynamoDB leaves unprocessed is asked for again, after pauses that grow. */
+/** Asks again for the keys that DynamoDB leaves unprocessed, after pauses that double. */
 async function readBatch(
   { documents, table, clock, chance }: BatchReader,
   first: BatchGetCommandInput,
 ): Promise<Item[]> {
   const found: Item[] = []
   let request = first
-  for (let round = 0; round < MAX_BATCH_ROUNDS; round++) {
+  for (let round = 0; round < BATCH_ROUNDS_MAX; round++) {
     const answer = await answerOf(documents.send(new BatchGetCommand(request)))
     found.push(...(answer.Responses?.[table] ?? []))
     if (!answer.UnprocessedKeys?.[table]?.Keys?.length) return found
     request = { ...request, RequestItems: answer.UnprocessedKeys }
     await clock.sleep(FIRST_PAUSE_MS * 2 ** round * (0.5 + chance.fraction() / 2))
   }
-  throw unavailable(`${MAX_BATCH_ROUNDS} requests in a row left keys unprocessed`)
+  throw unavailable(`${BATCH_ROUNDS_MAX} requests in a row left keys unprocessed`)
 }

@@ -1,7 +1,7 @@
-/** A path into an item: an attribute, and keys of maps below it. */
+/** A path into an item: an attribute, then keys of maps below it. */
 export type Path = readonly string[]
 
-/** What to set and what to remove. */
+/** The paths that an update sets, with their values, and the paths that it removes. */
 export type ChangedPaths = {
   readonly set: ReadonlyArray<readonly [Path, unknown]>
   readonly remove: readonly Path[]

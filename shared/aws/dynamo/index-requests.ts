@@ -10,7 +10,7 @@ const FROM_TO = '#sort BETWEEN :from AND :to'
 const FROM = '#sort >= :from'
 const UP_TO = '#sort <= :to'
 
-/** One page of a partition of an index. Eventually consistent, as all reads of such indexes. */
+/** Reads one page of an index partition. Eventually consistent, as all reads of secondary indexes are. */
 export function queryIndex(table: string, query: IndexQuery): QueryCommandInput {
   return {
     ...rangeOf(table, query),
@@ -20,14 +20,14 @@ export function queryIndex(table: string, query: IndexQuery): QueryCommandInput 
   }
 }
 
-/** The number of entries in a range, from `start` on, as far as one request counts (1 MB of keys). */
+/** Counts the entries in a range from `start` on, as far as one request counts (1 MB of keys). */
 export function countIndex(table: string, range: IndexRange, start?: Item): QueryCommandInput {
   return { ...rangeOf(table, range), Select: 'COUNT', ...(start && { ExclusiveStartKey: start }) }
 }
 
 /**
- * The query as DynamoDB accepts it, which refuses bounds in the wrong order and positions out of bounds. Undefined
- * when nothing can match.
+ * The query in a form that DynamoDB accepts: it refuses bounds in the wrong order, and positions out of bounds. Undefined when
+ * nothing can match.
  */
 export function withinBounds(query: IndexQuery): IndexQuery | undefined {
   const { from, to, after, descending } = query
@@ -42,7 +42,7 @@ function fromTheStart({ after: _after, ...query }: IndexQuery): IndexQuery {
   return query
 }
 
-/** The entry of an index in the attributes of its keys. */
+/** The index entry in an item of the index. */
 export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
   return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
 }

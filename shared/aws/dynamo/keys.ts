@@ -1,19 +1,20 @@
 /**
- * Every key and index of the one table. The constructs build the table from this file, the requests use it, and
- * `docs/data-model.md` explains it.
+ * Every key and index of the one table. The constructs build the table from this file, and the requests use it. The core names
+ * places (`core/place/place-names.ts`), records (`core/record-names.ts`) and bodies (`core/task/body.ts`).
+ * `docs/data-model.md` explains all of them.
  */
 
 /** Attribute names of the table's primary key. Both are strings. */
 export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const
 
-/** Items expire (DynamoDB TTL, unix seconds) by this attribute. */
+/** The time at which DynamoDB may delete the item, in unix seconds. */
 export const TTL_ATTRIBUTE = 'ttl'
 
-/** Secondary indexes. All are keys-only and sparse: an item without the attributes is not in them and costs nothing. */
+/** Secondary indexes. All are keys-only and sparse: an item without an index's attributes is not in it and costs nothing. */
 export const INDEXES = {
-  /** For people: tasks of a type by bucket, sorted by due time while open, by end time afterwards (ms, number). */
+  /** Tasks of a type by bucket, for lists. Open tasks sort by due time, ended ones by end time (ms, number). */
   view: { name: 'view', partition: 'vpk', sort: 'vsk', sortType: 'N' },
-  /** For machinery: tasks that wait where they must be found without a message; sorted by their order (string). */
+  /** Tasks that must be found without a message, for claims and timers. They sort by their claim order (string). */
   place: { name: 'place', partition: 'ppk', sort: 'psk', sortType: 'S' },
   /** Tasks of a user, sorted by creation (ms, number). */
   owner: { name: 'owner', partition: 'opk', sort: 'osk', sortType: 'N' },
@@ -22,55 +23,58 @@ export const INDEXES = {
 /** The sort key of a task's head item; its partition key is the task's id. */
 export const HEAD_SORT_KEY = 'head'
 
-/** Attribute of a head that names the last operation on it; the stream's filter drops `BEAT`. */
+/** Attribute of a head that names the last operation on it. The stream's filter drops heartbeats (`BEAT_OPERATION`). */
 export const OPERATION_ATTRIBUTE = 'op'
+/** Value of `OPERATION_ATTRIBUTE` after a heartbeat. */
 export const BEAT_OPERATION = 'beat'
 
-/** All task types stand in one partition, by name, so that one query lists them. */
+/** The partition of all task types. They sort by name, so one query lists them. */
 export const TYPES_PARTITION = 'types'
 
-/** Attributes of a type's item beside its configuration: the version, and the version in which it got tenants. */
+/** Attribute of a type's item: its version. */
 export const VERSION_ATTRIBUTE = 'version'
+/** Attribute of a type's item: the version in which the type got tenants. */
 export const FAIR_ATTRIBUTE = 'fair'
 
-/** The markers of one worker stand in one partition, by task id. */
+/** The partition of one worker's markers, which sort by task id. */
 export function targetPartition(workerId: string): string {
   return `${TARGET_PREFIX}${workerId}`
 }
 
-/** The worker whose markers stand in this partition. */
+/** The worker of a partition of markers. */
 export function workerOfTarget(partition: string): string {
   return partition.slice(TARGET_PREFIX.length)
 }
 
 const TARGET_PREFIX = 'target#'
 
-/** All workers that announce themselves stand in one partition, by id. */
+/** The partition of all workers that announce themselves. They sort by id. */
 export const WORKERS_PARTITION = 'workers'
 
-/** Ends of a canvas's members: each chunk in a partition of its own, since thousands may end in a second. */
+/** The partition of one chunk of ends of a canvas's members. Each chunk has its own, since thousands may end in a second. */
 export function endsPartition(canvasId: string, born: string, chunk: number): string {
   return `ends#${canvasId}#${born}#${chunk}`
 }
-/** The chunk whose ends stand in this partition. */
+
+/** The chunk of a partition of ends. */
 export function chunkOfEnds(partition: string): number {
   return Number(partition.split('#').at(-1))
 }
 export const ENDS_SORT_KEY = 'ends'
 
-/** Starts under a rate limit: one item for each limit. */
+/** The partition of the slots under a rate limit: one item for each limit. */
 export function slotsPartition(limit: string): string {
   return `starts#${limit}`
 }
 export const SLOTS_SORT_KEY = 'starts'
 
-/** Permits under a concurrency limit: one item for each limit, an attribute for each holder. */
+/** The partition of the permits under a concurrency limit: one item for each limit, with an attribute for each holder. */
 export function permitsPartition(limit: string): string {
   return PERMITS_PREFIX + limit
 }
 export const PERMITS_SORT_KEY = 'permits'
 
-/** The limit whose permits stand in this partition. */
+/** The limit of a partition of permits. */
 export function limitOfPermits(partition: string): string {
   return partition.slice(PERMITS_PREFIX.length)
 }
@@ -78,32 +82,37 @@ export function limitOfPermits(partition: string): string {
 const PERMITS_PREFIX = 'permits#'
 
 /**
- * Attributes of a limit's permits that only tell the stream what the last write was; the next write removes them.
- * `FREED`: a permit was given back; the value is the note that tasks wait, `FREED_TO_NOBODY` when there was none.
- * `NOTED`: the note that tasks wait was written, and no look sees to the limit yet.
+ * Attribute of a limit's permits: the last write gave a permit back. Its value is the note that tasks wait, or
+ * `FREED_NO_WAITERS`. Only the stream reads it, and the next write removes it.
  */
 export const FREED_ATTRIBUTE = 'freed'
+/** Value of `FREED_ATTRIBUTE` when no note said that tasks wait. */
 export const FREED_NO_WAITERS = 0
+/**
+ * Attribute of a limit's permits: the last write noted that tasks wait, and no look is under way yet. Only the stream reads it,
+ * and the next write removes it.
+ */
 export const NOTED_ATTRIBUTE = 'noted'
-/** The last turn of a tenant: one item for each line and tenant. */
+
+/** The partition of a tenant's last turn: one item for each line and tenant. */
 export function turnsPartition(name: string): string {
   return `turns#${name}`
 }
 export const TURNS_SORT_KEY = 'turns'
 
-/** The front of a line as claimers have noted it: one item for each line. */
+/** The partition of the front of a line as claimers have noted it: one item for each line. */
 export function frontPartition(line: string): string {
   return `front#${line}`
 }
 export const FRONT_SORT_KEY = 'front'
 
-/** Small records of the machinery, one item each. */
+/** The partition of a small record of the machinery: one item for each. */
 export function recordPartition(name: string): string {
   return `record#${name}`
 }
 export const RECORD_SORT_KEY = 'record'
 
-/** The steps of flows, one item for each set of them, by a name that follows from what they are. They never expire. */
+/** The partition of the steps of a flow: one item for each set of steps. Its name is a digest of the steps. It never expires. */
 export function definitionPartition(name: string): string {
   return `steps#${name}`
 }

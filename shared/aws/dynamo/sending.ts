@@ -3,15 +3,15 @@ import { BatonError } from '../../core/errors.ts'
 import { plainItem } from './attribute-values.ts'
 import type { Item } from './stored-form.ts'
 
-/** Asked in every request, so that whoever meters calls sees their units by index. */
+/** Part of every request: the answer then states the consumed units by index, for metering. */
 export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
 
-/** What a conditional write came to: its answer, or the item that stood in its way. */
+/** The outcome of a conditional write: its answer, or the item that did not meet the condition. */
 export type Conditional<T> = { readonly answer: T } | { readonly refusedBy: Item | undefined }
 
 /**
- * The answer of a request. A read or a deletion that the table refuses is a mistake of this code or of a deployment, and
- * passes as it is.
+ * The answer of a request. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error
+ * is thrown unchanged.
  *
  * @throws BatonError `unavailable` when the table does not answer or throttles beyond the SDK's own retries.
  */
@@ -26,17 +26,17 @@ export async function answerOf<T>(request: Promise<T>): Promise<T> {
 /**
  * The answer of a request that writes an item.
  *
- * @throws BatonError as `answerOf`, and `unstorable` when the table refuses the item for what stands in it.
+ * @throws BatonError as `answerOf`, and `unstorable` when the table refuses the content of the item.
  */
 export async function writeAnswer<T>(request: Promise<T>): Promise<T> {
   try {
     return await answerOf(request)
   } catch (error) {
-    throw isRefusedForItself(error) ? unstorable(error) : error
+    throw isRefusedContent(error) ? unstorable(error) : error
   }
 }
 
-/** As `writeAnswer`, with a condition that did not hold as a value; deletions are sent by `answerOf`. */
+/** The outcome of a conditional write. A condition that does not hold is a value. Deletions pass `answerOf` as `send`. */
 export async function conditional<T>(
   request: Promise<T>,
   send: (request: Promise<T>) => Promise<T> = writeAnswer,
@@ -55,21 +55,21 @@ export function unavailable(cause: unknown): BatonError {
 }
 
 function unstorable(cause: Error): BatonError {
-  return new BatonError('unstorable', `the table refuses what it is sent: ${cause.message}`, { cause })
+  return new BatonError('unstorable', `the table refuses to store the item: ${cause.message}`, { cause })
 }
 
-/** A key or a number that DynamoDB does not know, an item above 400 KB. Source: DynamoDB API reference, common errors. */
-const REFUSED = [
+/** Errors for a key or a number that DynamoDB cannot store, and for an item above 400 KB. Source: DynamoDB API reference. */
+const REFUSED_CONTENT = [
   'ValidationException',
   'SerializationException',
   'ItemCollectionSizeLimitExceededException',
   'RequestEntityTooLargeException',
 ]
 
-/** What the SDK cannot turn into attributes, it refuses by a plain error before anything is sent. */
-function isRefusedForItself(error: unknown): error is Error {
+/** The SDK throws a plain `Error` for content that it cannot turn into attributes, before it sends anything. */
+function isRefusedContent(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof BatonError) return false
-  return REFUSED.includes(error.name) || (error.constructor === Error && !('$metadata' in error))
+  return REFUSED_CONTENT.includes(error.name) || (error.constructor === Error && !('$metadata' in error))
 }
 
 const THROTTLED = [
@@ -79,7 +79,7 @@ const THROTTLED = [
   'ReplicatedWriteConflictException',
 ]
 
-/** Refusals that are answers (bad requests, missing rights) are bugs or misconfiguration and pass as they are. */
+/** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, and is no outage. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }

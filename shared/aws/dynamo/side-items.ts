@@ -14,7 +14,7 @@ import {
 } from './keys.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
-/** The items beside heads, and back: task types, records of the machinery, markers, workers. Run records: `head/body-requests.ts`. */
+/** Translates the items beside heads, and back: task types, records, markers, workers. Run records: `head/body-requests.ts`. */
 
 export function bodyFromItem(item: Item): Json {
   assertKnownSchema(item)
@@ -32,9 +32,10 @@ export function typeItem(type: TaskType): Item {
 }
 
 /**
- * A type that got tenants since it was last put says so beside its JSON text.
+ * The type in an item. A type that got tenants after its last `PUT` has an attribute for that beside its JSON text.
  *
- * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no code has.
+ * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of
+ * this code writes.
  */
 export function typeFromItem(item: Item): TaskType {
   assertKnownSchema(item)
@@ -44,13 +45,13 @@ export function typeFromItem(item: Item): TaskType {
 }
 
 function storedType(item: Item): TaskType {
-  const why = (problem: string) => `what is stored of the type ${item.sk} cannot be read: ${problem}`
+  const why = (problem: string) => `the stored form of the type ${item.sk} cannot be read: ${problem}`
   if (!Number.isFinite(item[VERSION_ATTRIBUTE])) throw new BatonError('unreadable', why('it has no version'))
   if (typeof item.json !== 'string') throw new BatonError('unreadable', why('it has no JSON text'))
   try {
     return JSON.parse(item.json) as TaskType
   } catch (cause) {
-    throw new BatonError('unreadable', why('its JSON text is none'), { cause })
+    throw new BatonError('unreadable', why('its text is not JSON'), { cause })
   }
 }
 
@@ -65,7 +66,7 @@ export function recordItem(name: string, value: Json, expiresAt: number): Item {
   }
 }
 
-/** The record, unless it has expired (DynamoDB deletes it days later). */
+/** The value of a record; undefined when it has expired. DynamoDB deletes expired items days late. */
 export function recordFromItem(item: Item, now: number): Json | undefined {
   return (item.expires as number) > now ? bodyFromItem(item) : undefined
 }
@@ -83,7 +84,7 @@ export function markerItem({ workerId, taskId, born, revision }: Marker, now: nu
   }
 }
 
-/** The marker, unless it has expired. */
+/** The marker in an item; undefined when it has expired. */
 export function markerFromItem(item: Item, now: number): Marker | undefined {
   assertKnownSchema(item)
   if ((item.expires as number) <= now) return undefined
@@ -108,7 +109,7 @@ export function workerItem(worker: Worker): Item {
   }
 }
 
-/** The worker, if it has shown a sign of life lately. */
+/** The worker in an item; undefined when its last sign of life is too old. */
 export function workerFromItem(item: Item, now: number): Worker | undefined {
   const isLive = (item.seen as number) + WORKER_LIFE_MS > now
   return isLive ? (bodyFromItem(item) as unknown as Worker) : undefined

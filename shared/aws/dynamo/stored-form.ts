@@ -5,7 +5,7 @@ import { HEAD_SORT_KEY } from './keys.ts'
 /** An item in plain values, as the document client gives and takes it. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** Every item carries this. */
+/** Part of every item: the version of its form. */
 export const SCHEMA = { v: SCHEMA_VERSION } as const
 
 /** @throws BatonError `newer-schema` for an item that newer code has written. */
@@ -18,7 +18,7 @@ export function assertKnownSchema({ pk, sk, v }: Item): void {
   )
 }
 
-/** Never early. */
+/** The time as a TTL. It is rounded up, so that no item expires early. */
 export function ttlSeconds(time: number): number {
   return Math.ceil(time / 1_000)
 }

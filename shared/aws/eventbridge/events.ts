@@ -9,28 +9,28 @@ import type { BatonEvent } from '../../core/events/event-types.ts'
 import { hash32 } from '../../core/hash.ts'
 import type { Events, SendFailure } from '../../ports/messages.ts'
 
-/** Where events go, and which system they tell of. */
+/** The bus that receives the events, and the system that they are about. */
 export type EventBusAddress = { readonly bus: string; readonly system: string }
 
 /**
- * A request takes 10 entries, and 256 KB, which ten events of at most 4.5 KB never reach. Source: EventBridge quotas.
+ * A request takes 10 entries and 256 KB. Ten events of at most 4.5 KB never reach the latter. Source: EventBridge quotas.
  */
-const MAX_ENTRIES = 10
-/** What does not fit into one request goes in so many lanes side by side. */
+const ENTRIES_MAX = 10
+/** Events that do not fit into one request are sent in this many lanes side by side. */
 const LANES = 4
 
 type Outgoing = { readonly event: BatonEvent; readonly index: number }
 
 /**
- * Events as entries of an EventBridge bus: source `baton`, detail type the event's type, detail the event and its system.
- * Those about one task go one request after the other.
+ * Publishes events as entries of an EventBridge bus. The source is `baton`, the detail type is the event's type, and the detail
+ * is the event with its system. Events about one task share a lane, whose requests are sent one after the other.
  */
 export function createEventBridge(client: EventBridgeClient, address: EventBusAddress): Events {
   return {
     publish: async events => {
       const outgoing = events.map((event, index) => ({ event, index }))
-      const lanes = Map.groupBy(outgoing, one => (events.length <= MAX_ENTRIES ? 0 : laneOf(one)))
-      const failures = await Promise.all([...lanes.values()].map(lane => putInTurn(client, address, lane)))
+      const lanes = Map.groupBy(outgoing, one => (events.length <= ENTRIES_MAX ? 0 : laneOf(one)))
+      const failures = await Promise.all([...lanes.values()].map(lane => sendLane(client, address, lane)))
       return failures.flat()
     },
   }
@@ -40,15 +40,15 @@ function laneOf({ event: { taskId, id } }: Outgoing): number {
   return hash32(taskId ?? id) % LANES
 }
 
-/** After a request that was not answered the rest of the lane is not tried: it would overtake, and wait as long. */
-async function putInTurn(
+/** Sends one lane. After a request without an answer it does not try the rest: those events would overtake the failed ones. */
+async function sendLane(
   client: EventBridgeClient,
   address: EventBusAddress,
   lane: readonly Outgoing[],
 ): Promise<SendFailure[]> {
   const failures: SendFailure[] = []
-  for (let at = 0; at < lane.length; at += MAX_ENTRIES) {
-    const batch = lane.slice(at, at + MAX_ENTRIES)
+  for (let at = 0; at < lane.length; at += ENTRIES_MAX) {
+    const batch = lane.slice(at, at + ENTRIES_MAX)
     try {
       const entries = batch.map(({ event }) => entryOf(event, address))
       const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: entries }))
@@ -79,10 +79,10 @@ function failureIn({ ErrorCode, ErrorMessage }: PutEventsResultEntry, sent?: Out
   return [{ index: sent.index, reason, transient: RETRYABLE.test(ErrorCode) }]
 }
 
-/** Source: EventBridge API reference, PutEventsResultEntry. All other codes refuse the entry for what it is. */
+/** Error codes of outages. All other codes refuse the entry itself. Source: EventBridge API reference, PutEventsResultEntry. */
 const RETRYABLE = /^Internal|Throttl|Unavailable/
 
-/** Whether the service may answer another time: anything but a request that it refuses for what it is. */
+/** Whether another try may succeed: true for everything but a request that the service refuses itself. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof EventBridgeServiceException)) return true
   const status = error.$metadata.httpStatusCode ?? 500

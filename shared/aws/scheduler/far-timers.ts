@@ -19,38 +19,39 @@ export type ScheduleTarget = {
   message(minute: number): string
 }
 
-/** Minutes this process has already made sure of; bounded, since a process may live for weeks. */
-const MAX_REMEMBERED = 10_000
-/** A schedule whose time is about to pass may be refused; it is set so far ahead. */
-const MIN_AHEAD_MS = 60_000
-/** After an outage the service is left alone for so long: a planner that waits for it in every batch falls behind. */
-const SILENCE_MS = 10_000
+/** Minutes that a process remembers as scheduled. The number is bounded, because a process may live for weeks. */
+const REMEMBERED_MINUTES_MAX = 10_000
+/** A schedule is set at least this far ahead. The service may refuse a schedule whose time is about to pass. */
+const AHEAD_MS_MIN = 60_000
+/** After an outage no request is sent for this long. A planner that waits for the service in every batch falls behind. */
+const OUTAGE_PAUSE_MS = 10_000
 
 /**
- * One EventBridge schedule per minute in which far tasks fall due, under a name made from the minute, deleted after it
- * fired. It fires two minutes early, because the service is only precise to a minute; the rest is SQS delay.
+ * Creates one EventBridge schedule for each minute in which far tasks fall due. The minute is its name, and the service deletes it
+ * after it fired. It fires two minutes early, because the service is only precise to a minute. SQS delay covers the rest.
  */
 export function createFarTimers(scheduler: SchedulerClient, clock: Clock, target: ScheduleTarget): FarTimers {
   const ensured = new Set<number>()
-  let silentUntil = 0
+  let pausedUntil = 0
   return {
     ensureMinute: async minute => {
       if (ensured.has(minute)) return
-      if (silentUntil > clock.now()) throw new BatonError('unavailable', 'EventBridge Scheduler just failed')
+      if (pausedUntil > clock.now())
+        throw new BatonError('unavailable', 'EventBridge Scheduler failed within the last 10 s')
       try {
         await createOnce(scheduler, clock, target, minute)
       } catch (error) {
         const isOut = error instanceof BatonError && error.code === 'unavailable'
-        if (isOut) silentUntil = clock.now() + SILENCE_MS
+        if (isOut) pausedUntil = clock.now() + OUTAGE_PAUSE_MS
         throw error
       }
-      if (ensured.size >= MAX_REMEMBERED) ensured.clear()
+      if (ensured.size >= REMEMBERED_MINUTES_MAX) ensured.clear()
       ensured.add(minute)
     },
   }
 }
 
-/** A request that is refused for what it is, not for the service's state. */
+/** Whether the service refuses the request itself. All other errors are outages. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof ValidationException || (error instanceof Error && error.name === 'AccessDeniedException')
@@ -63,8 +64,8 @@ async function createOnce(
   target: ScheduleTarget,
   minute: number,
 ): Promise<void> {
-  const at = Math.max(minuteStart(minute) - MINUTE_LEAD_MS, clock.now() + MIN_AHEAD_MS)
-  // Throws for a time that no calendar has: that is no outage, and does not pass.
+  const at = Math.max(minuteStart(minute) - MINUTE_LEAD_MS, clock.now() + AHEAD_MS_MIN)
+  // Throws for a time beyond the calendar. That is no outage and does not pass with time.
   const time = new Date(at).toISOString().slice(0, 19)
   try {
     await scheduler.send(

@@ -12,9 +12,9 @@ import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'
 import type { DispatchReader } from './read-dispatch.ts'
 import { encodeDispatch } from './wire.ts'
 
-/** The longest that SQS lets a receive wait. Source: SQS, long polling. */
-const MAX_WAIT_S = 20
-/** A type whose queue is not deployed yet is asked about no more often than this. */
+/** The longest wait of a receive. Source: SQS, long polling. */
+const RECEIVE_WAIT_S_MAX = 20
+/** The pause after a request to a queue that is not deployed yet. */
 const MISSING_QUEUE_PAUSE_MS = 10_000
 
 type Tools = {
@@ -25,8 +25,8 @@ type Tools = {
 }
 
 /**
- * Dispatches from the queues of the types. To put one back a copy is sent and the original deleted: made visible
- * again instead, it would count as received once more and end in the dead-letter queue for no fault of its own.
+ * Receives dispatches from the queues of the types. To put one back, the inbox sends a copy and deletes the original. A dispatch
+ * that is made visible again counts as received once more, and would end in the dead-letter queue without a fault.
  */
 export function createSqsInbox(sqs: SQSClient, names: QueueNames, tools: Tools): Inbox {
   return {
@@ -35,7 +35,7 @@ export function createSqsInbox(sqs: SQSClient, names: QueueNames, tools: Tools):
       const request = new ReceiveMessageCommand({
         QueueUrl: url,
         MaxNumberOfMessages: max,
-        WaitTimeSeconds: Math.min(MAX_WAIT_S, Math.ceil(waitMs / 1_000)),
+        WaitTimeSeconds: Math.min(RECEIVE_WAIT_S_MAX, Math.ceil(waitMs / 1_000)),
       })
       try {
         const { Messages = [] } = await sqs.send(request, { ...(signal && { abortSignal: signal }) })
@@ -52,8 +52,8 @@ export function createSqsInbox(sqs: SQSClient, names: QueueNames, tools: Tools):
 }
 
 /**
- * What cannot be read at all is let go; the sweeper sends a fresh dispatch. What cannot be read now comes again when the queue
- * shows it anew.
+ * The delivery of a message; none when it cannot be read. A message that can never be read is deleted, and the sweeper sends a
+ * fresh dispatch. A message that cannot be read now comes again when the queue delivers it again.
  */
 async function deliveryOf(
   sqs: SQSClient,
@@ -65,7 +65,10 @@ async function deliveryOf(
     await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }))
   }
   const dispatch = await readDispatch(Body ?? '').catch(error => {
-    log.warn('a dispatch cannot be read now, and comes again', { error, messageId: MessageId })
+    log.warn('a dispatch cannot be read now, and comes again', {
+      error,
+      messageId: MessageId,
+    })
     return 'later' as const
   })
   if (dispatch === 'later') return []
@@ -73,10 +76,10 @@ async function deliveryOf(
     await done()
     return []
   }
-  const again = async (delaySeconds: number, passedOn = dispatch.passedOn) => {
+  const putBack = async (delaySeconds: number, passedOn = dispatch.passedOn) => {
     const MessageBody = encodeDispatch(codec, { task: dispatch.task, passedOn })
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody, DelaySeconds: delaySeconds }))
     await done()
   }
-  return [{ ...dispatch, done, putBack: again }]
+  return [{ ...dispatch, done, putBack }]
 }

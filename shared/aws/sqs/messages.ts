@@ -22,16 +22,16 @@ import {
 } from './wire.ts'
 
 export type QueueNames = {
-  /** Prefix of the physical names of this system's queues. */
+  /** The prefix of the names of this system's queues. */
   readonly system: string
   readonly wakeQueueUrl: string
-  /** The queue of long jobs. A process that starts none, such as a worker, needs none. */
+  /** The queue of long jobs. A process that starts no jobs, such as a worker, does not need it. */
   readonly jobsQueueUrl?: string
 }
 
 type Outgoing = { readonly index: number; readonly body: string; readonly delaySeconds: number }
 
-/** Messages over SQS: the queues of the types, found by their names, the wake queue and the jobs queue. */
+/** Sends messages over SQS: to the queues of the types, whose URLs follow from their names, to the wake queue and the jobs queue. */
 export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: TaskCodec): Messages {
   return {
     dispatch: async dispatches => {
@@ -96,12 +96,12 @@ function queueUrlOf(names: QueueNames, task: Dispatch['task']): string {
   return urlOf(names, servingType(type, kind))
 }
 
-/** All queues of a system stand beside its wake queue: same account, same region, another last segment. */
+/** The URL of a type's queue. It differs from that of the wake queue in its last segment only: same account, same region. */
 export function urlOf({ system, wakeQueueUrl }: QueueNames, type: string): string {
   return wakeQueueUrl.slice(0, wakeQueueUrl.lastIndexOf('/') + 1) + queueNameOf(system, type)
 }
 
-/** Sends messages in as few batches as they fit in; answers what was not sent, by the index that came with it. */
+/** Sends messages in as few batches as possible. Answers the messages that were not sent, by their `index`. */
 export async function sendAll(
   sqs: SQSClient,
   url: string,
@@ -146,14 +146,14 @@ async function visibleMessages(sqs: SQSClient, url: string): Promise<number | un
   }
 }
 
-/** Whether the service may answer another time: anything but a request that it refuses for what it is. */
+/** Whether another try may succeed: true for everything but a request that the service refuses itself. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof SQSServiceException)) return true
   const status = error.$metadata.httpStatusCode ?? 500
   return status >= 500 || status === 429 || error.$retryable !== undefined || error.name.includes('Throttl')
 }
 
-/** No handler of the type is deployed: its tasks wait, and the sweeper dispatches them once it is. */
+/** Whether the queue does not exist: no handler of the type is deployed. The sweeper dispatches its tasks once one is. */
 export function isMissingQueue(error: unknown): boolean {
   return (
     error instanceof QueueDoesNotExist ||
@@ -161,18 +161,20 @@ export function isMissingQueue(error: unknown): boolean {
   )
 }
 
-/** SQS takes 10 messages and 1 MiB a batch. Source: SQS quotas. A margin is left for the envelope. */
-const MAX_ENTRIES = 10
-const MAX_BATCH_BYTES = 1_000_000
+/** SQS takes 10 messages a batch. Source: SQS quotas. */
+const BATCH_ENTRIES_MAX = 10
+/** SQS takes 1 MiB a batch. Source: SQS quotas. The rest is a margin for the envelope. */
+const BATCH_BYTES_MAX = 1_000_000
 
-/** Splits messages, in order, into batches that SQS takes. */
+/** Splits messages, in order, into batches that SQS accepts. */
 export function batchesOf<T extends { readonly body: string }>(messages: readonly T[]): T[][] {
   const batches: T[][] = []
   let bytes = 0
   for (const message of messages) {
     const size = textBytes(message.body)
     const current = batches.at(-1)
-    const fits = current !== undefined && current.length < MAX_ENTRIES && bytes + size <= MAX_BATCH_BYTES
+    const fits =
+      current !== undefined && current.length < BATCH_ENTRIES_MAX && bytes + size <= BATCH_BYTES_MAX
     if (fits) current.push(message)
     else batches.push([message])
     bytes = fits ? bytes + size : size

@@ -5,16 +5,20 @@ import type { TaskCodec } from '../../ports/messages.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import { type DecodedDispatch, decodeDispatch } from './wire.ts'
 
-/** A dispatch with its task; undefined: nothing can be made of it, now or later. */
+/** A dispatch with its task. */
 type ReadDispatch = { readonly task: Task } & Pick<DecodedDispatch, 'passedOn' | 'hops'>
 
-/** @throws BatonError when it cannot be read now: the store does not answer, or newer code has written the task. */
+/**
+ * Reads the body of a dispatch. Undefined when it can never be read.
+ *
+ * @throws BatonError when it cannot be read now: the store does not answer, or newer code has written the task.
+ */
 export type DispatchReader = (body: string) => Promise<ReadDispatch | undefined>
 
 /**
- * Reads dispatches. Queues keep a message for up to four days, in which code is deployed: what another version has written is
- * never guessed at. Where its form cannot be read, the head is read from the table by its id. A claim holds only on the
- * present revision in any case.
+ * Creates a reader of dispatches. Queues keep a message for up to four days, and code is deployed meanwhile. The reader never
+ * guesses at the form of another version: it then reads the head from the table by its id. A claim holds only on the present
+ * revision in any case.
  */
 export function createDispatchReader(from: {
   readonly codec: TaskCodec
@@ -28,7 +32,7 @@ export function createDispatchReader(from: {
     const { id, form: _form, ...chain } = dispatch
     const carried = await taskCarried(from, dispatch)
     const task = carried ?? (await tasks.head(id))
-    if (!task) log.info('dropped a dispatch of a task that is gone', { taskId: id })
+    if (!task) log.info('dropped a dispatch of a task that does not exist', { taskId: id })
     return task && { task, ...chain }
   }
 }
@@ -42,7 +46,7 @@ function decoded(log: Log, body: string): DecodedDispatch | undefined {
   }
 }
 
-/** The task as the message carries it; undefined when this code cannot tell what it says. */
+/** The task that the message carries; undefined when this code does not know its form. */
 async function taskCarried(
   { codec, log }: { readonly codec: TaskCodec; readonly log: Log },
   { id, form }: DecodedDispatch,
@@ -53,7 +57,10 @@ async function taskCarried(
     return task.id === id ? task : undefined
   } catch (error) {
     if (error instanceof BatonError && error.code === 'unavailable') throw error
-    log.info('read a task anew whose dispatch is of another version', { taskId: id, error })
+    log.info('read a task from the table because its dispatch has the form of another version', {
+      taskId: id,
+      error,
+    })
     return undefined
   }
 }

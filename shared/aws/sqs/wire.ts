@@ -13,7 +13,7 @@ import type {
   Wake,
 } from '../../ports/messages.ts'
 
-/** The text of every message on a type's queue and on the wake queue, and back. */
+/** Encodes and decodes every message on the queues of the types, on the wake queue and on the jobs queue. */
 
 type WakeMessage =
   | ({ kind: 'look' } & Omit<Look, 'delaySeconds'>)
@@ -24,17 +24,17 @@ type WakeMessage =
   | ({ kind: 'events' } & Omit<LateEvents, 'delaySeconds'>)
 
 /**
- * Version of the envelope of a dispatch; what it carries has a version of its own. In version 1 a dispatch carried the task as
- * the code of that time held it, which no other code can be sure to understand.
+ * Version of the envelope of a dispatch. The form that it carries has a version of its own. In version 1 a dispatch carried the
+ * task in the internal form of its code, which other code may not understand.
  */
 const DISPATCH_VERSION = 2
 
-/** The envelope of a dispatch. Every version says which task it is about. */
+/** The envelope of a dispatch. Every version names the task. */
 export type DecodedDispatch = {
   readonly id: string
   readonly passedOn: number
   readonly hops?: number
-  /** What it carries of the task; undefined where the envelope is of a version that this code does not know. */
+  /** The form of the task that it carries. Undefined when this code does not know the version of the envelope. */
   readonly form?: unknown
 }
 
@@ -64,7 +64,7 @@ export function decodeDispatch(body: string): DecodedDispatch {
   }
 }
 
-/** How often something has happened, as a message says; 0 for anything that is no count. */
+/** A count in a message. 0 for anything that is no count. */
 function countIn(value: unknown): number {
   const count = Number(value)
   return Number.isSafeInteger(count) && count > 0 ? count : 0
@@ -103,7 +103,7 @@ function encodeWake(message: WakeMessage): string {
   return asciiJson({ v: SCHEMA_VERSION, ...message })
 }
 
-/** SQS refuses some characters that JSON allows as they are (U+FFFE, U+FFFF); escaped, any text passes. */
+/** JSON text in ASCII. SQS refuses some characters that JSON allows (U+FFFE, U+FFFF), but accepts them escaped. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
@@ -111,10 +111,10 @@ function asciiJson(value: unknown): string {
   )
 }
 
-/** What a message on the wake queue is about: waking something, or events that could not be told in time. */
+/** A message on the wake queue or the jobs queue: a wake, or events that are still to be published. */
 type Message = Wake | { readonly kind: 'events'; readonly late: LateEvents }
 
-/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for anything that is no wake message. */
+/** Decodes a wake message. @throws BatonError `newer-schema` for one of newer code, `invalid` for anything else. */
 export function decodeWake(body: string): Message {
   const message = parse(body) as Partial<WakeMessage>
   const wake = wakeIn(message)
@@ -169,8 +169,8 @@ function jobIn({ type, job, bucket, shard, after }: Of<'job'>): Wake | undefined
 
 function limitIn({ limit, quiet, since, given }: Of<'limit'>): Wake | undefined {
   if (typeof limit !== 'string') return undefined
-  const again = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
-  const look = { limit, ...again, ...(given !== undefined && { given }), delaySeconds: 0 }
+  const recheck = { ...(quiet !== undefined && { quiet }), ...(since !== undefined && { since }) }
+  const look = { limit, ...recheck, ...(given !== undefined && { given }), delaySeconds: 0 }
   return { kind: 'limit', look }
 }
 
@@ -179,13 +179,13 @@ function eventsIn({ events, hops = 0 }: Of<'events'>): Message | undefined {
   return { kind: 'events', late: { events, hops: Number(hops), delaySeconds: 0 } }
 }
 
-/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for none. */
+/** @throws BatonError `newer-schema` for a message of newer code, `invalid` for text that is not a message. */
 function parse(body: string): Record<string, unknown> {
   const message = parsed(body)
   if (typeof message.v === 'number' && message.v > SCHEMA_VERSION) {
     throw new BatonError(
       'newer-schema',
-      `a message of version ${message.v} met code of version ${SCHEMA_VERSION}`,
+      `the message has version ${message.v}, and this code knows versions up to ${SCHEMA_VERSION}: deploy newer code`,
     )
   }
   return message
@@ -203,5 +203,5 @@ function parsed(body: string): Record<string, unknown> {
 }
 
 function malformed(what: string, body: string): BatonError {
-  return new BatonError('invalid', `not ${what}: ${body.slice(0, 200)}`)
+  return new BatonError('invalid', `the message is not ${what}: ${body.slice(0, 200)}`)
 }

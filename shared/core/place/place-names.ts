@@ -14,8 +14,15 @@ export function viewPartition(type: string, bucket: View['bucket'], shard: numbe
 
 /** The partition of the index `owner` that holds one user's tasks. */
 export function ownerPartition(userId: string): string {
-  return `user#${userId}`
+  return OWNER_PREFIX + userId
 }
+
+/** The user whose tasks a partition of that index holds. */
+export function userOfOwner(partition: string): string {
+  return partition.slice(OWNER_PREFIX.length)
+}
+
+const OWNER_PREFIX = 'user#'
 
 export function readyPlace(type: string, shard: number): string {
   return `ready#${type}#${shard}`
@@ -34,13 +41,13 @@ export function isLimitPlace(name: string): boolean {
 
 /** Whether the place is one of running tasks, or of flows that undo. */
 export function isRunningPlace({ name }: Place): boolean {
-  return name.startsWith('running#') || name.startsWith('undoing#')
+  return name.startsWith(RUNNING_PREFIX) || name.startsWith(UNDOING_PREFIX)
 }
 
 export function runningPlace(type: string, shard: number): string {
-  return `running#${type}#${shard}`
+  return `${RUNNING_PREFIX}${type}#${shard}`
 }
 
 export function undoingPlace(type: string, shard: number): string {
-  return `undoing#${type}#${shard}`
+  return `${UNDOING_PREFIX}${type}#${shard}`
 }

@@ -2,6 +2,7 @@ import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS, canvasRef, driveAt, noteProgress } from '../../core/canvas/canvas.ts'
 import { chunksOf } from '../../core/canvas/chunks.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
+import { sweepRecord } from '../../core/record-names.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
@@ -81,7 +82,7 @@ async function sweepCanvas(
 
 /** A page of the open canvases of a shard, from where the last round stopped. */
 async function nextOpen(system: System, shard: number): Promise<Task[]> {
-  const name = `sweep#canvas#${shard}`
+  const name = sweepRecord.canvases(shard)
   const after = (await system.records.get(name)) as IndexEntry | null | undefined
   const partition = viewPartition(CANVAS_TYPE, 'open', shard)
   const page = await system.tasks.page({ index: 'view', partition, limit: CANVASES, ...(after && { after }) })

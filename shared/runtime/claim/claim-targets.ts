@@ -1,5 +1,6 @@
 import { isItemFault } from '../../core/errors.ts'
 import { byClaimOrder } from '../../core/place/place.ts'
+import { markerCursorRecord } from '../../core/record-names.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
 import { awaitedWorkers } from '../../core/worker/targeted.ts'
@@ -100,7 +101,7 @@ async function nextPage(
   first: MarkerPage,
 ): Promise<readonly Marker[]> {
   if (first.next === undefined) return first.markers
-  const cursor = `targets#${JSON.stringify([workerId, type])}`
+  const cursor = markerCursorRecord(workerId, type)
   const after = await records.get(cursor)
   const page = typeof after === 'string' ? await targets.of(workerId, { type, after, limit }) : first
   await records.put(cursor, page.next ?? null, clock.now() + CURSOR_LIFE_MS)

@@ -124,7 +124,3 @@ async function claimOnce(
   await clearClaimed(system, found, outcome.claimed)
   return outcome
 }
-
-function recordName({ workerId }: Claimer, requestId: string): string {
-  return `claims#${JSON.stringify([workerId, requestId])}`
-}

@@ -10,7 +10,7 @@ export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly scope: 'types' | 'all'
 }
 
-type Late = Pick<EventSystem, 'events' | 'lateBox' | 'log'>
+type Late = Pick<EventSystem, 'events' | 'lateEventQueue' | 'log'>
 
 /** A request takes ten events, and so does a message that tells them later. */
 const BATCH = 10
@@ -49,7 +49,7 @@ export async function postponeEvents(
 ): Promise<BatonEvent[]> {
   const delaySeconds = Math.min(RETRY_S_MIN * 2 ** hops, MAX_RETRY_S)
   const late = batchesOf(events).map(batch => ({ events: batch, hops, delaySeconds }))
-  const failures = await lateBox.put(late)
+  const failures = await lateEventQueue.put(late)
   log.warn('events are told later', { events: events.length, hops, delaySeconds })
   for (const failure of failures) log.error('events could not be put aside', failure)
   return failures.flatMap(({ index, transient }) => (transient ? (late[index]?.events ?? []) : []))

@@ -1,3 +1,4 @@
+import { purgeRecord } from '../../core/record-names.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
@@ -25,7 +26,7 @@ export async function recordPurgeProgress(
   const now = clock.now()
   const isSecond = partition.job.isSecond === true
   const progress = { isSecond, at: now, isDone, ...(after && { after: { id: after.id, sort: after.sort } }) }
-  await records.put(nameOf(partition), progress, now + LIFE_MS)
+  await records.put(purgeRecord(partition), progress, now + LIFE_MS)
 }
 
 /** What was noted last; undefined when nobody has begun. */
@@ -33,9 +34,5 @@ export async function readPurgeProgress(
   { records }: Pick<System, 'records'>,
   partition: Partition,
 ): Promise<PurgeProgress | undefined> {
-  return (await records.get(nameOf(partition))) as PurgeProgress | undefined
-}
-
-function nameOf({ type, job: { askedAt, before, statuses }, bucket, shard }: Partition): string {
-  return ['purge', type, askedAt, before, [...statuses].sort().join('+'), bucket, shard].join('#')
+  return (await records.get(purgeRecord(partition))) as PurgeProgress | undefined
 }

@@ -1,4 +1,5 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
+import { sweepRecord } from '../../core/record-names.ts'
 import { touchSchedule } from '../../core/schedule/schedule.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -116,7 +117,7 @@ async function readOn(
   range: IndexRange,
   shard: number,
 ): Promise<IndexPage> {
-  const name = `sweep#schedule#${shard}`
+  const name = sweepRecord.schedules(shard)
   const after = (await records.get(name)) as IndexEntry | null | undefined
   const page = await tasks.page({ ...range, limit: KEPT, ...(after && { after }) })
   const last = page.more ? page.entries.at(-1) : undefined

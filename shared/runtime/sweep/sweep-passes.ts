@@ -35,13 +35,13 @@ type Pass = {
 /** Reads a range from where the last round stopped, at most `budget` tasks, and remembers where it stopped. */
 export async function readNextInPass(
   system: PlanningSystem,
-  cursor: string,
+  recordName: string,
   range: IndexRange,
   budget: number,
 ): Promise<SweepCandidate[]> {
   const name = `sweep#${cursor}`
   const now = system.clock.now()
-  const stored = await system.records.get(name)
+  const stored = await system.records.get(recordName)
   const pass = passFrom(stored, now)
   const tasks: Task[] = []
   let { position } = pass
@@ -54,7 +54,7 @@ export async function readNextInPass(
   }
   const next = recordOf({ ...pass, position }, pass.position !== undefined)
   if (next !== null || (stored ?? null) !== null) {
-    await system.records.put(name, next, now + CURSOR_LIFE_MS)
+    await system.records.put(recordName, next, now + CURSOR_LIFE_MS)
   }
   const unreadSince = beganBefore(pass, 1)
   const readOnceSince = beganBefore(pass, 2)

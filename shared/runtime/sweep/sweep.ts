@@ -3,11 +3,13 @@
  * that fell due and shows no sign of having been looked at. The others sweep far minutes, report stuck tasks, and read on
  * from a cursor.
  */
+
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
 import { patch } from '../../core/operate/patch.ts'
 import { startsAt } from '../../core/place/place.ts'
 import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { plan } from '../../core/plan/plan.ts'
+import { sweepRecord } from '../../core/record-names.ts'
 import { bodiesExpiringBefore } from '../../core/task/body.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'

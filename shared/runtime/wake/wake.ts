@@ -8,6 +8,7 @@ import { minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
 import { look, plan } from '../../core/plan/plan.ts'
+import { minuteRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
@@ -126,7 +127,7 @@ async function mayGoOn(system: System, task: Task, hops: number, messageId?: str
 export async function wakeMinute({ messages, records, clock }: System, minute: number): Promise<void> {
   const shards = Array.from({ length: MINUTE_SHARDS }, (_, shard) => shard)
   await Promise.all(shards.map(shard => messages.lookAtMinute({ minute, shard })))
-  await records.put(firedRecord(minute), { at: clock.now() }, minuteStart(minute) + FIRED_LIFE_MS)
+  await records.put(minuteRecord(minute), { at: clock.now() }, minuteStart(minute) + FIRED_LIFE_MS)
 }
 
 /** Whether a minute has been woken. */

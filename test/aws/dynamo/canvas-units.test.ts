@@ -18,7 +18,7 @@ describe('a canvas in DynamoDB', () => {
   it.each([
     ['one more', 0, [7]],
     ['all of the last chunk', 499, Array.from({ length: 200 }, (_, n) => 99_800 + n)],
-  ])('counts %s for one unit, and once more for one', async (_name, chunk, leaves) => {
+  ])('counts %s for one unit, and one unit more when counted again', async (_name, chunk, leaves) => {
     const { canvases } = await stores()
     dynamo.take()
 
@@ -32,7 +32,7 @@ describe('a canvas in DynamoDB', () => {
     expect([first, second, read].map(totalOf)).toEqual([1, 1, 1])
   })
 
-  it('keeps a member within the unit of a plain task, and itself within one', async () => {
+  it('needs one unit for its head, and a member no more units than a plain task', async () => {
     const { tasks } = await stores()
     const member = { canvasId: CANVAS.canvasId, born: BORN, leaf: 99_999 }
     const previous = {
@@ -68,7 +68,7 @@ describe('a canvas in DynamoDB', () => {
     expect(ofCanvas).toEqual({ table: 1, view: 1 })
   })
 
-  it('comes to its end as in memory, long results and errors included', async () => {
+  it('ends as in memory, also with long results and errors', async () => {
     const { tasks, types, canvases, records } = await stores()
     const system = await aCanvasWorld({ tasks, types, canvases, records })
     const long = 'ü'.repeat(1_000)

@@ -16,10 +16,10 @@ import { aMemorySystem, registered } from '../../support/worlds/memory-system.ts
 
 const dynamo = aMeteredDynamo()
 
-/** Some time ago: each task has a due time of its own, so that indexes show all lines in one order. */
+/** A time in the past. Each task has a due time of its own, so indexes show all lines in one order. */
 const DUE = systemClock.now() - 60 * SECOND
 
-/** A system whose tasks and limits stand in DynamoDB, with a type that is known, as it is after the first second. */
+/** A system whose tasks and limits are in DynamoDB, with a type that its processes have read already. */
 async function aSystem(limits: TypeLimits) {
   const memory = aMemorySystem()
   const { tasks, limits: limitStore } = dynamo.storesOf(await dynamo.createTable())
@@ -54,7 +54,7 @@ async function unitsOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('what turns of tenants cost', () => {
-  /** A system in DynamoDB with a type over HTTP, and what its requests consume. */
+  /** A system in DynamoDB with a type over HTTP, and the units that its requests consume. */
   async function anHttpSystem() {
     const memory = aMemorySystem()
     const { tasks, limits, turns } = dynamo.storesOf(await dynamo.createTable())
@@ -77,7 +77,7 @@ describe('what turns of tenants cost', () => {
     return dynamo.take()
   }
 
-  it('is one write more for a task, and half a unit read for the front, and nothing at its claim and its end', async () => {
+  it('is one more write for a task and half a unit to read the front; its claim and its end cost nothing more', async () => {
     const { system, publish, claim } = await anHttpSystem()
     const life = async (more: object) => {
       await publish([{ key: 'warm', ifExists: 'restart', ...more }])
@@ -111,7 +111,7 @@ describe('what turns of tenants cost', () => {
     expect(Math.floor(table)).toBe(20 + 1)
   })
 
-  it.each([1, 10])('is nothing more to read for a claim of %i', async wanted => {
+  it.each([1, 10])('is no further read for a claim of %i', async wanted => {
     const spent = []
     for (const more of [{}, { fairnessKey: 'a' }]) {
       const { publish, claim } = await anHttpSystem()
@@ -124,7 +124,7 @@ describe('what turns of tenants cost', () => {
 })
 
 describe('what limits cost, in capacity units of claim and finish, reads and writes', () => {
-  it('a permit two, recorded and given back; a start that nobody shares two, a read and a write', async () => {
+  it('two writes for a permit, to record and to release it; a read and a write for a slot reserved alone', async () => {
     const spent: Record<string, number> = {}
     for (const [name, limits] of Object.entries({
       none: {},
@@ -140,7 +140,7 @@ describe('what limits cost, in capacity units of claim and finish, reads and wri
     expect(spent).toEqual({ none: 4, concurrency: 6, rate: 6 })
   })
 
-  it('hardly more than its own write for each of a hundred that ask for starts at once', async () => {
+  it('hardly more than one write for each of a hundred slots that are reserved at once', async () => {
     const { publish, claim } = await aSystem({ rate: { limit: 10, perMs: SECOND } })
     const tasks: Task[] = []
     for (let nth = 0; nth < 100; nth++) tasks.push(await publish(`k${nth}`))
@@ -150,17 +150,17 @@ describe('what limits cost, in capacity units of claim and finish, reads and wri
     expect(units / 100).toBeLessThan(1.2)
   })
 
-  it('nothing more for a permit that is given back while tasks wait, though the planner is told of it', async () => {
+  it('nothing more for a permit that is released while tasks wait, though the stream reports it', async () => {
     const { publish, claim, finish: end } = await aSystem({ concurrency: { max: 1 } })
     const held = await claim(await publish('holder'))
     await claim(await publish('waits'))
     if ('refused' in held) throw new Error(held.refused)
 
-    // The end of the run 3, its permit 1.
+    // The end of the run costs 3, its permit 1.
     expect(await unitsOf(() => end(held))).toBe(4)
   })
 
-  it('to wait for a permit two: asking, and standing in its place', async () => {
+  it('two writes to wait for a permit: the note and the place', async () => {
     const { publish, claim } = await aSystem({ concurrency: { max: 1 } })
     await claim(await publish('holder'))
     await claim(await publish('first to wait'))

@@ -10,11 +10,11 @@ import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { aPublication, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
-/** What memory cannot show: a head that older code has written has no map of ended runs to write a success into. */
+/** Only DynamoDB shows this case: a head of older code has no map of ended runs for a success. */
 
 const dynamo = aMeteredDynamo()
 
-it('a success on a head without a map of ended runs is not counted, but written with its revision', async () => {
+it('a success on a head without a map of ended runs is written under the guard of its revision', async () => {
   const stores = dynamo.storesOf(await dynamo.createTable())
   const published = create(aPublication({ options: { concurrency: 3 } }), undefined, NOW)
   const one = changeOf(claim(published.after, { workerId: 'w1' }, NOW))

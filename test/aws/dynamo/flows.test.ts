@@ -14,9 +14,9 @@ import type { Units } from '../../support/dynamo/unit-meter.ts'
 import { aPublication, BORN, changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { DONE, failingFor, THREE_STEPS } from '../../support/tasks/flow-life.ts'
 
-/** What flows and callbacks cost, and that their steps are stored once. The numbers of docs/data-model.md. */
+/** The costs of flows and callbacks are those of docs/data-model.md, and steps are stored once. */
 
-/** So late that fences have nine digits, as they will from 2029 to 2057: heads keep several. */
+/** A time at which fences have nine digits, as from 2029 to 2057. Heads keep several fences. */
 const NOW = Date.UTC(2034, 0, 1, 12)
 
 const dynamo = aMeteredDynamo()
@@ -32,7 +32,7 @@ type Parts = Parameters<typeof aPublication>[0]
 
 const KEY = 'k'.repeat(40 - 'order:'.length)
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-/** As long as a head keeps them; a saga's results are mostly ids. */
+/** A result of the greatest length that a head keeps. The results of a saga are mostly ids. */
 const RESULT = 'x'.repeat(36)
 const INPUT = { sku: '6f1a52f4-3a0e-4a5c-9d43-c6b1f0a7d2e1', cents: 12_345 }
 
@@ -51,7 +51,7 @@ const published = (parts: Parts = {}): Change =>
     NOW,
   )
 
-/** Writes a change; what it cost. */
+/** Writes a change and answers its cost. */
 async function cost(change: Change): Promise<Units> {
   dynamo.take()
   expect(await stores.tasks.apply(change)).toMatchObject({ applied: true })
@@ -76,7 +76,7 @@ async function costOfRuns(task: Task, outcomes: readonly Outcome[]) {
   return { costs, task: current }
 }
 
-/** A flow of which the definition is stored already, as it is for all but the first. */
+/** A flow whose definition is stored already, as for all flows but the first. */
 async function publishedAgain(parts: Parts = {}): Promise<{ task: Task; cost: Units }> {
   await stores.tasks.apply(published({ key: 'first' }))
   const change = published(parts)
@@ -96,7 +96,7 @@ describe('a saga of three steps', () => {
     expect(costs).toEqual([STEP, STEP, { claim: { table: 1 }, end: { table: 1, view: 2 } }])
   })
 
-  it('costs as much to undo as to do, and moves in the view when it begins to and when it has', async () => {
+  it('costs as much to undo as to do, and moves in the view when its undo begins and ends', async () => {
     const { task } = await publishedAgain()
     const failing = failingFor('the courier takes no parcels of this size')
 
@@ -106,7 +106,7 @@ describe('a saga of three steps', () => {
     expect(costs).toEqual([
       STEP,
       STEP,
-      // One more for the record of the run that failed.
+      // One more unit for the record of the failed run.
       { claim: { table: 1 }, end: { table: 2, view: 2 } },
       STEP,
       STEP,
@@ -137,7 +137,7 @@ describe('a saga of three steps', () => {
 })
 
 describe('a callback', () => {
-  it('costs its own task, a read of the head, and 3 units to be settled', async () => {
+  it('costs its own task, a read of the head, and 3 units to record that it was published', async () => {
     const callbacks = { onSuccess: [{ type: 'mail' }], onError: [] }
     const change = published({ type: 'work', kind: 'handler', callbacks })
     const { flow: _flow, ...plain } = change.after
@@ -147,7 +147,7 @@ describe('a callback', () => {
     const { costs, task } = await costOfRuns(first.after, [SUCCEED])
 
     expect(publishing).toEqual({ table: 1, view: 1 })
-    // It stays among the open ones until its callbacks are published.
+    // It stays in the bucket `open` until its callbacks are published.
     expect(costs).toEqual([{ claim: { table: 1 }, end: { table: 1 } }])
     expect(await cost(changeOf(recordCallbacksPublished(task, NOW + 3 * SECOND)))).toEqual({
       table: 1,
@@ -160,7 +160,7 @@ describe('the steps of a flow', () => {
   const definition = { pk: definitionPartition(THREE_STEPS.name), sk: DEFINITION_SORT_KEY }
   const secondProcess = () => dynamo.storesOf(table).tasks
 
-  it('are written with the first task, and no more by a process that has', async () => {
+  it('are written with the first task, and a process writes them once', async () => {
     expect(await cost(published({ key: 'a' }))).toEqual({ table: 3, view: 1 })
     expect(await cost(published({ key: 'b' }))).toEqual({ table: 1, view: 1 })
     expect(
@@ -168,7 +168,7 @@ describe('the steps of a flow', () => {
     ).toBeDefined()
   })
 
-  it('are found by a process that has never seen them, which reads them once', async () => {
+  it('are read once by a process that has never seen them', async () => {
     const change = published()
     await stores.tasks.apply(change)
     const other = secondProcess()
@@ -182,7 +182,7 @@ describe('the steps of a flow', () => {
     expect(dynamo.take()).toEqual({ table: 0.5 })
   })
 
-  it('let a process that knows none of them move the flow on', async () => {
+  it('are read by another process, which then advances the flow', async () => {
     const change = published()
     await stores.tasks.apply(change)
     const other = secondProcess()

@@ -75,7 +75,7 @@ const numbered = <T>(count: number, from: number, one: (n: number) => T): T[] =>
 const changesBy = (principal: (nth: number) => string) =>
   numbered(OPERATIONS_KEPT_MAX, 0, nth => ({ at: NOW + nth, by: principal(nth), what: 'retry-undo' }))
 
-/** Everything that users may say, and as many runs as there can be. */
+/** Everything that users may set, and the greatest number of runs. */
 function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): Task {
   const failed = numbered(RECENT_RUNS_MAX, 1_000, n => anEnded(n, 'failed'))
   const task = aTask({
@@ -134,7 +134,7 @@ function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): T
   return { ...task, deadlineAt: NOW + HOUR, startedAt: NOW }
 }
 
-/** A flow that has done all its steps but the last, where a crowd works; options come with its definition. */
+/** A flow at its last step, on which many workers run. Its options come with its definition. */
 function fullFlow(): Task {
   const action = {
     attempts: 9_999,
@@ -163,7 +163,7 @@ function fullFlow(): Task {
   return fullTask(CONCURRENCY_MAX, 0, { kind: 'flow', flow })
 }
 
-/** As DynamoDB's wire has it. */
+/** The item in the form of DynamoDB's wire. */
 function attributesOf(members: object): Record<string, Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, attributeOf(value)]))
 }
@@ -282,7 +282,7 @@ describe('a head at all limits at once', () => {
     expect(bytesOf(task)).toBeLessThan(ITEM_BYTES_MAX)
   })
 
-  it.each(CHANGES)('stays so when %s, in an expression that DynamoDB takes', (_name, decide) => {
+  it.each(CHANGES)('stays so when %s, in an expression that DynamoDB accepts', (_name, decide) => {
     const change = decide()
     const { UpdateExpression = '', ConditionExpression = '' } = updateHead('T', change as never, 'token123')
 

@@ -125,7 +125,7 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
 })
 
 describe('a write that is not ours is never taken for it', () => {
-  it('the claim of another that came before the repetition of a refused one', async () => {
+  it('the claim of another worker that landed before the repetition of a refused claim', async () => {
     const first = published()
     await stores.tasks.apply(first)
     const theirs = changeOf(claim(first.after, { workerId: 'w2' }, NOW))
@@ -154,7 +154,7 @@ describe('an item of newer code', () => {
     await stores.documents.send(new PutCommand({ TableName: stores.table, Item: newer }))
   })
 
-  it('is refused when it is read, and left out of a batch, so that it does not keep others from being read', async () => {
+  it('is refused when it is read alone, and left out when a batch is read', async () => {
     const refusal = expect.objectContaining({ code: 'newer-schema' })
     const other = create(aPublication({ key: 'k2' }), undefined, NOW)
     await stores.tasks.apply(other)
@@ -163,7 +163,7 @@ describe('an item of newer code', () => {
     expect(await stores.tasks.heads(['resize:k1', 'resize:k2'])).toEqual([other.after])
   })
 
-  it('is neither published over nor beaten into', async () => {
+  it('is changed neither by a publish nor by a heartbeat', async () => {
     const refusal = expect.objectContaining({ code: 'newer-schema' })
     const other = create(aPublication({ born: LATER_BORN }), undefined, NOW)
     const running = changeOf(claim(published().after, { workerId: 'w1' }, NOW)).after
@@ -178,7 +178,7 @@ describe('an item of newer code', () => {
   })
 })
 
-it('a patch that was repeated after another patch came is reported as refused, and decided anew', async () => {
+it('a patch that was repeated after another patch landed is reported as refused, and decided again', async () => {
   const first = published()
   await stores.tasks.apply(first)
   const ours = changeOf(patch(first.after, { priority: 1 }, NOW))

@@ -36,7 +36,7 @@ const answered = (name: string, httpStatusCode: number) =>
   Object.assign(new Error('no'), { name, $metadata: { httpStatusCode } })
 
 describe('a service that does not answer', () => {
-  it('is unavailable when nobody listens', async () => {
+  it('is unavailable when no server listens', async () => {
     const client = new DynamoDBClient({
       endpoint: 'http://127.0.0.1:1',
       region: 'us-east-1',
@@ -78,7 +78,7 @@ describe('a service that does not answer', () => {
     },
   )
 
-  it('but a read that the table refuses, as of a missing index, is no fault of who asked', async () => {
+  it('but a read that the table refuses, such as of a missing index, passes as it is', async () => {
     const refused = answered('ValidationException', 400)
     const { tasks, targets } = dynamoStores(failingClient(refused), 'tasks')
     const query = { index: 'owner', partition: 'user#a' } as const
@@ -92,14 +92,14 @@ describe('a service that does not answer', () => {
     )
   })
 
-  it('and so is what the SDK has no form for', async () => {
+  it('and so is content that the SDK cannot turn into attributes', async () => {
     const { tasks } = dynamoStores(dynamo.client(), 'tasks')
 
     const failure = await tasks
       .apply(create(aPublication({ dueAt: Number.NaN }), undefined, NOW))
       .catch(String)
 
-    expect(failure).toContain('the table refuses what it is sent')
+    expect(failure).toContain('the table refuses to store the item')
   })
 
   it('but AccessDeniedException is an answer, and passes as it is', async () => {
@@ -170,7 +170,7 @@ describe('keys left unprocessed', () => {
   })
 })
 
-it('a count goes on where one request ends, after 1 MB of keys', async () => {
+it('a count continues where one request ends, after 1 MB of keys', async () => {
   const client = dynamo.client()
   let queries = 0
   client.middlewareStack.add((next, { commandName }) => args => {

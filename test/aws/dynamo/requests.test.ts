@@ -38,7 +38,7 @@ function spelled(change: Change) {
 const running = aTask({ live: [aRun(), aRun({ fence: 2, workerId: 'w2' })], options: { concurrency: 2 } })
 
 describe('the item of a concurrency limit', () => {
-  it('has room for all who may hold a permit, whatever their ids', () => {
+  it('has room for every permit holder, whatever the ids', () => {
     const key = '😀'.repeat(DERIVED_KEY_CHARACTERS_MAX)
     const taskId = `${'t'.repeat(TYPE_CHARACTERS_MAX)}:${key}`
     const { ExpressionAttributeNames, ExpressionAttributeValues } = acquirePermit(
@@ -57,7 +57,7 @@ describe('the item of a concurrency limit', () => {
 })
 
 describe('the update of a head', () => {
-  it('writes of a heartbeat only its run’s lease and the mark that the stream drops', () => {
+  it('writes only the run’s lease and the operation for a heartbeat', () => {
     const placed = { ...running, place: { name: 'running#resize#0', order: '1' } }
     const change = changeOf(heartbeat(placed, { born: BORN, fence: 1 }, NOW + SECOND))
 
@@ -69,7 +69,7 @@ describe('the update of a head', () => {
     expect(rest).toMatchObject({ ReturnValues: 'ALL_NEW', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })
   })
 
-  it('names each lease that was judged', () => {
+  it('has each judged lease in its condition', () => {
     const { condition } = spelled(changeOf(lose(running, NOW + 20 * SECOND)))
 
     expect(condition).toEqual([
@@ -88,7 +88,7 @@ describe('the update of a head', () => {
     expect(spelled(second).update.filter(path => path.includes('live'))).toEqual(['live.2 = :v3'])
   })
 
-  it('states operation and place in any case, for heartbeats change them without a revision', () => {
+  it('always states operation and place, because heartbeats change them without a revision', () => {
     const word = { born: BORN, fence: 1, outcome: 'succeed' as const }
     const before = aTask({ live: [aRun()], operation: 'succeed' })
 
@@ -129,7 +129,7 @@ describe('changed paths', () => {
 })
 
 describe('other requests', () => {
-  it('create a head only where nothing is', () => {
+  it('create a head only under a free id', () => {
     expect(putHead('tasks', create(aPublication(), undefined, NOW), 'token-1')).toMatchObject({
       ConditionExpression: 'attribute_not_exists(#pk)',
       ExpressionAttributeNames: { '#pk': 'pk' },

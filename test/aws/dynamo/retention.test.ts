@@ -1,19 +1,29 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { viewPartition } from '../../../shared/core/place/place-names.ts'
+import { sweepRecord } from '../../../shared/core/record-names.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { readNextInPass } from '../../../shared/runtime/sweep/sweep-passes.ts'
+import { wakeMinute } from '../../../shared/runtime/wake/wake.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
-import { NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
-/** Everything that a system leaves in its table goes by itself, but for what `docs/data-model.md` says never does. */
+/**
+ * Items that a running system writes expire as `docs/data-model.md` says. The test writes each kind of item and of record that the
+ * page lists, and compares the time until each expires with the page wherever the page gives a period.
+ */
 
-const TABLE_ROWS = /^## Items\n([\s\S]*?)^## /m
-const HEADINGS = ['item', '----------']
+const ITEMS = /^## Items\n([\s\S]*?)^### /m
+const RECORDS = /^### Records\n([\s\S]*?)^## /m
 const LONG = 'x'.repeat(1_000)
+/** A worker reads its markers in pages of 100. */
+const MANY_MARKERS = 101
 
 let dynamo: DynamoDbLocal
 let table: string
@@ -38,7 +48,7 @@ async function items(): Promise<Shown[]> {
   return Items
 }
 
-/** What the planner does with the heads as they stand. */
+/** Lets the planner work on the stored heads. */
 async function plan(): Promise<void> {
   const ids = (await items()).filter(({ sk }) => sk === 'head').map(({ pk }) => pk)
   const tasks = await api.system.tasks.heads(ids)
@@ -48,45 +58,69 @@ async function plan(): Promise<void> {
   )
 }
 
-/** As the first column of the table in docs/data-model.md names it. */
-function kindOf({ pk, sk, state }: Shown): string {
-  if (sk === 'head') return state === 'removed' ? 'tombstone' : state === undefined ? 'open head' : 'head'
-  const bySort = {
-    in: 'input',
-    out: 'result',
-    run: 'run record',
-    prev: 'what was handed on',
-    call: 'callbacks',
-  }
-  const named = bySort[String(sk).split('#')[0] as keyof typeof bySort]
-  if (named) return named
-  if (String(sk).startsWith('tree#')) return "canvas's tree"
-  if (String(sk).startsWith('leaves#')) return "canvas's tasks"
-  const byPartition = {
-    ends: 'ends of members',
-    types: 'task type',
-    steps: 'steps of flows',
-    record: 'record',
-    target: 'marker',
-    workers: 'worker',
-    starts: 'starts',
-    permits: 'permits',
-    turns: 'turns of a tenant',
-    front: 'front of a line',
-  }
-  return byPartition[String(pk).split('#')[0] as keyof typeof byPartition] ?? `${pk} ${sk}`
+const KIND_BY_SORT_KEY: Readonly<Record<string, string>> = {
+  in: 'input',
+  out: 'result',
+  run: 'run record',
+  prev: 'handed-on value',
+  call: 'callbacks',
+  tree: 'tree of a canvas',
+  leaves: 'tasks of a canvas',
 }
 
-/** Rows of the table of items, and whether they say `never`. */
-async function documented(): Promise<Map<string, boolean>> {
+const KIND_BY_PARTITION: Readonly<Record<string, string>> = {
+  ends: 'ends of members',
+  types: 'task type',
+  steps: 'steps of a flow',
+  target: 'marker',
+  workers: 'worker',
+  starts: 'slots',
+  permits: 'permits',
+  turns: 'turns of a tenant',
+  front: 'front of a line',
+}
+
+/** As the first column of the tables of docs/data-model.md names it. */
+function kindOf({ pk, sk, state }: Shown): string {
+  if (sk === 'head') return state === 'removed' ? 'tombstone' : state === undefined ? 'open head' : 'head'
+  const [partition = '', record = ''] = String(pk).split('#')
+  if (partition === 'record') return `record ${record}`
+  const kind = KIND_BY_SORT_KEY[String(sk).split('#')[0] ?? ''] ?? KIND_BY_PARTITION[partition]
+  return kind ?? `${pk} ${sk}`
+}
+
+/** What the page says of each kind of item and of record: the last cell of its row. */
+async function documented(): Promise<Map<string, string>> {
   const text = await readFile(new URL('../../../docs/data-model.md', import.meta.url), 'utf8')
-  const rows = (TABLE_ROWS.exec(text)?.[1] ?? '').split('\n').filter(line => line.startsWith('| '))
-  return new Map(
-    rows.map(row => {
-      const cells = row.split('|').map(cell => cell.trim())
-      return [cells[1] ?? '', cells.at(-2) === 'never']
-    }),
-  )
+  const items = rowsIn(ITEMS.exec(text)?.[1] ?? '').filter(([kind]) => kind !== 'record')
+  const records = rowsIn(RECORDS.exec(text)?.[1] ?? '')
+  return new Map([
+    ...items.map(([kind = '', ...cells]) => [kind, cells.at(-1) ?? ''] as const),
+    ...records.map(([name = '', ...cells]) => [`record ${/[a-z]+/.exec(name)}`, cells.at(-1) ?? ''] as const),
+  ])
+}
+
+/** The cells of a table's rows, without its two heading lines. */
+function rowsIn(section: string): string[][] {
+  const lines = section.split('\n').filter(line => line.startsWith('|'))
+  const rows = lines.slice(2).map(line => line.split('|').slice(1, -1))
+  return rows.map(cells => cells.map(cell => cell.trim()))
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: SECOND,
+  hour: HOUR,
+  day: DAY,
+  days: DAY,
+  week: 7 * DAY,
+}
+
+/** The period with which a cell begins (`60 days, renewed …`, `a week after …`); undefined when it gives none. */
+function periodMs(cell: string): number | undefined {
+  const [, count, unit = ''] = /^(\d+|an?) (\w+)\b/.exec(cell) ?? []
+  const unitMs = UNIT_MS[unit]
+  if (count === undefined || unitMs === undefined) return undefined
+  return (Number(count) || 1) * unitMs
 }
 
 async function finish(requestId: string, how: 'succeed' | 'fail', body: object): Promise<void> {
@@ -94,7 +128,7 @@ async function finish(requestId: string, how: 'succeed' | 'fail', body: object):
   await api.call('POST', `${path}/${how}`, { fence, ...body })
 }
 
-/** What waits for turns, or for others to hear of a change, needs time to go by. */
+/** Moves the clock while `work` waits for turns or for a change to spread. */
 async function passing<T>(work: Promise<T>): Promise<T> {
   let isOver = false
   const over = work.finally(() => {
@@ -107,17 +141,38 @@ async function passing<T>(work: Promise<T>): Promise<T> {
   return over
 }
 
-/** One run under limits. */
+/** Starts one run under limits. */
 async function runLimited(): Promise<void> {
   const limits = { rate: { limit: 9, perMs: 60_000 }, concurrency: { max: 9 } }
   await api.call('PUT', '/v1/types/limited', { kind: 'http', limits })
   await api.call('POST', '/v1/tasks', { type: 'limited', fairnessKey: 'a' })
-  await stores.turns.noteFront('limited#0', 1, api.system.clock.now() + 60 * SECOND)
+  await stores.turns.noteFront('limited#0', 1, api.system.clock.now() + 7 * DAY)
   const { body } = await passing(api.call('POST', '/v1/claims', { type: 'limited', workerId: 'w1' }))
   expect(body.claims).toHaveLength(1)
 }
 
-test('every item that is not to stay for ever expires, as docs/data-model.md says', async () => {
+/** Publishes more markers of one worker than a page holds, and claims, which reads a page. */
+async function pageThroughMarkers(): Promise<void> {
+  const bodies = Array.from({ length: MANY_MARKERS }, () => ({
+    type: 'jobs',
+    workerIds: ['w8'],
+    priority: 1,
+  }))
+  for (const body of bodies) await api.call('POST', '/v1/tasks', body)
+  await plan()
+  await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w8' })
+}
+
+/** Starts a purge and works on one of its messages. */
+async function purge(): Promise<void> {
+  const { status } = await api.call('POST', '/v1/types/order/purge', { status: ['succeeded'] })
+  expect(status).toBe(202)
+  const look = api.system.messages.jobLooks.find(({ job }) => job.kind === 'purge')
+  if (look) await workOnJob(api.system, look, Number.POSITIVE_INFINITY)
+}
+
+/** Does everything that leaves items in the table. */
+async function workOfEveryKind(): Promise<void> {
   const step = { name: 'one', do: { type: 'resize' } }
   await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [step] })
   await api.call('POST', '/v1/tasks', { type: 'order', input: {} })
@@ -135,16 +190,36 @@ test('every item that is not to stay for ever expires, as docs/data-model.md say
   await runLimited()
   await plan()
   await plan()
-  await api.system.clock.advance(60 * SECOND)
+  await pageThroughMarkers()
+  await purge()
+  await wakeMinute(api.system, Math.floor(api.system.clock.now() / MINUTE))
+  await api.system.clock.advance(MINUTE)
   await sweep(api.system)
-
-  const found = (await items()).map(item => ({ kind: kindOf(item), never: item.ttl === undefined }))
-  const rows = await documented()
-
-  expect([...new Set(found.map(({ kind }) => kind))].sort()).toEqual(
-    [...rows.keys(), 'open head'].filter(kind => !HEADINGS.includes(kind)).sort(),
+  // A round that stops after one task leaves a cursor.
+  await readNextInPass(
+    api.system,
+    sweepRecord.open('jobs', 0),
+    { index: 'view', partition: viewPartition('jobs', 'open', 0) },
+    1,
   )
-  for (const { kind, never } of found) {
-    expect({ kind, never }).toEqual({ kind, never: kind === 'open head' || rows.get(kind) })
+}
+
+test('every item expires as docs/data-model.md says, and the page lists every kind', async () => {
+  const begin = api.system.clock.now()
+
+  await workOfEveryKind()
+
+  const end = api.system.clock.now()
+  const found = (await items()).map(item => ({ kind: kindOf(item), ttl: item.ttl as number | undefined }))
+  const expiry = await documented()
+  expect([...new Set(found.map(({ kind }) => kind))].sort()).toEqual([...expiry.keys(), 'open head'].sort())
+  for (const { kind, ttl } of found) {
+    const cell = kind === 'open head' ? 'never' : (expiry.get(kind) ?? '')
+    expect({ kind, isKept: ttl === undefined }).toEqual({ kind, isKept: cell === 'never' })
+    const period = periodMs(cell)
+    if (ttl === undefined || period === undefined) continue
+    // A period begins with a write, or with the minute of a record.
+    expect(ttl * 1_000, `${kind} expires ${cell}`).toBeGreaterThanOrEqual(begin + period - MINUTE)
+    expect(ttl * 1_000, `${kind} expires ${cell}`).toBeLessThanOrEqual(end + period + MINUTE)
   }
 })

@@ -48,7 +48,7 @@ const NOT_NUMBERS = ['5', null, {}, 5n] as unknown as number[]
 const NOT_STAGES = ['', 'x'.repeat(TYPE_CHARACTERS_MAX + 1), 'a\nb', '\ud800', 7 as unknown as string]
 const NOT_PRIORITIES = [Number.NaN, 1.5, PRIORITY_MAX + 1, Number.NEGATIVE_INFINITY]
 
-/** As a signal of another version of the package may be, or one that was written to. */
+/** A signal as another version of the package may have it, or one that a handler has changed. */
 const changed = <Made extends object>(made: Made, fields: object): Made => Object.assign(made, fields)
 
 describe('a run ends as failed, with an error that says what would be legal, when its handler', () => {
@@ -136,7 +136,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     expect(await afterRun(run)).toMatchObject({ live: {}, failures: 1, stage: 'one', ...expected })
   })
 
-  test('reports progress that is no number, and does not catch the refusal', async () => {
+  test('reports progress that is not a number, and does not catch the refusal', async () => {
     const head = await afterRun((_input, { progress }) => progress({ done: Number.NaN }))
 
     expect(head).toMatchObject({ live: {}, failures: 1, error: { name: 'TypeError' } })

@@ -46,7 +46,7 @@ function dying(): MemorySystem {
   return { ...system, tasks: { ...stores.tasks, apply } }
 }
 
-test('a tick whose task is kept for no time at all is published once, though its schedule stays due', async () => {
+test('a tick whose task has no retention is published once, though its schedule stays due', async () => {
   const timing = { kind: 'at', at: system.clock.now() + MINUTE } as const
   const task = { type: 'resize', retentionMs: 0 }
   await putSchedule(system, 's', { timing, missed: { catchUp: 1 }, graceMs: 300_000, task })

@@ -15,9 +15,9 @@ import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf, type Units } from '../../support/dynamo/unit-meter.ts'
 import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND } from '../../support/tasks/a-task.ts'
 
-/** The numbers of docs/data-model.md. */
+/** The costs are those of docs/data-model.md. */
 
-/** So late that fences have nine digits, as they will from 2029 to 2057: heads keep several. */
+/** A time at which fences have nine digits, as from 2029 to 2057. Heads keep several fences. */
 const NOW = Date.UTC(2034, 0, 1, 12)
 
 const dynamo = aMeteredDynamo()
@@ -34,7 +34,7 @@ const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const SMALL = 'x'.repeat(198)
 const HALF_KB = 'x'.repeat(510)
 const FIFTY_KB = 'x'.repeat(50 * 1024 - 2)
-/** Everything that users may say about a task besides its options. */
+/** Everything that users may set on a task besides its options. */
 const METADATA: Parts = {
   userId: '6f1a52f4-3a0e-4a5c-9d43-c6b1f0a7d2e1',
   tags: { team: 'pictures', release: '2026-01', source: 'upload' },
@@ -44,7 +44,7 @@ const METADATA: Parts = {
 const MARKER = { workerId: 'w1', taskId: `resize:${KEY}`, born: BORN, revision: 1 }
 const WORKER: Worker = { workerId: 'w1', kind: 'http', types: ['resize'], startedAt: NOW, lastSeen: NOW }
 
-/** Writes a change; what it cost. */
+/** Writes a change and answers its cost. */
 async function cost(change: Change): Promise<Units> {
   dynamo.take()
   const { applied } = await stores.tasks.apply(change)
@@ -95,7 +95,7 @@ describe('a plain task', () => {
     ).toBe(6)
   })
 
-  it('costs one unit more with a user, once, whatever else is said about it', async () => {
+  it('costs one unit more with a user, and nothing more with other metadata', async () => {
     expect(await lifeOf({ ...METADATA, input: SMALL })).toEqual({
       publish: { table: 1, view: 1, owner: 1 },
       claim: { table: 1 },
@@ -119,7 +119,7 @@ describe('a plain task', () => {
     expect(await cost(changeOf(due))).toEqual({ table: 1, place: 1 })
   })
 
-  it('that fails and is tried again moves in the view each time, and leaves a record of the run', async () => {
+  it('that fails and is retried moves in the view each time, and leaves a record of the run', async () => {
     const published = publication()
     const claimed = claimOf(published.after)
     const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
@@ -158,7 +158,7 @@ describe('a plain task', () => {
     expect(await cost(remove(cancelled.after, NOW + 2))).toEqual({ table: 1, view: 1 })
   })
 
-  it('pays for each index entry that a patch moves, a removal takes out, or a new birth over the tombstone brings', async () => {
+  it('pays for each index entry that a patch moves, a removal deletes, or a new birth over the tombstone adds', async () => {
     const published = publication({ ...METADATA, kind: 'http', ordering: 'priority' })
     await cost(published)
 
@@ -228,7 +228,7 @@ describe('a slot under a rate limit', () => {
 })
 
 describe('a task of 100 workers', () => {
-  /** All of them run it. */
+  /** Claims the task for all workers. */
   async function crowded(): Promise<Task> {
     const published = publication({ kind: 'http', options: { concurrency: 100 } })
     await cost(published)
@@ -243,7 +243,7 @@ describe('a task of 100 workers', () => {
     return task
   }
 
-  it('costs what its head weighs with each write: 7 units with 100 live runs, 9 with 100 successes', async () => {
+  it('pays for the size of its head with each write: 7 units with 100 live runs, 9 with 100 successes', async () => {
     const task = await crowded()
     const success = (fence: number, seen: Task = task) =>
       changeOf(finish(seen, { born: BORN, fence, outcome: 'succeed', result: 1 }, NOW + SECOND, 0))

@@ -62,7 +62,7 @@ function anEvent(number: number, parts: Partial<BatonEvent> = {}): BatonEvent {
 
 const ids = (entries: readonly Entry[]) => entries.map(({ Detail }) => JSON.parse(Detail).id)
 
-it('an event becomes an entry that says where it comes from, what it is, and when it was', async () => {
+it('an event becomes an entry with its source, its type and its time', async () => {
   const failures = await events.publish([anEvent(1)])
 
   expect(failures).toEqual([])
@@ -87,7 +87,7 @@ it('an event becomes an entry that says where it comes from, what it is, and whe
   })
 })
 
-it('nothing to tell costs no request', async () => {
+it('no events cost no request', async () => {
   expect(await events.publish([])).toEqual([])
   expect(requests).toEqual([])
 })
@@ -98,7 +98,7 @@ it('ten events are one request, in their order', async () => {
   expect(requests.map(ids)).toEqual([Array.from({ length: 10 }, (_, number) => `e${number}`)])
 })
 
-it('of many events those about one task stay in their order, ten a request', async () => {
+it('many events are sent ten a request, and those about one task stay in order', async () => {
   const all = Array.from({ length: 130 }, (_, number) => anEvent(number, { taskId: `resize:${number % 7}` }))
 
   const failures = await events.publish(all)
@@ -114,7 +114,7 @@ it('of many events those about one task stay in their order, ten a request', asy
   }
 })
 
-describe('what is not taken is answered by its position', () => {
+describe('an event that is not published is answered by its position', () => {
   it.each([
     ['ThrottlingException', true],
     ['InternalFailure', true],
@@ -153,7 +153,7 @@ describe('what is not taken is answered by its position', () => {
     expect(failures.every(failure => failure.transient === transient)).toBe(true)
   })
 
-  it('when nobody listens; the rest is then not tried', async () => {
+  it('when no server listens; the rest is then not tried', async () => {
     const deaf = new EventBridgeClient({
       endpoint: 'http://127.0.0.1:1',
       region: 'us-east-1',

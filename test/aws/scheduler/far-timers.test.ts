@@ -23,7 +23,7 @@ function aClient(isDown: () => boolean) {
   return { client, asked }
 }
 
-it('a minute is asked for once per process', async () => {
+it('a process creates the schedule of a minute once', async () => {
   const { client, asked } = aClient(() => false)
   const timers = createFarTimers(client, createManualClock(NOW), target)
 
@@ -32,7 +32,7 @@ it('a minute is asked for once per process', async () => {
   expect(asked).toEqual([`minute-${MINUTE_AFTER}`])
 })
 
-it('a service that has failed is left alone for ten seconds, and asked again then', async () => {
+it('a service that has failed gets no request for ten seconds, and then the next one', async () => {
   let isDown = true
   const clock = createManualClock(NOW)
   const { client, asked } = aClient(() => isDown)

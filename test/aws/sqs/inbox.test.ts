@@ -40,11 +40,11 @@ afterAll(async () => {
 type AnSqsInbox = TriedInbox & {
   readonly errors: string[]
   readonly queueUrl: string
-  /** What its table holds. */
+  /** The tasks in its table. */
   readonly heads: Map<string, Task>
 }
 
-/** An inbox of a system of its own, and what it logs. */
+/** An inbox of a system of its own, with its log lines. */
 async function anSqsInbox(): Promise<AnSqsInbox> {
   systems += 1
   const system = `Test${systems}`
@@ -79,7 +79,7 @@ describe('an inbox in memory', () => {
 describe('an inbox on SQS', () => {
   inboxContract(anSqsInbox)
 
-  it('drops what it cannot read, and says so', async () => {
+  it('drops unreadable messages, and logs it', async () => {
     const { inbox, errors, queueUrl } = await anSqsInbox()
     await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: 'no dispatch' }))
 
@@ -90,7 +90,7 @@ describe('an inbox on SQS', () => {
     expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toEqual([])
   })
 
-  it('delivers a task as it stands whose dispatch other code has written', async () => {
+  it('delivers the stored task when code of another version has written the dispatch', async () => {
     const { inbox, heads, queueUrl } = await anSqsInbox()
     const present = aTask({ revision: 7 })
     heads.set(present.id, present)
@@ -116,7 +116,7 @@ describe('an inbox on SQS', () => {
     expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toHaveLength(1)
   })
 
-  it('asks for a queue that does not exist only now and then', async () => {
+  it('pauses after a request to a missing queue', async () => {
     const { inbox } = await anSqsInbox()
     const aborting = new AbortController()
     const begunAt = Date.now()

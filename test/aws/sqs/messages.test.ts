@@ -53,7 +53,7 @@ const CANVAS = { id: '$canvas:c', born: BORN, from: 0, delaySeconds: 0 }
 const JOB = { type: 'a', job: { kind: 'resume' }, bucket: 'open', shard: 0, delaySeconds: 0 } as const
 
 describe('messages to the system itself', () => {
-  it('about long jobs wait apart from those that must come to the second', async () => {
+  it('about long jobs have a queue of their own, apart from those that must come to the second', async () => {
     const messages = createSqsMessages(sqs, names(), codec)
     const look = { id: 'a:b', born: BORN, revision: 1, hops: 0, delaySeconds: 0 }
 
@@ -68,7 +68,7 @@ describe('messages to the system itself', () => {
     expect(await messages.waitingJobs()).toBe(2)
   })
 
-  it('about a long job need the jobs queue, and say so where a process does not know it', async () => {
+  it('about a long job fail with an explanation in a process that does not know the jobs queue', async () => {
     const { jobsQueueUrl: _unknown, ...others } = names()
     const messages = createSqsMessages(sqs, others, codec)
 
@@ -77,7 +77,7 @@ describe('messages to the system itself', () => {
   })
 })
 
-describe('a dispatch of a task with 100 runs that tell of their progress in a script beyond ASCII', () => {
+describe('a dispatch of a task with 100 runs that report their progress in a script beyond ASCII', () => {
   it('is larger than 256 KB, and fits into a message of the queues', () => {
     const live = Array.from({ length: CONCURRENCY_MAX }, (_, n) =>
       aRun({ fence: n + 1, progress: 'é'.repeat(PROGRESS_BYTES_MAX / 2 - 1) }),

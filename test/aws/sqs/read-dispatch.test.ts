@@ -13,7 +13,7 @@ const definition = aFlow()
 const codec = createTaskCodec({ task: async item => taskFromItem(item, definition) })
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Reads a message where the table holds `stored`; with the ids that were read from the table. */
+/** Reads a message while the table holds `stored`. Answers the ids that were read from the table, too. */
 async function read(body: string, stored?: Task | Error) {
   const ids: string[] = []
   const head = async (id: string) => {
@@ -66,7 +66,7 @@ describe('a dispatch', () => {
     ],
   ]
   describe.each(WRITTEN_BY_OTHERS)('of %s', (_which, message) => {
-    it('is about the task as the table holds it', async () => {
+    it('delivers the stored task', async () => {
       const { dispatch, ids } = await read(JSON.stringify({ ...message, passedOn: 1 }), PRESENT)
 
       expect(dispatch).toEqual({ task: PRESENT, passedOn: 1 })
@@ -103,7 +103,7 @@ describe('a dispatch', () => {
     expect(ids).toEqual([])
   })
 
-  test.each(['x', -1, 1.5, null, {}, 1e300])('counts %j passes as none', async passedOn => {
+  test.each(['x', -1, 1.5, null, {}, 1e300])('counts %j as never passed on', async passedOn => {
     const { dispatch } = await read(JSON.stringify({ v: 2, id: SEEN.id, head: FORM, passedOn }))
 
     expect(dispatch).toEqual({ task: SEEN, passedOn: 0 })

@@ -18,12 +18,12 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskCodec } from '../../../shared/ports/messages.ts'
 import { aTask, BORN } from '../../support/tasks/a-task.ts'
 
-/** Of all code units, halves of pairs included; building fast-check's own `binary` strings takes seconds. */
+/** Texts of all code units, also halves of pairs. Building fast-check's own `binary` strings takes seconds. */
 const anyText = fc
   .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
   .map(units => String.fromCharCode(...units))
 
-/** Carries a task as it is. */
+/** A codec that carries a task unchanged. */
 const plainCodec: TaskCodec = { encode: task => task as unknown as Json, decode: async form => form as Task }
 
 describe('messages', () => {
@@ -46,7 +46,7 @@ describe('messages', () => {
     )
   })
 
-  it('of the waker come back as they were sent', () => {
+  it('of the waker are decoded as they were encoded', () => {
     const look = { id: 'a:b', born: BORN, revision: 3, hops: 2, delaySeconds: 0 }
 
     expect(decodeWake(encodeLook(look))).toEqual({ kind: 'look', look })
@@ -91,12 +91,12 @@ describe('messages', () => {
     '{"v":1,"kind":"job","type":"a"}',
     '{"v":1,"kind":"events"}',
     '{"v":1,"kind":"?"}',
-  ])('that are none are refused: %s', body => {
+  ])('that have no known form are refused: %s', body => {
     expect(() => decodeWake(body)).toThrow(BatonError)
     expect(() => decodeDispatch(body)).toThrow(BatonError)
   })
 
-  it('of newer code are refused as such by the waker, which keeps them for that', () => {
+  it('of newer code are refused with a code of their own, so that the waker keeps them', () => {
     expect(() => decodeWake('{"v":2,"kind":"look"}')).toThrow(
       expect.objectContaining({ code: 'newer-schema' }),
     )

@@ -11,7 +11,7 @@ function add(canvases: CanvasStore, chunk: number, ok: number[], bad: number[] =
 }
 
 export function canvasesContract(makeStores: MakeStores): void {
-  it('answers a chunk as it is with what was added', async () => {
+  it('answers the whole chunk after an addition', async () => {
     const { canvases } = await makeStores()
 
     const first = await add(canvases, 2, [403, 400])
@@ -21,7 +21,7 @@ export function canvasesContract(makeStores: MakeStores): void {
     expect(second).toEqual({ ok: [400, 403], bad: [599] })
   })
 
-  it('adds nothing when the same is added again, or nothing is', async () => {
+  it('changes nothing when the same leaves, or no leaves, are added', async () => {
     const { canvases } = await makeStores()
     await add(canvases, 0, [1, 2], [3])
 
@@ -31,7 +31,7 @@ export function canvasesContract(makeStores: MakeStores): void {
     expect(after).toEqual({ ok: [1, 2], bad: [3] })
   })
 
-  it('reads many chunks at once, and those that nothing was added to as empty', async () => {
+  it('reads many chunks at once, and an unknown chunk as empty', async () => {
     const { canvases } = await makeStores()
     const chunks = Array.from({ length: 130 }, (_, chunk) => chunk)
     await Promise.all(chunks.slice(0, 120).map(chunk => add(canvases, chunk, [chunk * 200 + 7])))
@@ -55,7 +55,7 @@ export function canvasesContract(makeStores: MakeStores): void {
     expect((await canvases.ends(CANVAS, [0])).get(0)?.ok).toEqual([1])
   })
 
-  it('loses none of those that many add at once', async () => {
+  it('loses no leaf that many callers add at once', async () => {
     const { canvases } = await makeStores()
     const leaves = Array.from({ length: 50 }, (_, leaf) => leaf)
 

@@ -11,7 +11,7 @@ const log = (...parts: number[]) => ({
 })
 
 export function limitsContract(makeStores: MakeStores): void {
-  it('keeps a log of starts by its versions: whoever was not the last to read writes nothing', async () => {
+  it('replaces the slot log only over the version that was read', async () => {
     const { limits } = await makeStores()
 
     const none = await limits.slots('resize=a')
@@ -27,7 +27,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.slots('resize=b')).toEqual({ log: undefined, version: 0 })
   })
 
-  it('lets one of several that put the very same log at once have put it', async () => {
+  it('accepts one of several equal logs that are put at once', async () => {
     const { limits } = await makeStores()
     const none = await limits.slots('resize')
 
@@ -36,7 +36,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(put.filter(one => one === undefined)).toHaveLength(1)
   })
 
-  it('counts starts after a log for all who ask, and begins anew with the next one', async () => {
+  it('counts slots after a log for all callers, and begins again with the next log', async () => {
     const { limits } = await makeStores()
     const none = await limits.slots('resize')
     await limits.putSlots('resize', log(1), none, NOW + HOUR)
@@ -56,7 +56,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.slots('resize')).toEqual({ log: log(2), version: 2 })
   })
 
-  it('gives as many permits as there are, each again to who has it, and one that was given back to another', async () => {
+  it('grants `max` permits, grants a holder its own again, and grants a released one to another holder', async () => {
     const { limits } = await makeStores()
 
     const given = [
@@ -79,7 +79,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.permits('other')).toEqual({ holders: [] })
   })
 
-  it('never gives more to many who ask at once', async () => {
+  it('never grants more to many callers at once', async () => {
     const { limits } = await makeStores()
     const names = Array.from({ length: 12 }, (_, nth) => `w${nth}`)
 
@@ -89,7 +89,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect((await limits.permits('resize')).holders).toHaveLength(5)
   })
 
-  it('has a smaller limit hold for those who come, and nobody lose a permit', async () => {
+  it('applies a smaller limit to new holders and takes no permit away', async () => {
     const { limits } = await makeStores()
     for (const name of ['a', 'b', 'c']) await limits.acquire('resize', holder(name), 3)
 
@@ -98,7 +98,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(refused?.holders).toHaveLength(3)
   })
 
-  it('takes a holder out that is recorded since then, unless it has been kept meanwhile', async () => {
+  it('removes a holder recorded at the given time, unless it was renewed meanwhile', async () => {
     const { limits } = await makeStores()
     for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
 
@@ -111,7 +111,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(await limits.renew('resize', 'b', NOW + 7)).toBe(false)
   })
 
-  it('notes that somebody waits only while no permit is left, and once until the note is stale', async () => {
+  it('notes that a task waits only while no permit is left, and once until the note is stale', async () => {
     const { limits } = await makeStores()
     const most = { max: 1, staleAt: NOW - 1 }
 
@@ -128,7 +128,7 @@ export function limitsContract(makeStores: MakeStores): void {
     expect(seen).toEqual({ holders: [holder('a')], waitsSince: NOW + 9 })
   })
 
-  it('renews the note that was seen, whether or not a permit is left, and clears no other', async () => {
+  it('renews the note that was seen, whether or not a permit is left, and clears no other note', async () => {
     const { limits } = await makeStores()
 
     const renewed = [

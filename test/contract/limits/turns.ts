@@ -6,7 +6,7 @@ const EXPIRES = NOW + HOUR
 const from = (front: number, count = 1) => ({ front, count, far: front + 100 })
 
 export function turnsContract(makeStores: MakeStores): void {
-  it('lets a tenant join at the front, and go on from its last turn', async () => {
+  it('reserves turns from the front for a new tenant, and then after its last turn', async () => {
     const { turns } = await makeStores()
 
     const before = await turns.of('resize##a')
@@ -34,7 +34,7 @@ export function turnsContract(makeStores: MakeStores): void {
     expect(await turns.of('resize##b')).toEqual({ last: 60, joined: 60 })
   })
 
-  it('gives each of many who advance at once turns of its own', async () => {
+  it('reserves different turns for many callers at once', async () => {
     const { turns } = await makeStores()
     await turns.join('resize##a', from(1), EXPIRES)
 

@@ -10,7 +10,7 @@ import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
 import { createTargets } from '../../../shared/aws/dynamo/worker/targets.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import { createEventBridge } from '../../../shared/aws/eventbridge/events.ts'
-import { createLateEventQueue } from '../../../shared/aws/sqs/late-box.ts'
+import { createLateEventQueue } from '../../../shared/aws/sqs/late-event-queue.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -21,7 +21,7 @@ import { NOW } from '../../support/tasks/a-task.ts'
 import { type Names, walk } from './names.ts'
 import { recordingDocuments, recordingMessages, recordingSqs, recordingTimers } from './recorder.ts'
 
-/** The AWS adapters, all of whose requests only leave their names. */
+/** The AWS adapters. Their requests are not sent; only the names in them are recorded. */
 export type Mirror = {
   readonly ports: Pick<
     PlanningSystem,
@@ -36,7 +36,7 @@ export type Mirror = {
     | 'messages'
     | 'timers'
   >
-  /** Notes the whole head, and the events that its last change tells. */
+  /** Records the names in the whole head, and in the events of its last change. */
   noteHead(task: Task): void
   tell(events: readonly BatonEvent[]): void
   /** Wake messages as they were sent, one of each form. */
@@ -46,7 +46,7 @@ export type Mirror = {
 export function createMirror(names: Names): Mirror {
   const documents = recordingDocuments(names)
   const clock = createManualClock(NOW)
-  const settings = { table: 'tasks', token: () => 'token', clock, chance: createSeededChance(1) }
+  const settings = { table: 'tasks', newWriteId: () => 'token', clock, chance: createSeededChance(1) }
   const wakes = new Map<string, string>()
   const sent = (body: string) => {
     const message = JSON.parse(body) as Record<string, unknown>
@@ -57,11 +57,11 @@ export function createMirror(names: Names): Mirror {
       throw new Error('nothing is read here')
     },
   })
-  const lateBox = createLateEventQueue(recordingSqs(names, sent), 'https://sqs/1/wake')
+  const lateEventQueue = createLateEventQueue(recordingSqs(names, sent), 'https://sqs/1/wake')
   const bridge = createEventBridge(recordingBus(names), { bus: 'bus', system: 'baton' })
   const tell = (events: readonly BatonEvent[]) => {
     void bridge.publish(events)
-    void lateBox.put([{ events, hops: 1, delaySeconds: 2 }])
+    void lateEventQueue.put([{ events, hops: 1, delaySeconds: 2 }])
   }
   return {
     ports: {

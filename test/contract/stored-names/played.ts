@@ -4,11 +4,11 @@ import { generate, type ScenarioKind } from '../../simulation/generate/generate.
 import { simulate } from '../../simulation/simulate.ts'
 import type { Mirror } from './mirror.ts'
 
-/** Most names are in the examples; what is played adds what only the use cases compose, such as the names of records. */
+/** Most names are in the examples. The played scenarios add names that only the use cases compose, such as those of records. */
 const USUAL_SEEDS = [2, 3]
 const RARE: readonly ScenarioKind[] = ['schedules', 'control']
 
-/** Plays a few scenarios; whatever their processes ask of a port is asked of the mirror's, too. */
+/** Plays a few scenarios. Every call of a port is repeated on the mirror's port. */
 export async function playInto(mirror: Mirror): Promise<void> {
   const spoil = (system: PlanningSystem) => mirrored(system, mirror)
   const usual = USUAL_SEEDS.map(seed => generate(seed))
@@ -41,7 +41,7 @@ function mirrored(system: PlanningSystem, { ports, noteHead }: Mirror): Planning
   }
 }
 
-/** A port whose calls are made of its mirror, too, which answers nobody. */
+/** A port whose calls are repeated on its mirror. The answers of the mirror are dropped. */
 function bothOf<Port extends object>(port: Port, mirror: Port): Port {
   const methods = Object.entries(port).map(([method, call]) => [
     method,

@@ -13,7 +13,7 @@ import { type Names, plainKey, plainSegment, walk } from './names.ts'
 type Input = Readonly<Record<string, unknown>>
 type Command = { readonly input: Input }
 
-/** A table that notes the names in whatever is written to it, and is empty whenever it is read. */
+/** A table that records the names in every write and answers every read as empty. */
 export function recordingDocuments(names: Names): DynamoDBDocumentClient {
   const send = async ({ input }: Command) => {
     if ('Item' in input) noteItem(names, input.Item as Input)
@@ -68,7 +68,7 @@ function notePath(names: Names, kind: string, path: string, value: unknown): voi
   })
 }
 
-/** Members that hold one of few words, at the end of their paths. */
+/** Members whose value is one word of a closed set, by the end of their paths. */
 const WORDS =
   /(^|\.)(op|state|kind|order|ordering|how|first|s|cause|onCancel|scope|servedBy|bucket|statuses\[\]|unapplied\[\])$/
 
@@ -106,7 +106,7 @@ function noteUpdate(names: Names, input: Input): void {
 
 const QUEUES = { system: 'baton', wakeQueueUrl: 'https://sqs/1/wake', jobsQueueUrl: 'https://sqs/1/jobs' }
 
-/** Queues that note the names in whatever is sent to them. */
+/** Queues that record the names in every message. */
 export function recordingSqs(names: Names, sent: (body: string) => void): SQSClient {
   const send = async ({ input }: Command) => {
     const { Entries = [input] } = input as { Entries?: readonly Input[] }
@@ -120,7 +120,7 @@ export function recordingSqs(names: Names, sent: (body: string) => void): SQSCli
   return { send } as unknown as SQSClient
 }
 
-/** A dispatch carries the head as it is stored, whose names stand among those of items. */
+/** A dispatch carries the stored form of a head, whose names are recorded among those of items. */
 function noteMessage(names: Names, body: string): void {
   const message = JSON.parse(body) as Input
   const { head, ...rest } = message

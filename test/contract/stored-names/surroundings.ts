@@ -125,7 +125,7 @@ export function sources(folder: string): string[] {
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** What OpenAPI says: operations with their parameters, and every property of what is sent and answered. */
+/** The names in the OpenAPI document: operations with their parameters, and every property of requests and answers. */
 export function noteHttp(names: Names): void {
   const { paths, components } = openApiOf(allRoutes) as {
     paths: Record<string, Record<string, Schema>>
@@ -170,7 +170,7 @@ function wordsOf(keyword: string, value: unknown): string[] {
   return keyword === 'enum' ? (value as unknown[]).map(word => `= ${word}`) : []
 }
 
-/** What stands below a keyword: the members of an object each by its name, all else under the present path. */
+/** The parts below a keyword: the members of an object by their names, everything else under the present path. */
 function partsOf(keyword: string, value: unknown, path: string): Array<readonly [string, unknown]> {
   if (keyword !== 'properties') return [[path, value]]
   return Object.entries(value as Schema).map(([name, below]) => [`${path}.${name}`, below] as const)

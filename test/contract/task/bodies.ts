@@ -15,7 +15,7 @@ const nested = Array.from({ length: 100 }).reduce<Json>(
   1,
 )
 
-/** Each is kept in the head, and once more, padded, as an item of its own. */
+/** Each value is stored in the head, and once more, padded, as an item of its own. */
 const BODIES: ReadonlyArray<readonly [string, Json]> = [
   ['null', null],
   ['false', false],
@@ -50,7 +50,7 @@ export function bodiesContract(makeStores: MakeStores): void {
     expect(JSON.stringify(await tasks.body(large.id, refOf(large)))).toBe(JSON.stringify(padded))
   })
 
-  it('keeps minus zero as JSON text does: as zero', async () => {
+  it('keeps minus zero as zero, as JSON text does', async () => {
     const { tasks } = await makeStores()
 
     const small = await publish(tasks, { key: 'small', input: -0 })

@@ -27,7 +27,7 @@ import type { MakeStores } from '../task-store.ts'
 
 type Parts = Parameters<typeof aPublication>[0]
 
-/** Every step differs in all that a step can say. */
+/** Steps that differ in every member of a step. */
 const limits = resolveOptions({
   timeoutMs: 7,
   deadlineMs: HOUR,
@@ -57,7 +57,7 @@ const ending = (outcome: Outcome, now: number) => (task: Task) =>
 const ran = (outcome: Outcome, now: number) => [claiming(now), ending(outcome, now)]
 
 const LATER = NOW + MINUTE
-/** Through all that the head of a flow can say: each direction, each end, results long and short, errors. */
+/** A history that sets every member of a flow's head: each direction, each end, long and short results, errors. */
 const LIFE: Array<(task: Task) => Change> = [
   ...ran(failingFor('once', false), NOW + SECOND),
   ...ran({ ...DONE, result: { small: 1 } }, NOW + 2 * SECOND),

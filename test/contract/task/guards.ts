@@ -13,7 +13,7 @@ import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { aPublication, BORN, changeOf, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 
-/** Writes a change that must hold; the task as the store has it then. */
+/** Writes a change whose guard must hold, and answers the stored task. */
 export async function written(tasks: TaskStore, change: Change): Promise<Task> {
   const { applied } = await tasks.apply(change)
   const stored = await tasks.head(change.after.id)
@@ -40,7 +40,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(await tasks.head('resize:k1')).toBeUndefined()
   })
 
-  it('creates a task where none is, and gives it back whole', async () => {
+  it('creates a task under a free id, and reads it back whole', async () => {
     const { tasks } = await makeStores()
     const change = create(aPublication({ input: { n: 1 } }), undefined, NOW)
 
@@ -50,7 +50,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(await tasks.head('resize:k1')).toEqual(change.after)
   })
 
-  it('creates no task where one is, and shows that one', async () => {
+  it('creates no task under a used id, and answers the stored one', async () => {
     const { tasks } = await makeStores()
     const first = await publish(tasks)
 
@@ -59,7 +59,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: false, current: first })
   })
 
-  it('refuses a write decided on an older revision, and shows the newer', async () => {
+  it('refuses a write decided on an older revision, and answers the newer one', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks)
     const patched = await written(tasks, changeOf(patch(seen, { priority: 5 }, NOW)))
@@ -79,7 +79,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied).toEqual({ applied: false, current: seen })
   })
 
-  it('refuses to change what is not there', async () => {
+  it('refuses to change a missing task', async () => {
     const { tasks } = await makeStores()
     const { after } = create(aPublication(), undefined, NOW)
 
@@ -128,7 +128,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(takenOver.ended).toMatchObject({ 1: { state: 'lost' } })
   })
 
-  it('judges every lease that it names', async () => {
+  it('checks every lease that the guard names', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 2 } })
     const both = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
@@ -139,7 +139,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied.applied).toBe(false)
   })
 
-  it('accepts heartbeats and the finish of a run past its lease that nobody recorded as lost', async () => {
+  it('accepts heartbeats and the finish of a run past its lease that is not recorded as lost', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks))
 
@@ -167,7 +167,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect((await tasks.apply(beat(zombie, 1, NOW))).applied).toBe(false)
   })
 
-  it('accepts a heartbeat decided on any revision, and answers with the task as it stands', async () => {
+  it('accepts a heartbeat decided on any revision, and answers the stored task', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const patched = await written(tasks, changeOf(patch(running, { options: { heartbeatMs: 1 } }, NOW)))
@@ -181,7 +181,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(applied.applied && applied.task).toEqual(await tasks.head(running.id))
   })
 
-  it('counts successes that were decided on one sight of the task beside each other', async () => {
+  it('counts successes that were decided on one state of the task side by side', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
     const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
@@ -198,7 +198,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(head?.ended).toMatchObject({ 1: { state: 'succeeded' }, 2: { state: 'succeeded' } })
   })
 
-  it('keeps what others have changed while a success was counted, and lets them see that it was', async () => {
+  it('keeps what other writers changed while a success was counted, and shows them the success', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 4 } })
     const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
@@ -215,7 +215,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(decidedBefore).toEqual({ applied: false, current: after })
   })
 
-  it('refuses to count a success whose run has ended, its own repetition included, and shows that', async () => {
+  it('refuses to count a success whose run has ended, also its own repetition, and answers the stored task', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
     const one = await claimed(tasks, seen, 'w1')
@@ -229,7 +229,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect(zombie.applied).toBe(false)
   })
 
-  it('takes the next claim after all runs of a task were counted', async () => {
+  it('accepts the next claim after all runs of a task were counted', async () => {
     const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 2 } })
     const counted = await written(tasks, succeed(await claimed(tasks, seen, 'w1'), 1, NOW + SECOND))
@@ -258,7 +258,7 @@ export function guardsContract(makeStores: MakeStores): void {
     expect((await tasks.apply(succeed(first, 1, NOW))).applied).toBe(false)
   })
 
-  it('gives back a task whose retention has ended as it is', async () => {
+  it('reads a task whose retention has ended', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { options: { retentionMs: 1 } }))
 

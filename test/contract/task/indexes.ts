@@ -84,7 +84,7 @@ export function indexesContract(makeStores: MakeStores): void {
     ['an upper bound', { to: NOW + 2 }, [1, 2]],
     ['bounds between entries', { from: NOW + 2.5, to: NOW + 2.6 }, []],
     ['bounds in the wrong order', { from: NOW + 3, to: NOW + 2 }, []],
-  ])('finds and counts what lies within %s', async (_name, bounds, expected) => {
+  ])('finds and counts the entries within %s', async (_name, bounds, expected) => {
     const { tasks } = await withTasksDue(1, 2, 3, 4)
 
     const found = await allPages(tasks, { ...OPEN, ...bounds, limit: 2 })
@@ -109,7 +109,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(sortsOf(page.entries)).toEqual(expected)
   })
 
-  it('finds nothing in a partition that nothing is in', async () => {
+  it('finds nothing in an empty partition', async () => {
     const { tasks } = await makeStores()
 
     expect(await tasks.page({ ...OPEN, limit: 5 })).toEqual({ entries: [], more: false })
@@ -151,7 +151,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(await tasks.count({ index: 'owner', partition: 'user#u1' })).toBe(0)
   })
 
-  it('has a task wait in one place at a time', async () => {
+  it('keeps a task in one place at a time', async () => {
     const { tasks } = await makeStores()
     const places = async () => ({
       ready: await idsIn(tasks, 'place', 'ready#resize#0'),
@@ -170,7 +170,7 @@ export function indexesContract(makeStores: MakeStores): void {
     expect(whenRunning).toEqual({ ready: [], running: ['resize:k1'], minute: [] })
   })
 
-  it('lets the task of a handler into the running place with its first heartbeat only', async () => {
+  it('puts the task of a handler into the running place with its first heartbeat', async () => {
     const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks))
     const RUNNING = { index: 'place', partition: 'running#resize#0' } as const

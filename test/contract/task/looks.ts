@@ -9,7 +9,7 @@ const UNTIL = NOW + 160 * SECOND
 const chain = (name: string, hops: number, until = UNTIL) => ({ name, hops, until })
 
 export function looksContract(makeStores: MakeStores): void {
-  it('lets the chain that has come farthest record itself, and none that has come as far or less', async () => {
+  it('records the chain that has come farthest, and none that has come as far or less', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
 
@@ -24,7 +24,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded).toEqual([true, false, true, false, true])
   })
 
-  it('of many at once records one', async () => {
+  it('records one of many chains at once', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
     const names = Array.from({ length: 11 }, (_, nth) => `m${nth}`)
@@ -34,7 +34,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded.filter(Boolean)).toHaveLength(1)
   })
 
-  it('knows a message that comes again by its name', async () => {
+  it('recognises a repeated message by its name', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
 
@@ -46,7 +46,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded).toEqual([true, true])
   })
 
-  it('lets another chain follow one that has not recorded itself in its time', async () => {
+  it('records another chain after one whose record has run out', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
 
@@ -59,7 +59,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded).toEqual([true, false, true])
   })
 
-  it('holds for one revision of a task: a newer one is looked at anew, an older one not at all', async () => {
+  it('holds for one revision of a task: a newer one starts a new chain, an older one records nothing', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
     await tasks.recordLook(task, chain('a', 57), NOW)
@@ -74,7 +74,7 @@ export function looksContract(makeStores: MakeStores): void {
     expect(recorded).toEqual([false, true, false])
   })
 
-  it('changes nothing of the task but the mark of a heartbeat, and stays when one lands', async () => {
+  it('changes nothing of the task but its operation, and outlasts a heartbeat', async () => {
     const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
 

@@ -55,7 +55,19 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(after.live[1]?.leaseUntil).toBe(RENEWED)
   })
 
-  it('keeps the progress that an older sight of the run does not know', async () => {
+  it('answers the progress that another heartbeat stored, also to a late first heartbeat that enters the running place', async () => {
+    const { tasks } = await makeStores()
+    const seen = await claimed(tasks, await publish(tasks), 'w1')
+    const late = beat(seen, 1)
+    await written(tasks, beat(seen, 1, 'half'))
+
+    const applied = await tasks.apply(late)
+
+    expect(applied).toMatchObject({ applied: true, task: { live: { 1: { progress: 'half' } } } })
+    expect(applied).toEqual({ applied: true, task: await tasks.head(seen.id) })
+  })
+
+  it('keeps the progress that a heartbeat decided on an older state does not know', async () => {
     const { tasks, seen } = await twoRuns()
 
     await written(tasks, beat(seen, 1, 'half'))
@@ -64,7 +76,7 @@ export function pathsContract(makeStores: MakeStores): void {
     expect(after.live[1]?.progress).toBe('half')
   })
 
-  it('names its own operation though a heartbeat has left its mark meanwhile', async () => {
+  it('states its own operation though a heartbeat landed meanwhile', async () => {
     const { tasks, seen } = await twoRuns()
     const change = changeOf(claim(seen, { workerId: 'w3' }, LATER))
 

@@ -48,7 +48,7 @@ export function targetsContract(makeStores: MakeStores): void {
     expect(ofNone).toEqual([])
   })
 
-  it('goes on behind a marker that was cleared meanwhile', async () => {
+  it('continues after a marker that was cleared meanwhile', async () => {
     const { targets } = await makeStores()
     for (const n of [1, 2, 3]) await targets.mark(aMarker({ taskId: `resize:${n}` }))
     const { markers, next } = await targets.of('w1', { type: 'resize', limit: 1 })
@@ -60,7 +60,7 @@ export function targetsContract(makeStores: MakeStores): void {
     expect(rest.markers.map(({ taskId }) => taskId)).toEqual(['resize:2', 'resize:3'])
   })
 
-  it('tells which of many markers are there, as they stand', async () => {
+  it('reads which of many markers exist', async () => {
     const { targets, clock } = await makeStores()
     await targets.mark(aMarker({ taskId: 'resize:expired' }))
     await clock.advance(MARKER_LIFE_MS)
@@ -103,7 +103,7 @@ export function targetsContract(makeStores: MakeStores): void {
     expect(await of(targets, 'w1')).toEqual([aMarker(later)])
   })
 
-  it('leaves out what has expired, until it is written again', async () => {
+  it('leaves out an expired marker until it is written again', async () => {
     const { targets, clock } = await makeStores()
     await targets.mark(aMarker())
 

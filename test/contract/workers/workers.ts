@@ -8,7 +8,7 @@ function aWorker(parts: Partial<Worker> = {}): Worker {
 }
 
 export function workersContract(makeStores: MakeStores): void {
-  it('lists those that announced themselves, by id, with their last word', async () => {
+  it('lists announced workers by id, with their last announcement', async () => {
     const { workers } = await makeStores()
     const standalone = aWorker({ workerId: 'w2', kind: 'standalone', version: '1.2', running: 3 })
 
@@ -35,7 +35,7 @@ export function workersContract(makeStores: MakeStores): void {
     expect(await workers.get('silent')).toBeUndefined()
   })
 
-  it('keeps the younger of two standalone workers with one id, whatever the older still says', async () => {
+  it('keeps the younger of two standalone workers with one id, whatever the older one announces', async () => {
     const { workers } = await makeStores()
     const older = aWorker({ kind: 'standalone' })
     const younger = aWorker({ kind: 'standalone', startedAt: NOW + 1 })
@@ -48,7 +48,7 @@ export function workersContract(makeStores: MakeStores): void {
     expect(await workers.list()).toEqual([younger])
   })
 
-  it('believes a worker whose younger namesake is gone, and one that comes back over HTTP', async () => {
+  it('accepts a worker whose younger namesake is gone, and one that returns over HTTP', async () => {
     const { workers, clock } = await makeStores()
     const seenLater = { lastSeen: NOW + WORKER_LIFE_MS }
     const older = aWorker({ workerId: 'older', kind: 'standalone', ...seenLater })
@@ -62,7 +62,7 @@ export function workersContract(makeStores: MakeStores): void {
 
     expect(await workers.list()).toEqual([http, older])
   })
-  it('drops those that were not seen for a while, a few at a time, and tells whom', async () => {
+  it('removes workers that were not seen for a while, a few at a time, and answers their ids', async () => {
     const { workers, clock } = await makeStores()
     for (const workerId of ['a', 'b', 'c']) await workers.announce(aWorker({ workerId }))
     await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))

@@ -60,10 +60,10 @@ function aWorld(scope: EventSystem['scope'] = 'types'): World {
           return failures
         },
       },
-      lateBox: {
+      lateEventQueue: {
         put: async given => {
           const failures = world.lateTrouble(given.length)
-          if (failures.length === 0) await lateBox.put(given)
+          if (failures.length === 0) await lateEventQueue.put(given)
           return failures
         },
       },

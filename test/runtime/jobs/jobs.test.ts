@@ -66,7 +66,7 @@ it('a job that cannot be sent, or whose tasks cannot, says so: its message comes
   const type = await registered(system)
   await backlog(system, 1)
   const unsent = async () => [{ index: 0, reason: 'no answer', transient: true }]
-  const broken = { ...system, messages: { ...system.messages, goOnWithJobs: unsent, dispatch: unsent } }
+  const broken = { ...system, messages: { ...system.messages, continueJobs: unsent, dispatch: unsent } }
 
   await expect(startJob(broken, type, RESUME)).rejects.toThrow('no answer')
   await expect(workOnJob(broken, LOOK, LATER)).rejects.toThrow('1 tasks were not sent again: no answer')

@@ -130,7 +130,7 @@ it('says so when a task cannot be removed: the message comes again', async () =>
 
 it('what cannot be begun stands with its type all the same', async () => {
   const system = aMemorySystem()
-  const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
+  const continueJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
   const begun = await aPurge(
     { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } },

@@ -42,7 +42,7 @@ export function dynamoStores(client: DynamoDBClient, table: string): DynamoStore
   const clock = createManualClock(NOW)
   const chance = createSeededChance(1)
   let writes = 0
-  const token = () => {
+  const newWriteId = () => {
     writes += 1
     return `t${String(writes).padStart(7, '0')}`
   }

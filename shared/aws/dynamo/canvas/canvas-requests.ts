@@ -5,10 +5,10 @@ import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
-/** Leaves are stored by their place in their chunk: three bytes each. */
+/** The sets of leaves that succeeded and that ended otherwise. A leaf is stored by its number within its chunk: three bytes. */
 const ATTRIBUTES = { ok: 'ok', bad: 'bad' } as const
 
-/** No guard: adding what is there already changes nothing. Answers the whole chunk. */
+/** Adds ends to a chunk and answers the whole chunk. No guard: adding a leaf again changes nothing. */
 export function addEnds(
   table: string,
   canvas: CanvasName,
@@ -39,7 +39,7 @@ export function addEnds(
   }
 }
 
-/** Strongly consistent; at most 100 different chunks. */
+/** Reads at most 100 different chunks. Strongly consistent. */
 export function batchGetEnds(
   table: string,
   canvas: CanvasName,

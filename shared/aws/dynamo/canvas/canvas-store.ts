@@ -5,7 +5,7 @@ import { writeAnswer } from '../sending.ts'
 import { assertKnownSchema } from '../stored-form.ts'
 import { addEnds, batchGetEnds, chunkFromItem, endsFromItem } from './canvas-requests.ts'
 
-/** Ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
 export function createCanvasStore(
   documents: DynamoDBDocumentClient,
   settings: Omit<BatchReader, 'documents'>,

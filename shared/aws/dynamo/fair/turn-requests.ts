@@ -6,8 +6,8 @@ import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#last)'
-const IS_BEHIND = '#last < :front'
-const JOINED_TOO_FAR = '#joined > :far'
+const LAST_IS_BEFORE_FRONT = '#last < :front'
+const JOINED_BEYOND = '#joined > :far'
 const NONE_NOTED = 'attribute_not_exists(#turn)'
 const NOTED_BEFORE = '#turn < :turn'
 const JOINED_BY_OR = ' OR '
@@ -20,12 +20,12 @@ function frontKey(line: string) {
   return { pk: frontPartition(line), sk: FRONT_SORT_KEY }
 }
 
-/** Eventually consistent. */
+/** Reads the turns of a tenant. Eventually consistent. */
 export function getTurns(table: string, name: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: turnsKey(name) }
 }
 
-/** Without a guard: a repetition wastes turns. */
+/** Reserves turns after the last one. No guard: a repeated request only wastes turns. */
 export function advanceTurns(
   table: string,
   name: string,
@@ -43,7 +43,7 @@ export function advanceTurns(
   }
 }
 
-/** Guard: nothing is reserved at the front or after it, or the tenant joined too far beyond it. */
+/** Reserves turns from the front on. Guard: no turn at the front or after it is reserved, or the tenant joined beyond `far`. */
 export function joinTurns(
   table: string,
   name: string,
@@ -55,7 +55,7 @@ export function joinTurns(
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
-    ConditionExpression: [NOTHING_THERE, IS_BEHIND, JOINED_TOO_FAR].join(JOINED_BY_OR),
+    ConditionExpression: [NOTHING_THERE, LAST_IS_BEFORE_FRONT, JOINED_BEYOND].join(JOINED_BY_OR),
     ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last', '#joined': 'joined' },
     ExpressionAttributeValues: {
       ':v': SCHEMA_VERSION,
@@ -74,12 +74,12 @@ export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
   return { last: item.last as number, joined: (item.joined as number | undefined) ?? 0 }
 }
 
-/** Eventually consistent. */
+/** Reads the front of a line. Eventually consistent. */
 export function getFront(table: string, line: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: frontKey(line) }
 }
 
-/** Guard: no later turn is noted. */
+/** Notes the front of a line. Guard: no later turn is noted. */
 export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateCommandInput {
   return {
     ...METERED,

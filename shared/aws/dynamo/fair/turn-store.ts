@@ -11,7 +11,7 @@ import {
   turnsFromItem,
 } from './turn-requests.ts'
 
-/** Turns of tenants, in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */
 export function createTurnStore(
   documents: DynamoDBDocumentClient,
   { table }: { readonly table: string },

@@ -19,17 +19,17 @@ const EXPIRES_EARLIER = '#ttl < :ttl'
 const OF_TASK = '#pk = :id'
 const RUN_OF_BIRTH = 'begins_with(#sk, :prefix)'
 
-/** Strongly consistent. */
+/** Reads a body. Strongly consistent. */
 export function getBody(table: string, id: string, ref: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
 }
 
-/** No guard: a ref names birth and revision or fence, so that what it may overwrite is its own earlier try. */
+/** Writes a body. No guard: a ref names birth and revision or fence, so a write can only overwrite its own earlier try. */
 export function putBody(table: string, id: string, write: BodyWrite): PutCommandInput {
   return { ...METERED, TableName: table, Item: bodyItem(id, write) }
 }
 
-/** Guard: it is there, and would expire earlier. */
+/** Prolongs the life of a body. Guard: the body exists and would expire earlier. */
 export function renewBody(table: string, id: string, ref: string, expiresAt: number): UpdateCommandInput {
   return {
     ...METERED,
@@ -42,12 +42,12 @@ export function renewBody(table: string, id: string, ref: string, expiresAt: num
   }
 }
 
-/** No guard: the caller knows that no head points at it. */
+/** Deletes a body. No guard: the caller knows that no head points at it. */
 export function deleteBody(table: string, id: string, ref: string): DeleteCommandInput {
   return { ...METERED, TableName: table, Key: { pk: id, sk: ref } }
 }
 
-/** Records of the ended runs of one birth, the highest fence first. Strongly consistent. */
+/** Reads the records of the ended runs of one birth, the highest fence first. Strongly consistent. */
 export function queryRuns(
   table: string,
   id: string,
@@ -68,7 +68,7 @@ export function queryRuns(
   }
 }
 
-/** An input, a result, or the record of an ended run. */
+/** The item of an input, of a result, or of the record of an ended run. */
 export function bodyItem(id: string, write: BodyWrite): Item {
   const key = { pk: id, sk: write.ref, ...SCHEMA, ttl: ttlSeconds(write.expiresAt) }
   return 'run' in write
@@ -81,13 +81,13 @@ export function runFromItem(item: Item): EndedRun {
   return endedFrom(item.fence as number, item.run as EndedValue)
 }
 
-/** Of the steps of flows. Strongly consistent. */
+/** Reads the steps of a flow. Strongly consistent. */
 export function getDefinition(table: string, name: string): GetCommandInput {
   const key = { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY }
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
 }
 
-/** Guard: nothing is there. What is there should be the same, for the name follows from the content. */
+/** Writes the steps of a flow. Guard: the item does not exist. An existing one should be the same: its name is a digest of it. */
 export function putDefinition(table: string, definition: FlowDefinition): PutCommandInput {
   return {
     ...METERED,

@@ -3,21 +3,21 @@ import type { Item } from '../stored-form.ts'
 import type { HeadItem } from './items.ts'
 
 /**
- * Maps that several writers change side by side, and how many levels of keys are paths of their own: a run's lease is
- * moved by its heartbeats while others change the rest.
+ * Maps that several writers change side by side, and how many levels of keys are paths of their own. Heartbeats move a run's
+ * lease while other writers change the rest of the run.
  */
 const MAP_LEVELS: Readonly<Partial<Record<keyof HeadItem, number>>> = { live: 2, ended: 1, failuresBy: 1 }
 
 /**
- * Maps that no change alters without a new revision, so that a change which names the revision may write them whole. It does
- * where more of their entries differ: each path takes some 20 characters, and an update expression ends at 4 KB.
+ * Maps that change only with a new revision, so a change that names the revision may write them whole. It does so when more
+ * entries than this differ: each path takes some 20 characters, and an update expression may have 4 KB.
  */
-const WHOLE_BEYOND_ENTRIES: Readonly<Partial<Record<keyof HeadItem, number>>> = { ended: 40, failuresBy: 40 }
+const DIFFERING_ENTRIES_MAX: Readonly<Partial<Record<keyof HeadItem, number>>> = { ended: 40, failuresBy: 40 }
 
 /**
- * What must be written to make `after` of `before`: exactly the paths that differ, and `always`, which may differ in
- * the store though they do not here. A map that is absent or empty in one of the two is written or removed whole: a path
- * into a map that is not there is refused.
+ * The paths to write so that `before` becomes `after`: exactly those that differ, and `always`, which may differ in the store
+ * though they do not differ here. A map that is absent or empty on one side is written or removed whole, because DynamoDB
+ * refuses a path into a missing map.
  */
 export function changedPaths(before: Item, after: Item, always: readonly string[] = []): ChangedPaths {
   const set: Array<readonly [Path, unknown]> = []
@@ -43,7 +43,7 @@ export function changedPaths(before: Item, after: Item, always: readonly string[
 }
 
 function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): boolean {
-  const most = below.length === 0 ? WHOLE_BEYOND_ENTRIES[name as keyof HeadItem] : undefined
+  const most = below.length === 0 ? DIFFERING_ENTRIES_MAX[name as keyof HeadItem] : undefined
   if (most === undefined) return false
   const entries = new Set([...Object.keys(from), ...Object.keys(to)])
   const differing = [...entries].filter(key => JSON.stringify(from[key]) !== JSON.stringify(to[key]))

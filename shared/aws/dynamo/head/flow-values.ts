@@ -4,9 +4,9 @@ import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../
 import { defined } from '../attribute-values.ts'
 import { type BodyValue, bodyFrom, bodyValue, errorFrom, errorValue } from './run-values.ts'
 
-/** A flow's progress in a head: short names, since many steps are to fit into one write unit. */
+/** A flow's progress in a head. The names are short, so that many steps fit into one write unit. */
 export type FlowValue = {
-  /** Name of the definition, which is an item of its own. */
+  /** The name of the definition, which is an item of its own. */
   readonly def: string
   readonly cur?: number
   readonly at?: number
@@ -25,7 +25,10 @@ type StepValue = {
   readonly u?: ActionValue
 }
 
-/** Beginning, end, number of runs, the run that ended it with its worker and beginning, the digest of an undo's word, error. */
+/**
+ * One action of a step. `at` and `end` are its times and `n` is the number of its runs. `f`, `by` and `ran` are the fence, the
+ * worker and the beginning of the run that ended it. `w` is the digest of the report that ended an undo, and `e` is its error.
+ */
 type ActionValue = {
   readonly at?: number
   readonly end?: number
@@ -52,7 +55,7 @@ export function flowValue(flow: FlowState): FlowValue {
   })
 }
 
-/** @throws BatonError `invalid` when the definition that the flow names is not at hand. */
+/** @throws BatonError `invalid` when `definition` is not the one that the flow names. */
 export function flowFrom(value: FlowValue, definition: FlowDefinition | undefined): FlowState {
   if (definition?.name !== value.def) {
     throw new BatonError('invalid', `the steps ${value.def} of a flow are not stored in this table`)
@@ -71,7 +74,7 @@ export function flowFrom(value: FlowValue, definition: FlowDefinition | undefine
   })
 }
 
-/** Options of a flow's head follow from its present step; how long it is kept is its own. */
+/** The options that the head of a flow stores: only its retention. The others follow from its present step. */
 export function ownOptions(options: Options): Options {
   return { ...DEFAULT_OPTIONS, retentionMs: options.retentionMs }
 }

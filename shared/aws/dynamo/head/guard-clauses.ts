@@ -6,9 +6,9 @@ const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_BIRTH = '#born = :born'
 const SAME_REVISION = '#rev = :rev'
 const STILL_LIVE = 'attribute_exists(#live.#fence)'
-/** A path into a map needs the map. Heads written by code that knows no counted changes may have none. */
+/** A path into a map needs the map. Heads of code that knows no counted changes may lack it. */
 const HAS_ENDED_RUNS = 'attribute_exists(#ended)'
-/** A revision that was read is of a known schema; a heartbeat names none and must not write into a newer item. */
+/** A revision that was read has a known schema. A heartbeat names no revision, and must not write into a newer item. */
 const KNOWN_SCHEMA = '#v <= :schema'
 
 /** The condition under which a guard holds. */

@@ -10,26 +10,26 @@ import { getDefinition, putDefinition } from './body-requests.ts'
 import { definitionNameIn, isHeadImage, taskFromItem } from './items.ts'
 import { problemOfHead, unreadable } from './readable-head.ts'
 
-/** A process that meets more flows than this forgets them all and reads on. */
-const MOST_KNOWN = 1_000
+/** A process that meets more definitions of flows forgets them all and reads them again. */
+const KNOWN_DEFINITIONS_MAX = 1_000
 
-/** Heads read with what they only name. A definition never changes under its name, so each is read once per process. */
+/** Reads heads with the definitions that they name. A definition never changes under its name: a process reads each once. */
 export type HeadReader = {
   task(item: Item): Promise<Task>
-  /** The task in a record of the table's stream; undefined when the record is about another kind of item. */
+  /** The task in an image of the table's stream. Undefined when the image is not that of a head. */
   taskInImage(image: Readonly<Record<string, AttributeValue>>): Promise<Task | undefined>
-  /** Stores the definition, unless it is there. */
+  /** Stores the definition, unless it is stored already. */
   keep(definition: FlowDefinition): Promise<void>
 }
 
 /**
- * Every method throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no code
- * can have written so.
+ * Creates the reader. Its methods throw BatonError `newer-schema` for an item that newer code has written, and `unreadable` for
+ * an item that no version of this code writes.
  */
 export function createHeadReader(documents: DynamoDBDocumentClient, table: string): HeadReader {
   const known = new Map<string, Promise<FlowDefinition>>()
   const remember = (name: string, definition: Promise<FlowDefinition>) => {
-    if (known.size >= MOST_KNOWN) known.clear()
+    if (known.size >= KNOWN_DEFINITIONS_MAX) known.clear()
     known.set(name, definition)
     definition.catch(() => known.delete(name))
     return definition
@@ -57,7 +57,9 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
 }
 
 function whyOf(error: unknown): string {
-  return error instanceof BatonError ? error.message : 'a part of it is not as this code writes it'
+  return error instanceof BatonError
+    ? error.message
+    : 'a part of it does not have the form that this code writes'
 }
 
 async function read(documents: DynamoDBDocumentClient, table: string, name: string): Promise<FlowDefinition> {
@@ -76,7 +78,7 @@ async function write(
   if (present && JSON.stringify(bodyFromItem(present)) !== JSON.stringify(definition)) {
     throw new BatonError(
       'invalid',
-      `other steps are stored under the name ${definition.name}: change yours a little`,
+      `other steps are stored under the name ${definition.name}: change a step of this flow to give it another name`,
     )
   }
   return definition

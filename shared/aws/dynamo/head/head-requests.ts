@@ -15,15 +15,15 @@ import { guardExpression } from './guard-clauses.ts'
 import { headItem } from './items.ts'
 
 /**
- * Names one write of a head, so that a request repeated after its answer was lost recognises its own work. Heartbeats
- * carry none: repeating one changes nothing, and theirs would hide that of the write before.
+ * Attribute with the id of the last write of a head. A request that is repeated after a lost answer recognises its own write by
+ * it. Heartbeats carry no write id: repeating one changes nothing, and its id would hide that of the write before.
  */
 export const WRITE_ID_ATTRIBUTE = 'tok'
 
 /**
- * Heartbeats change these without a new revision: they mark the item as beaten, and the first of a handler's run
- * enters the running place. So a write decided before such a beat must state them even where it means no change: else
- * the stream's filter would drop it as a beat, and an ended task would stay in the running place.
+ * Attributes that heartbeats change without a new revision: the operation, and the running place, which the first heartbeat of a
+ * handler's run enters. So a write that was decided before such a heartbeat must state them, even where it means no change.
+ * Otherwise the stream's filter would drop it as a heartbeat, or an ended task would stay in the running place.
  */
 const CHANGED_BY_BEATS = [OPERATION_ATTRIBUTE, 'ppk', 'psk']
 
@@ -31,23 +31,23 @@ function headKey(id: string) {
   return { pk: id, sk: HEAD_SORT_KEY }
 }
 
-/** Strongly consistent. */
+/** Reads a head. Strongly consistent. */
 export function getHead(table: string, id: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: headKey(id), ConsistentRead: true }
 }
 
-/** Eventually consistent; at most 100 different ids. */
+/** Reads the heads of at most 100 different ids. Eventually consistent. */
 export function batchGetHeads(table: string, ids: readonly string[]): BatchGetCommandInput {
   return { ...METERED, RequestItems: { [table]: { Keys: ids.map(headKey) } } }
 }
 
-/** Guard: nothing under this id. */
-export function putHead(table: string, { after, guard }: Change, token: string): PutCommandInput {
+/** Writes a new head. Guard: the change's own, which is that no head has this id. */
+export function putHead(table: string, { after, guard }: Change, writeId: string): PutCommandInput {
   const { text, names } = guardExpression(guard)
   return {
     ...METERED,
     TableName: table,
-    Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: token },
+    Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: writeId },
     ConditionExpression: text,
     ExpressionAttributeNames: names,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -55,8 +55,8 @@ export function putHead(table: string, { after, guard }: Change, token: string):
 }
 
 /**
- * Moves one run to the ended ones and counts the revision up, whatever it is. Guard: the run is live. Carries no token, as a
- * heartbeat: the run's end is the proof of a write whose answer was lost.
+ * Moves one run to the ended ones and counts the revision up, whatever it is. Guard: the run is live. Like a heartbeat, it
+ * carries no write id: after a lost answer the run's end proves the write.
  */
 function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateCommandInput {
   const fence = String(guard.fence)
@@ -89,11 +89,11 @@ function countSuccess(table: string, { after }: Change, guard: CountedGuard): Up
 
 type CountedGuard = Extract<Guard, { fence: number }>
 
-/** Guard: the change's own. */
+/** Writes the paths that a change alters. Guard: the change's own. */
 export function updateHead(
   table: string,
   change: Change & { readonly before: Task },
-  token: string,
+  writeId: string,
 ): UpdateCommandInput {
   const { before, after, guard } = change
   if (guard.kind === 'counted') return countSuccess(table, change, guard)
@@ -104,7 +104,7 @@ export function updateHead(
     isBeat ? [OPERATION_ATTRIBUTE] : CHANGED_BY_BEATS,
   )
   const update = updateExpression(
-    isBeat ? paths : { ...paths, set: [...paths.set, [[WRITE_ID_ATTRIBUTE], token]] },
+    isBeat ? paths : { ...paths, set: [...paths.set, [[WRITE_ID_ATTRIBUTE], writeId]] },
   )
   const condition = guardExpression(guard)
   return {
@@ -128,7 +128,7 @@ const NO_CHAIN_AS_FAR = [
   '#looks.#name = :name',
 ].join(' OR ')
 
-/** Guard: birth and revision are those seen, and no other chain of looks at this revision has come as far. */
+/** Records how far a chain of looks is. Guard: birth and revision are those seen, and no other chain of this revision is as far. */
 export function recordLook(
   table: string,
   { id, born, revision }: Task,

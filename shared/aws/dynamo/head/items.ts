@@ -2,6 +2,7 @@ import { BatonError } from '../../../core/errors.ts'
 import { failureOf } from '../../../core/flow/end-piece.ts'
 import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
 import { indexKeys } from '../../../core/place/place.ts'
+import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
 import { deletableAt } from '../../../core/task/fence.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
 import {
@@ -39,9 +40,9 @@ import {
   waitValue,
 } from './run-values.ts'
 
-/** Heads and back. What equals its default is left out: a head is to stay within one write unit. */
+/** Translates tasks to heads and back. A head leaves out values that equal their defaults, to stay within one write unit. */
 
-/** The head of a task. `docs/data-model.md` explains each attribute. */
+/** The head of a task as an item. `docs/data-model.md` explains each attribute. */
 export type HeadItem = OriginValues & {
   readonly pk: string
   readonly sk: typeof HEAD_SORT_KEY
@@ -98,7 +99,7 @@ export function headItem(task: Task): HeadItem {
   }) as HeadItem
 }
 
-/** Of tasks that name no tenant, in a type that has tenants. */
+/** The stored tenant of a task that names none, in a type that has tenants. */
 const NO_TENANT = ''
 
 function identityOf(task: Task) {
@@ -154,7 +155,7 @@ function runsOf(task: Task) {
   }
 }
 
-/** Whether successes may be counted beside each other: each is then written into the map of ended runs, which must be there. */
+/** Whether several workers may count successes side by side. They write into the map of ended runs, which must then exist. */
 function isForSeveral({ state, options }: Task): boolean {
   return state === 'open' && options.concurrency > 1
 }
@@ -172,13 +173,13 @@ function indexAttributesOf(task: Task) {
   }
 }
 
-/** The name of the definition that the head of a flow needs to be understood. */
+/** The name of the definition that is needed to read the head of a flow. */
 export function definitionNameIn(item: Item): string | undefined {
   return (item.flow as FlowValue | undefined)?.def
 }
 
 /**
- * The task in an item; of a flow with its definition.
+ * The task in an item. A flow needs its definition.
  *
  * @throws BatonError `newer-schema` for an item that newer code has written.
  */
@@ -186,7 +187,8 @@ export function taskFromItem(item: Item, definition?: FlowDefinition): Task {
   assertKnownSchema(item)
   const head = item as HeadItem
   const name = splitTaskId(head.pk)
-  if (!name) throw new BatonError('invalid', `the item ${head.pk} is a head, but its key is no task's id`)
+  if (!name)
+    throw new BatonError('invalid', `the item ${head.pk} is a head, but its key is not the id of a task`)
   const flow = head.flow && flowFrom(head.flow, definition)
   const options = resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions)
   return defined({
@@ -216,7 +218,7 @@ function identityFrom(head: HeadItem) {
     operation: head.op,
     state: head.state ?? 'open',
     priority: head.priority ?? 0,
-    userId: head.opk?.slice(OWNER_PREFIX_LENGTH),
+    userId: head.opk === undefined ? undefined : userOfOwner(head.opk),
     tags: head.tags === undefined ? undefined : (JSON.parse(head.tags) as Record<string, string>),
     traceparent: head.trace,
     wait: head.wait && waitFrom(head.wait),
@@ -226,8 +228,6 @@ function identityFrom(head: HeadItem) {
       head.values === undefined ? undefined : (JSON.parse(head.values) as Record<string, string | null>),
   }
 }
-
-const OWNER_PREFIX_LENGTH = 'user#'.length
 
 function timesFrom(head: HeadItem) {
   return {
@@ -252,7 +252,7 @@ function runsFrom(head: HeadItem) {
   }
 }
 
-/** Why a flow failed stands with its step. What is undone because somebody cancelled it has not failed. */
+/** The error of a task. A flow keeps its error with the failed step. A flow that undoes its steps after a cancel has not failed. */
 function errorIn({ error, state }: HeadItem, flow: FlowState | undefined): TaskError | undefined {
   if (error !== undefined) return errorFrom(error)
   const hasFailed = state === 'failed' || (state === undefined && flow?.direction === 'undo')
@@ -266,10 +266,10 @@ function failureValue(flow: FlowState | undefined): string | undefined {
 
 function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
   if (vpk === undefined || vsk === undefined) return undefined
-  return { bucket: vpk.split('#')[1] as View['bucket'], sort: vsk }
+  return { bucket: bucketOfView(vpk), sort: vsk }
 }
 
-/** Whether an image of the table's stream is that of a head; all other items change nothing that is planned. */
+/** Whether an image of the table's stream is that of a head. The planner ignores all other items. */
 export function isHeadImage(image: Readonly<Record<string, AttributeValue>>): boolean {
   return image.sk?.S === HEAD_SORT_KEY
 }
@@ -278,7 +278,7 @@ function unless<T>(absent: T, value: T): T | undefined {
   return value === absent ? undefined : value
 }
 
-/** Absent when empty: a path into it is then written as the whole map. */
+/** The map, or undefined when it is empty. A later write into a missing map then writes it whole. */
 function mapOf<T, V>(
   record: Readonly<Record<string, T>>,
   value: (member: T) => V,

@@ -5,7 +5,10 @@ import { defined } from '../attribute-values.ts'
 import { type BodyValue, bodyFrom, bodyValue } from './run-values.ts'
 import { type ScheduleValue, scheduleFrom, scheduleValue } from './schedule-values.ts'
 
-/** Where a task comes from and what follows it, in a head: what was handed on, its stage, its canvas, its callbacks, who changed it. */
+/**
+ * Where a task comes from and what follows it, in a head: the value handed on to it, its stage, its canvas, its callbacks, and the
+ * operators that changed it.
+ */
 export type OriginValues = {
   readonly prev?: PreviousValue
   readonly fixed?: true
@@ -95,7 +98,7 @@ function callbacksFrom({ body, ok = 0, bad = 0 }: CallbacksValue): Callbacks {
   return { body: bodyFrom(body), onSuccess: ok, onError: bad }
 }
 
-/** A member's birth of the canvas begins its own key, but a restart may not rely on keys. */
+/** The key of a member begins with the birth of its canvas. The birth is stored all the same: a restart may not rely on keys. */
 type MemberValue = {
   readonly of: string
   readonly born: string
@@ -132,8 +135,8 @@ function canvasFrom({ tree, leaves, send, started }: CanvasValue): CanvasState {
 }
 
 /**
- * Records of changes by people, as JSON text `[[by, …], [[at, n, what], …]]`: each principal stands there once, and each record
- * names it by its number. A record takes some 25 bytes, and a principal as many as its name has.
+ * Records of operators' changes, as JSON text `[[by, …], [[at, n, what], …]]`. Each principal is listed once, and each record
+ * names its principal by number. A record takes some 25 bytes, and a principal the bytes of its name.
  */
 function operationsValue(operations: readonly OperationRecord[]): string {
   const people = [...new Set(operations.map(({ by }) => by))]

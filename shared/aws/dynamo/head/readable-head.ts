@@ -6,7 +6,7 @@ import type { Item } from '../stored-form.ts'
 const TEXTS = ['pk', 'born', 'op'] as const
 const NUMBERS = ['v', 'rev', 'due', 'created', 'updated'] as const
 
-/** Entries of maps that are keyed by fences, and what each of their values has. */
+/** Maps whose keys are fences, and the members that each of their values has. */
 const RUN_MAPS = {
   live: { texts: ['by'], numbers: ['at', 'lease'] },
   ended: { texts: ['by', 'state'], numbers: ['at', 'end'] },
@@ -15,14 +15,14 @@ const RUN_MAPS = {
 const FENCE = /^[1-9]\d{0,15}$/
 
 /**
- * What is wrong with the form of a head; undefined when nothing is. Every head has these attributes, in every version, so
- * that an item without them was written by something else than this code, or while another program spoilt its objects.
+ * The fault in the form of a head; undefined when there is none. Heads of every version have these attributes. So another
+ * program wrote an item without them, or a process whose objects another library had changed.
  */
 export function problemOfHead(item: Item): string | undefined {
   if (item.sk !== HEAD_SORT_KEY) return `its sort key is ${JSON.stringify(item.sk)}`
   const odd = oddMember(item, TEXTS, NUMBERS)
   if (odd !== undefined) return `its attribute ${odd} is ${shown(item[odd])}`
-  if (!splitTaskId(item.pk as string)) return 'its key is no id of a task'
+  if (!splitTaskId(item.pk as string)) return 'its key is not the id of a task'
   if (!isBody(item.input)) return `its attribute input is ${shown(item.input)}`
   return problemOfRuns(item, 'live') ?? problemOfRuns(item, 'ended')
 }
@@ -35,10 +35,10 @@ function problemOfRuns(item: Item, name: keyof typeof RUN_MAPS): string | undefi
   const isOdd = ([fence, run]: [string, unknown]) =>
     !FENCE.test(fence) || !isMap(run) || oddMember(run, texts, numbers) !== undefined
   const odd = Object.entries(map).find(isOdd)
-  return odd && `its map ${name} holds ${shown(odd[0])}: ${shown(odd[1])}, which is no run`
+  return odd && `its map ${name} holds ${shown(odd[0])}: ${shown(odd[1])}, which is not a run`
 }
 
-/** JSON text, or where it is kept apart. */
+/** Whether the value is a body: JSON text, or a reference to an item of its own. */
 function isBody(value: unknown): boolean {
   return value === undefined || typeof value === 'string' || (isMap(value) && typeof value.ref === 'string')
 }
@@ -53,15 +53,15 @@ function isMap(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const SHOWN_CHARACTERS = 100
+const SHOWN_CHARACTERS_MAX = 100
 
 function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? 'missing').slice(0, SHOWN_CHARACTERS).toWellFormed()
+  return (JSON.stringify(value) ?? 'missing').slice(0, SHOWN_CHARACTERS_MAX).toWellFormed()
 }
 
-/** Why the item of this key cannot be read. The cause stands in the log: it may show what the task holds. */
+/** The error for an unreadable item. The cause is only for the log, because it may show the data of the task. */
 export function unreadable(item: Item, why: string, cause?: unknown): BatonError {
   const id = typeof item.pk === 'string' ? item.pk : shown(item.pk)
-  const message = `what is stored of ${id} cannot be read: ${why}; DELETE removes the task`
+  const message = `the stored form of ${id} cannot be read: ${why}; DELETE removes the task`
   return new BatonError('unreadable', message, cause === undefined ? {} : { cause })
 }

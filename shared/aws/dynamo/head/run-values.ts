@@ -12,8 +12,8 @@ import type { Permit, Wait } from '../../../core/task/wait.ts'
 import { defined } from '../attribute-values.ts'
 
 /**
- * The parts of a head as attribute values. JSON of users is kept as JSON text, since DynamoDB's own maps would lose
- * lone surrogates and know no key `__proto__`; a body kept apart is a map, so the two cannot be mistaken.
+ * The parts of a head as attribute values. Users' JSON is stored as JSON text, because DynamoDB's own maps lose lone surrogates
+ * and know no key `__proto__`. A body in an item of its own is a map, so the two forms cannot be mistaken.
  */
 
 export type BodyValue = string | { readonly ref: string; readonly bytes: number; readonly expires: number }
@@ -28,7 +28,7 @@ export function bodyFrom(value: BodyValue): Body {
   return { ref: value.ref, bytes: value.bytes, expiresAt: value.expires }
 }
 
-/** Name, message, stack and causes as JSON text; what is missing at the end is left out, and a missing stack before causes is null. */
+/** Name, message, stack and causes as JSON text. Missing members at the end are left out. A missing stack before causes is null. */
 export function errorValue({ name, message, stack, causes }: TaskError): string {
   if (causes)
     return JSON.stringify([name, message, stack ?? null, causes.map(cause => [cause.name, cause.message])])
@@ -47,7 +47,7 @@ export function errorFrom(value: string): TaskError {
   }
 }
 
-/** A live run; its fence is its key in the map. */
+/** A live run. Its fence is its key in the map. */
 export type LiveValue = {
   readonly by: string
   readonly at: number
@@ -83,7 +83,7 @@ export function liveFrom(fence: number, value: LiveValue): LiveRun {
   })
 }
 
-/** An ended run; its fence is its key in the map, or stands in its record. */
+/** An ended run. Its fence is its key in the map, or an attribute of its record. */
 export type EndedValue = {
   readonly by: string
   readonly state: EndedRunState
@@ -142,7 +142,7 @@ function parsedJson(text: string | undefined): Json | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Json)
 }
 
-/** Workers choose their ids; the mark keeps one called `__proto__` an ordinary key. */
+/** The first character of each key. Workers choose their ids: without the mark, `__proto__` would not be an ordinary key. */
 const WORKER_MARK = '~'
 
 export function failuresValue(failuresBy: Task['failuresBy']): Record<string, number> | undefined {
@@ -154,9 +154,7 @@ export function failuresFrom(map: Readonly<Record<string, number>> | undefined):
   return Object.fromEntries(Object.entries(map ?? {}).map(([worker, count]) => [worker.slice(1), count]))
 }
 
-/** What limits have to do with a task, as attribute values of its head. */
-
-/** `at` and `terms` of a turn; neither of a permit. */
+/** What a task waits for under a limit. A slot has `at` and `terms`, its rate text; a permit has neither. */
 export type WaitValue = { readonly of: string; readonly at?: number; readonly terms?: string }
 
 export function waitValue(wait: Wait): WaitValue {
@@ -167,7 +165,7 @@ export function waitFrom({ of: limit, at, terms = '' }: WaitValue): Wait {
   return at === undefined ? { kind: 'permit', limit } : { kind: 'slot', limit, at, rateText: terms }
 }
 
-/** Holders by their limits. */
+/** The run's permit holders, by limit. */
 function permitsValue(permits: readonly Permit[] | undefined): Record<string, string> | undefined {
   return permits && Object.fromEntries(permits.map(({ limit, holder }) => [limit, holder]))
 }

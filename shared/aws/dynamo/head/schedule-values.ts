@@ -3,8 +3,8 @@ import type { Pause, ScheduleState, Timing } from '../../../core/task/schedule-s
 import { defined } from '../attribute-values.ts'
 
 /**
- * When a schedule runs, in its head. `late` is how many due ticks it catches up on, `grace` is left out when it is the
- * usual one, `pauses` are pairs of beginning and end.
+ * When a schedule runs, in its head. `late` is the number of due ticks that it catches up on. `grace` is left out when it has
+ * the default. `pauses` are pairs of beginning and end.
  */
 export type ScheduleValue = {
   readonly cron?: string

@@ -7,8 +7,8 @@ import { headItem } from './items.ts'
 import { problemOfHead } from './readable-head.ts'
 
 /**
- * Messages carry tasks as their heads are stored: that form has a version, and code that meets an older one knows how to read
- * it. Of a flow it names the steps, which each process reads once.
+ * Messages carry tasks in the stored form of their heads. That form has a version, and newer code knows how to read older ones.
+ * The form of a flow only names its steps, and each process reads them once.
  */
 export function createTaskCodec(heads: Pick<HeadReader, 'task'>): TaskCodec {
   return {
@@ -17,10 +17,10 @@ export function createTaskCodec(heads: Pick<HeadReader, 'task'>): TaskCodec {
   }
 }
 
-/** What every head has, in every version. */
+/** @throws BatonError `invalid` for a form that lacks what heads of every version have. */
 function checked(form: unknown): Item {
   const item = (typeof form === 'object' && form !== null ? form : {}) as Item
   const problem = problemOfHead(item)
   if (problem === undefined) return item
-  throw new BatonError('invalid', `what the message carries is no head of a task: ${problem}`)
+  throw new BatonError('invalid', `the message does not carry the head of a task: ${problem}`)
 }

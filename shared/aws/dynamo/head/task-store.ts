@@ -32,24 +32,24 @@ import { buryHead, unreadableLogger } from './unreadable-heads.ts'
 export type TaskTable = BatchReader & {
   readonly heads: HeadReader
   readonly clock: Pick<Clock, 'now'>
-  /** Told of heads that are left out. @default nobody */
+  /** Logs the heads that a read leaves out. @default no log */
   readonly log?: Pick<Log, 'error'>
   readonly logUnreadable: ReturnType<typeof unreadableLogger>
-  /** A new name for one write: random, some 8 characters. */
+  /** A new id for one write: random, some 8 characters. */
   readonly newWriteId: () => string
 }
 
-/** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
+/** Stores tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
 export function createTaskStore(
   documents: DynamoDBDocumentClient,
-  settings: Omit<TaskTable, 'documents' | 'heads' | 'tellUnreadable'>,
+  settings: Omit<TaskTable, 'documents' | 'heads' | 'logUnreadable'>,
 ): TaskStore {
   const { table, clock, log = { error: () => undefined } } = settings
-  const tellUnreadable = unreadableLogger(log, clock)
+  const logUnreadable = unreadableLogger(log, clock)
   const on: TaskTable = {
     documents,
     ...settings,
-    logUnreadable: tellUnreadable,
+    logUnreadable,
     heads: createHeadReader(documents, table),
   }
   return {
@@ -85,8 +85,9 @@ export function createTaskStore(
 }
 
 /**
- * Bodies, and the steps of a flow, first, so that a head never points at nothing; then the head, in one conditional write. Records of ended runs
- * come last: nothing points at them, and a change that is refused must not leave one of a run that did not end so.
+ * Writes the steps of a flow and the bodies first, so that a head never points at a missing item. Then it writes the head, in one
+ * conditional write. Records of ended runs come last: nothing points at them, and a refused change must not leave the record of
+ * an end that did not happen.
  */
 async function applyChange(on: TaskTable, change: Change): Promise<Applied> {
   const { before, after, bodies } = change
@@ -98,7 +99,7 @@ async function applyChange(on: TaskTable, change: Change): Promise<Applied> {
     bodies.filter(body => !isRunRecord(body)),
   )
   const applied = await writeHead(on, change)
-  // A record that cannot be written costs a detail of the history; the transition has happened.
+  // A failed write of a record loses a detail of the history. The transition has happened.
   if (applied.applied) await putBodies(on, after.id, bodies.filter(isRunRecord)).catch(() => undefined)
   return applied
 }
@@ -116,15 +117,15 @@ async function putBodies(
 }
 
 async function writeHead(
-  { documents, table, newWriteId: token, heads }: TaskTable,
+  { documents, table, newWriteId, heads }: TaskTable,
   change: Change,
 ): Promise<Applied> {
   const { before, after } = change
-  const name = token()
+  const writeId = newWriteId()
   const written: Conditional<{ Attributes?: Item | undefined }> = await conditional(
     before
-      ? documents.send(new UpdateCommand(updateHead(table, { ...change, before }, name)))
-      : documents.send(new PutCommand(putHead(table, change, name))),
+      ? documents.send(new UpdateCommand(updateHead(table, { ...change, before }, writeId)))
+      : documents.send(new PutCommand(putHead(table, change, writeId))),
   )
   if ('answer' in written) {
     const { Attributes } = written.answer
@@ -133,28 +134,25 @@ async function writeHead(
   const { refusedBy } = written
   const current = refusedBy && (await heads.task(refusedBy))
   const wasOurs =
-    current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === name || isBirthOf(change, current))
+    current !== undefined && (refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId || isBirthOf(change, current))
   return wasOurs ? { applied: true, task: current } : { applied: false, current }
 }
 
 /**
- * A write that was repeated because its answer was lost finds its own work: under its token, or, when a worker was
- * quicker than the repetition, under the birth that it alone can have begun.
+ * Whether a refused write had begun this birth. A write that was repeated after a lost answer recognises its own work by its
+ * write id. When a worker changed the task before the repetition, it recognises the birth, which no other write can have begun.
  */
 function isBirthOf({ before, after }: Change, current: Task): boolean {
   return current.born === after.born && current.born !== before?.born
 }
 
-/** One head that cannot be read must not keep a whole batch from being read. */
-async function readableTask(
-  { heads, logUnreadable: tellUnreadable }: TaskTable,
-  item: Item,
-): Promise<Task[]> {
+/** Logs an unreadable head and leaves it out, so that the rest of its batch can be read. */
+async function readableTask({ heads, logUnreadable }: TaskTable, item: Item): Promise<Task[]> {
   try {
     return [await heads.task(item)]
   } catch (error) {
     if (isOutage(error)) throw error
-    tellUnreadable(String(item.pk), error)
+    logUnreadable(String(item.pk), error)
     return []
   }
 }
@@ -166,7 +164,7 @@ async function bury({ documents, table, heads }: TaskTable, id: string, now: num
   return !('refusedBy' in (await conditional(request)))
 }
 
-/** What newer code has written is readable for that code. */
+/** Whether some code can read the head. Newer code can read what it has written. */
 async function isReadable(heads: HeadReader, item: Item): Promise<boolean> {
   try {
     await heads.task(item)

@@ -10,25 +10,25 @@ import type { Item } from '../stored-form.ts'
 import { headItem } from './items.ts'
 import { type OriginValues, originFrom } from './origin-values.ts'
 
-/** Heads that this code cannot read: all else goes on without them, they are told of, and a person can remove them. */
+/** Heads that this code cannot read. Everything else works without them. They are logged, and an operator can remove them. */
 
-const TOLD_AGAIN_MS = 60_000
-/** A process that meets more of them forgets which it has told of. */
-const TOLD_MAX = 1_000
+const LOG_PERIOD_MS = 60_000
+/** A process that meets more unreadable heads forgets which it has logged. */
+const LOGGED_HEADS_MAX = 1_000
 
-/** Logs each head, or each type, that was left out, once a minute. */
+/** Logs each head, or each type, that a read leaves out, at most once a minute. */
 export function unreadableLogger(
   log: Pick<Log, 'error'>,
   clock: Pick<Clock, 'now'>,
   what: 'task' | 'type' = 'task',
 ) {
-  const told = new Map<string, number>()
+  const loggedAt = new Map<string, number>()
   return (id: string, error: unknown): void => {
     const now = clock.now()
-    if (now - (told.get(id) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return
-    if (told.size >= TOLD_MAX) told.clear()
-    told.set(id, now)
-    log.error(`a ${what} is left out: what is stored of it cannot be read`, {
+    if (now - (loggedAt.get(id) ?? Number.NEGATIVE_INFINITY) < LOG_PERIOD_MS) return
+    if (loggedAt.size >= LOGGED_HEADS_MAX) loggedAt.clear()
+    loggedAt.set(id, now)
+    log.error(`a ${what} is left out: its stored form cannot be read`, {
       [what === 'task' ? 'taskId' : 'taskType']: id,
       error,
     })
@@ -36,8 +36,8 @@ export function unreadableLogger(
 }
 
 /**
- * Puts the tombstone of a removed task in the place of a head that cannot be read. Guard: revision and birth are those that
- * were read, as far as there are any.
+ * Replaces an unreadable head by the tombstone of a removed task. Guard: revision and birth are those that were read, as far as
+ * the item has them.
  */
 export function buryHead(table: string, item: Item, now: number): PutCommandInput {
   const { born, rev } = item
@@ -66,7 +66,7 @@ export function buryHead(table: string, item: Item, now: number): PutCommandInpu
 
 const NO_BIRTH = '0'.repeat(26)
 
-/** What must outlive the task is taken from the item where it is there: birth, revision, fence, and its place in a canvas. */
+/** The tombstone keeps what must outlive the task, as far as the item has it: birth, revision, fence, and membership of a canvas. */
 function tombstoneOf(item: Item, now: number): Task {
   const id = String(item.pk)
   const { type = '', key = '' } = splitTaskId(id) ?? {}

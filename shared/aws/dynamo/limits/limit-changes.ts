@@ -10,7 +10,7 @@ import {
 
 type Image = Readonly<Record<string, AttributeValue>>
 
-/** What an image of the table's stream tells of a limit that tasks wait for; undefined for all other items and writes. */
+/** The change of a limit that tasks wait for, in an image of the table's stream. Undefined for all other items and writes. */
 export function limitChangeIn(image: Image): LimitChange | undefined {
   if (image.sk?.S !== PERMITS_SORT_KEY) return undefined
   const limit = limitOfPermits(image.pk?.S ?? '')

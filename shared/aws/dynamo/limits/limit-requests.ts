@@ -20,24 +20,24 @@ const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
 const SAME_COUNT = '#more = :more'
 const HOLDS = 'attribute_exists(#holder)'
-const HOLDS_NOT = 'attribute_not_exists(#holder)'
+const DOES_NOT_HOLD = 'attribute_not_exists(#holder)'
 const HAS_ROOM = '(attribute_not_exists(#count) OR #count < :max)'
-const USED_UP = '#count >= :max'
+const NO_PERMIT_LEFT = '#count >= :max'
 const HOLDS_SINCE = '#holder.#at = :since'
 const NO_NOTE = 'attribute_not_exists(#waits)'
 const SAME_NOTE = '#waits = :seen'
-const NO_NOTE_THAT_HOLDS = '(attribute_not_exists(#waits) OR #waits <= :stale)'
+const NO_FRESH_NOTE = '(attribute_not_exists(#waits) OR #waits <= :stale)'
 
-/** Permits outlive the longest run by far; heartbeats do not renew them. */
+/** Permits outlive the longest run by far. Heartbeats do not renew them. */
 const PERMITS_LIFE_MS = 60 * 86_400_000
-/** Attributes that name holders begin so. */
-const HOLDER_MARK = 'h~'
+/** The beginning of each attribute that names a permit holder. */
+const HOLDER_PREFIX = 'h~'
 
-/** What a write of the permits tells the stream is gone with the next write: each record shows its own write only. */
-const TOLD = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
-const TELLS_NOTHING = '#freed, #noted'
+/** Attributes that report a write of the permits to the stream. The next write removes them: each record shows its own write only. */
+const REPORTS = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
+const REPORT_NAMES = '#freed, #noted'
 
-function startsKey(limit: string) {
+function slotsKey(limit: string) {
   return { pk: slotsPartition(limit), sk: SLOTS_SORT_KEY }
 }
 
@@ -45,12 +45,12 @@ function permitsKey(limit: string) {
   return { pk: permitsPartition(limit), sk: PERMITS_SORT_KEY }
 }
 
-/** Strongly consistent. */
+/** Reads the slot log of a rate limit. Strongly consistent. */
 export function getSlots(table: string, limit: string): GetCommandInput {
-  return { ...METERED, TableName: table, Key: startsKey(limit), ConsistentRead: true }
+  return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
-/** Guard: what is stored is what was seen; version 0 means that nothing is. */
+/** Writes the slot log of a rate limit. Guard: the stored log is the one that was seen. Version 0 means that none is stored. */
 export function putSlots(
   table: string,
   limit: string,
@@ -58,19 +58,19 @@ export function putSlots(
   {
     seen,
     expiresAt,
-    token,
-  }: { readonly seen: StoredSlots; readonly expiresAt: number; readonly token: string },
+    writeId,
+  }: { readonly seen: StoredSlots; readonly expiresAt: number; readonly writeId: string },
 ): PutCommandInput {
   const put = {
     ...METERED,
     TableName: table,
     Item: {
-      ...startsKey(limit),
+      ...slotsKey(limit),
       ...SCHEMA,
       version: seen.version + 1,
       json: JSON.stringify([most, perMs, starts.flat()]),
       more: 0,
-      [WRITE_ID_ATTRIBUTE]: token,
+      [WRITE_ID_ATTRIBUTE]: writeId,
       ttl: ttlSeconds(expiresAt),
     },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -86,7 +86,7 @@ export function putSlots(
   }
 }
 
-/** Guard: the log is still of this version. */
+/** Counts slots that were reserved after the log. Guard: the log still has this version. */
 export function countSlots(
   table: string,
   limit: string,
@@ -96,7 +96,7 @@ export function countSlots(
   return {
     ...METERED,
     TableName: table,
-    Key: startsKey(limit),
+    Key: slotsKey(limit),
     UpdateExpression: 'SET #ttl = :ttl ADD #more :count',
     ConditionExpression: SAME_VERSION,
     ExpressionAttributeNames: { '#version': 'version', '#more': 'more', '#ttl': 'ttl' },
@@ -119,12 +119,12 @@ export function slotsFromItem(item: Item | undefined): StoredSlots {
   }
 }
 
-/** Strongly consistent. */
+/** Reads the permits of a concurrency limit. Strongly consistent. */
 export function getPermits(table: string, limit: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: permitsKey(limit), ConsistentRead: true }
 }
 
-/** Guard: fewer than `max` are recorded, and this one is not. */
+/** Records a permit holder. Guard: fewer than `max` hold a permit, and this holder holds none. */
 export function acquirePermit(
   table: string,
   limit: string,
@@ -135,11 +135,11 @@ export function acquirePermit(
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${TELLS_NOTHING} ADD #count :one`,
-    ConditionExpression: [HOLDS_NOT, HAS_ROOM].join(JOINED_BY_AND),
+    UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
+    ConditionExpression: [DOES_NOT_HOLD, HAS_ROOM].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
-      ...TOLD,
-      '#holder': HOLDER_MARK + holder,
+      ...REPORTS,
+      '#holder': HOLDER_PREFIX + holder,
       '#v': 'v',
       '#ttl': 'ttl',
       '#count': 'count',
@@ -156,8 +156,8 @@ export function acquirePermit(
 }
 
 /**
- * Guard: the holder is recorded, and where `since` is given since then. Tells the stream that a permit is free, unless a
- * look takes a stale holder out, which admits the next task itself.
+ * Removes a permit holder. Guard: the holder is recorded, and at `since` when it is given. Without `since`, the write reports to
+ * the stream that a permit is free. With `since`, a look removes a stale holder and admits the next task itself.
  */
 export function releasePermit(
   table: string,
@@ -171,38 +171,41 @@ export function releasePermit(
     TableName: table,
     Key: permitsKey(limit),
     UpdateExpression: isSince
-      ? `REMOVE #holder, ${TELLS_NOTHING} ADD #count :less`
-      : 'SET #freed = if_not_exists(#waits, :nobody) REMOVE #holder, #noted ADD #count :less',
+      ? `REMOVE #holder, ${REPORT_NAMES} ADD #count :less`
+      : 'SET #freed = if_not_exists(#waits, :noWaiters) REMOVE #holder, #noted ADD #count :less',
     ConditionExpression: isSince ? [HOLDS, HOLDS_SINCE].join(JOINED_BY_AND) : HOLDS,
     ExpressionAttributeNames: {
-      '#holder': HOLDER_MARK + holder,
+      '#holder': HOLDER_PREFIX + holder,
       '#count': 'count',
-      ...TOLD,
+      ...REPORTS,
       ...(isSince ? { '#at': 'at' } : { '#waits': 'waits' }),
     },
     ExpressionAttributeValues: {
       ':less': -1,
-      ...(isSince ? { ':since': since } : { ':nobody': FREED_NO_WAITERS }),
+      ...(isSince ? { ':since': since } : { ':noWaiters': FREED_NO_WAITERS }),
     },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
 
-/** Guard: the holder is recorded. */
+/** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
 export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
   return {
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: `SET #holder.#at = :now REMOVE ${TELLS_NOTHING}`,
+    UpdateExpression: `SET #holder.#at = :now REMOVE ${REPORT_NAMES}`,
     ConditionExpression: HOLDS,
-    ExpressionAttributeNames: { ...TOLD, '#holder': HOLDER_MARK + holder, '#at': 'at' },
+    ExpressionAttributeNames: { ...REPORTS, '#holder': HOLDER_PREFIX + holder, '#at': 'at' },
     ExpressionAttributeValues: { ':now': now },
   }
 }
 
-/** Guard: no permit is left, and no note later than `staleAt` is there. Tells the stream that looks must begin. */
+/**
+ * Notes that a task waits, and reports it to the stream, so that looks at the limit begin. Guard: no permit is left, and there is
+ * no note later than `staleAt`.
+ */
 export function noteWaiting(
   table: string,
   limit: string,
@@ -214,14 +217,14 @@ export function noteWaiting(
     TableName: table,
     Key: permitsKey(limit),
     UpdateExpression: 'SET #waits = :now, #noted = :now REMOVE #freed',
-    ConditionExpression: [USED_UP, NO_NOTE_THAT_HOLDS].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { ...TOLD, '#waits': 'waits', '#count': 'count' },
+    ConditionExpression: [NO_PERMIT_LEFT, NO_FRESH_NOTE].join(JOINED_BY_AND),
+    ExpressionAttributeNames: { ...REPORTS, '#waits': 'waits', '#count': 'count' },
     ExpressionAttributeValues: { ':now': now, ':max': max, ':stale': staleAt },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
 
-/** Guard: nobody has noted it again since; undefined: nobody has noted it. */
+/** Renews the note that tasks wait. Guard: the note is the one that was seen, or there is none where `seen` is undefined. */
 export function renewWaiting(
   table: string,
   limit: string,
@@ -232,9 +235,9 @@ export function renewWaiting(
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: `SET #waits = :now, #v = :v, #ttl = :ttl REMOVE ${TELLS_NOTHING}`,
+    UpdateExpression: `SET #waits = :now, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES}`,
     ConditionExpression: seen === undefined ? NO_NOTE : SAME_NOTE,
-    ExpressionAttributeNames: { ...TOLD, '#waits': 'waits', '#v': 'v', '#ttl': 'ttl' },
+    ExpressionAttributeNames: { ...REPORTS, '#waits': 'waits', '#v': 'v', '#ttl': 'ttl' },
     ExpressionAttributeValues: {
       ':now': now,
       ':v': SCHEMA_VERSION,
@@ -245,15 +248,15 @@ export function renewWaiting(
   }
 }
 
-/** Guard: nobody has noted it again since. */
+/** Removes the note that tasks wait. Guard: the note is still that of `since`. */
 export function clearWaiting(table: string, limit: string, since: number): UpdateCommandInput {
   return {
     ...METERED,
     TableName: table,
     Key: permitsKey(limit),
-    UpdateExpression: `REMOVE #waits, ${TELLS_NOTHING}`,
+    UpdateExpression: `REMOVE #waits, ${REPORT_NAMES}`,
     ConditionExpression: SAME_NOTE,
-    ExpressionAttributeNames: { ...TOLD, '#waits': 'waits' },
+    ExpressionAttributeNames: { ...REPORTS, '#waits': 'waits' },
     ExpressionAttributeValues: { ':seen': since },
   }
 }
@@ -262,9 +265,9 @@ export function permitsFromItem(item: Item | undefined): HeldPermits {
   if (!item) return { holders: [] }
   assertKnownSchema(item)
   const holders = Object.entries(item).flatMap(([name, value]) => {
-    if (!name.startsWith(HOLDER_MARK)) return []
+    if (!name.startsWith(HOLDER_PREFIX)) return []
     const { of: taskId, at: since } = value as { of: string; at: number }
-    return [{ holder: name.slice(HOLDER_MARK.length), taskId, since }]
+    return [{ holder: name.slice(HOLDER_PREFIX.length), taskId, since }]
   })
   const { waits } = item as { waits?: number }
   return { holders, ...(waits !== undefined && { waitsSince: waits }) }

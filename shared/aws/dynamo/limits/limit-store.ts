@@ -18,10 +18,10 @@ import {
   slotsFromItem,
 } from './limit-requests.ts'
 
-/** What limits have granted, in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores slots and permits in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
   documents: DynamoDBDocumentClient,
-  { table, newWriteId: token }: { readonly table: string; readonly newWriteId: () => string },
+  { table, newWriteId }: { readonly table: string; readonly newWriteId: () => string },
 ): LimitStore {
   const read = async (request: ReturnType<typeof getSlots>) =>
     (await answerOf(documents.send(new GetCommand(request)))).Item
@@ -30,12 +30,14 @@ export function createLimitStore(
   return {
     slots: async limit => slotsFromItem(await read(getSlots(table, limit))),
     putSlots: async (limit, log, seen, expiresAt) => {
-      const name = token()
-      const request = putSlots(table, limit, log, { seen, expiresAt, token: name })
+      const writeId = newWriteId()
+      const request = putSlots(table, limit, log, { seen, expiresAt, writeId })
       const written = await conditional(documents.send(new PutCommand(request)))
       if (!('refusedBy' in written)) return undefined
-      // A repetition of a write whose answer was lost finds its own work. Others may have written the very same starts.
-      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === name ? undefined : slotsFromItem(written.refusedBy)
+      // A write that is repeated after a lost answer finds its own write id. Another process may have written the same slots.
+      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === writeId
+        ? undefined
+        : slotsFromItem(written.refusedBy)
     },
     countSlots: async (limit, version, count, expiresAt) => {
       const written = await update(countSlots(table, limit, version, { count, expiresAt }))
@@ -68,7 +70,7 @@ export function createLimitStore(
   }
 }
 
-/** What refused a note; undefined when it was written. A repetition whose answer was lost finds its own. */
+/** The record that refused a note; undefined when the note was written. A repetition after a lost answer finds its own note. */
 function noteBefore(written: Awaited<ReturnType<typeof conditional>>): HeldPermits | undefined {
   return 'refusedBy' in written ? permitsFromItem(written.refusedBy) : undefined
 }

@@ -4,7 +4,7 @@ import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { recordItem } from '../side-items.ts'
 
-/** Strongly consistent. */
+/** Reads a record. Strongly consistent. */
 export function getRecord(table: string, name: string): GetCommandInput {
   const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
   return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
@@ -13,7 +13,7 @@ export function getRecord(table: string, name: string): GetCommandInput {
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const EXPIRED = '#expires <= :now'
 
-/** Guard: nothing is there, or what is has expired. */
+/** Writes a record that must be new. Guard: there is none, or it has expired. */
 export function putNewRecord(
   table: string,
   name: string,
@@ -29,7 +29,7 @@ export function putNewRecord(
   }
 }
 
-/** No guard: the last writer's word holds. */
+/** Writes a record. No guard: the last write wins. */
 export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutCommandInput {
   return { ...METERED, TableName: table, Item: recordItem(name, value, expiresAt) }
 }

@@ -12,14 +12,14 @@ import type { Item } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
-const WITH_TENANTS = 'SET #fair = :fair, #version = :next'
+const SET_FAIR = 'SET #fair = :fair, #version = :next'
 
-/** Strongly consistent. */
+/** Reads a task type. Strongly consistent. */
 export function getType(table: string, type: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
 }
 
-/** All types by name, from `start` on. Strongly consistent. */
+/** Reads all types by name, from `start` on. Strongly consistent. */
 export function listTypes(table: string, start?: Item): QueryCommandInput {
   return {
     ...METERED,
@@ -32,7 +32,7 @@ export function listTypes(table: string, start?: Item): QueryCommandInput {
   }
 }
 
-/** Guard: the stored version is still `version`; 0 means that none is stored. */
+/** Writes a type. Guard: the stored version is still `version`. 0 means that none is stored. */
 export function putType(table: string, next: TaskType, version: number): PutCommandInput {
   const put = {
     ...METERED,
@@ -51,7 +51,10 @@ export function putType(table: string, next: TaskType, version: number): PutComm
   }
 }
 
-/** Guard: the stored version is still `version`. A policy can allow these attributes of the types' items and no others. */
+/**
+ * Records that a type has tenants. Guard: the stored version is still `version`. A policy can allow a program to write these
+ * attributes of types' items and no others.
+ */
 export function markTypeFair(
   table: string,
   { type, version: next }: TaskType,
@@ -61,7 +64,7 @@ export function markTypeFair(
     ...METERED,
     TableName: table,
     Key: { pk: TYPES_PARTITION, sk: type },
-    UpdateExpression: WITH_TENANTS,
+    UpdateExpression: SET_FAIR,
     ConditionExpression: SAME_VERSION,
     ExpressionAttributeNames: { '#fair': FAIR_ATTRIBUTE, '#version': VERSION_ATTRIBUTE },
     ExpressionAttributeValues: { ':fair': next, ':next': next, ':version': version },

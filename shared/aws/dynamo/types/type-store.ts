@@ -18,22 +18,22 @@ import { getType, listTypes, markTypeFair, putType } from './type-requests.ts'
 type TypeTable = {
   readonly table: string
   readonly clock: Pick<Clock, 'now'>
-  /** Told of types that `list` leaves out. @default nobody */
+  /** Logs the types that `list` leaves out. @default no log */
   readonly log?: Pick<Log, 'error'>
 }
 
-/** Task types in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores task types in a DynamoDB table with the keys of `keys.ts`. */
 export function createTypeStore(
   documents: DynamoDBDocumentClient,
   { table, clock, log = { error: () => undefined } }: TypeTable,
 ): TypeStore {
-  const tellUnreadable = unreadableLogger(log, clock, 'type')
+  const logUnreadable = unreadableLogger(log, clock, 'type')
   const readable = (item: Item): TaskType[] => {
     try {
       return [typeFromItem(item)]
     } catch (error) {
       if (!(error instanceof BatonError && error.code === 'unreadable')) throw error
-      tellUnreadable(String(item.sk), error)
+      logUnreadable(String(item.sk), error)
       return []
     }
   }
@@ -56,7 +56,7 @@ export function createTypeStore(
     },
     put: async (next, version) => {
       const written = await conditional(documents.send(new PutCommand(putType(table, next, version))))
-      return 'answer' in written || isOwnWork(next, written.refusedBy)
+      return 'answer' in written || isOwnWrite(next, written.refusedBy)
     },
     markFair: async (next, version) => {
       const written = await conditional(documents.send(new UpdateCommand(markTypeFair(table, next, version))))
@@ -65,7 +65,7 @@ export function createTypeStore(
   }
 }
 
-/** A write repeated because its answer was lost finds exactly what it meant to write. */
-function isOwnWork(next: TaskType, stored: Item | undefined): boolean {
+/** Whether a refused write had been written before. A repetition after a lost answer finds exactly what it meant to write. */
+function isOwnWrite(next: TaskType, stored: Item | undefined): boolean {
   return stored?.json === typeItem(next).json
 }

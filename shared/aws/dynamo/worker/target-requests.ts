@@ -17,12 +17,12 @@ const SAME_REVISION = '#rev = :rev'
 const OF_WORKER = '#pk = :worker'
 const OF_TYPE = 'begins_with(#sk, :prefix)'
 
-/** No guard: a marker says nothing but that its task is worth a look. */
+/** Writes a marker. No guard: a marker only says that its task is worth a look. */
 export function putMarker(table: string, marker: Marker, now: number): PutCommandInput {
   return { ...METERED, TableName: table, Item: markerItem(marker, now) }
 }
 
-/** One page of a worker's markers by task id. Strongly consistent. */
+/** Reads one page of a worker's markers by task id. Strongly consistent. */
 export function queryMarkers(
   table: string,
   workerId: string,
@@ -42,12 +42,12 @@ export function queryMarkers(
   }
 }
 
-/** Eventually consistent; at most 100 different markers. */
+/** Reads at most 100 different markers. Eventually consistent. */
 export function batchGetMarkers(table: string, markers: readonly Marker[]): BatchGetCommandInput {
   return { ...METERED, RequestItems: { [table]: { Keys: markers.map(markerKey) } } }
 }
 
-/** Tells markers apart. */
+/** A text that differs for different markers. */
 export function markerName(marker: Marker): string {
   return JSON.stringify(Object.values(markerKey(marker)))
 }
@@ -56,7 +56,7 @@ function markerKey({ workerId, taskId }: Marker) {
   return { pk: targetPartition(workerId), sk: taskId }
 }
 
-/** Guard: still the marker that was read, and not one for a later revision. */
+/** Deletes a marker. Guard: it is still the one that was read, not one for a later revision. */
 export function deleteMarker(table: string, marker: Marker): DeleteCommandInput {
   return {
     ...METERED,

@@ -6,7 +6,7 @@ import { answerOf, conditional, writeAnswer } from '../sending.ts'
 import { markerFromItem } from '../side-items.ts'
 import { batchGetMarkers, deleteMarker, markerName, putMarker, queryMarkers } from './target-requests.ts'
 
-/** Markers of targeted tasks in a DynamoDB table with the keys of `keys.ts`. */
+/** Stores markers of targeted tasks in a DynamoDB table with the keys of `keys.ts`. */
 export function createTargets(
   documents: DynamoDBDocumentClient,
   settings: Omit<BatchReader, 'documents'> & { readonly clock: Clock },

@@ -2,7 +2,7 @@ import type { WorkerChange } from '../../../core/events/events.ts'
 import type { AttributeValue } from '../attribute-values.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
 
-/** A record of the table's stream, as far as it is read here; times in seconds since the epoch. */
+/** The members of a stream record that this file reads. Times are in seconds since the epoch. */
 type StreamRecord = {
   readonly eventName?: string | undefined
   readonly dynamodb?:
@@ -15,7 +15,7 @@ type StreamRecord = {
     | undefined
 }
 
-/** That a worker came into the registry or went, if the record says so; signs of life of one that is there say neither. */
+/** Whether a worker joined or left the registry in this record. A sign of life of a registered worker is neither. */
 export function workerChangeIn({ eventName, dynamodb = {} }: StreamRecord): WorkerChange | undefined {
   const { Keys, NewImage, SequenceNumber: position = '', ApproximateCreationDateTime = 0 } = dynamodb
   const workerId = Keys?.sk?.S

@@ -17,7 +17,7 @@ const OTHER_KIND = '#kind <> :kind'
 const GONE = '#seen <= :gone'
 const SEEN_LAST = '#seen = :seen'
 
-/** Guard: whoever is there is not one that the worker `yieldsTo`. Those over HTTP yield to nobody. */
+/** Records a worker. Guard: the worker does not `yieldsTo` the stored one. A worker over HTTP yields to none. */
 export function putWorker(table: string, worker: Worker): PutCommandInput {
   const put = { ...METERED, TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put
@@ -33,7 +33,7 @@ export function putWorker(table: string, worker: Worker): PutCommandInput {
   }
 }
 
-/** Guard: it is still this very worker, and not a later one of the same id. */
+/** Removes a worker. Guard: the stored worker is this one, not a later one of the same id. */
 export function deleteWorker(
   table: string,
   { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
@@ -48,7 +48,7 @@ export function deleteWorker(
   }
 }
 
-/** Guard: it has shown no sign of life since it was read. */
+/** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
 export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteCommandInput {
   return {
     ...METERED,
@@ -60,7 +60,7 @@ export function deleteSilentWorker(table: string, workerId: string, lastSeen: nu
   }
 }
 
-/** Strongly consistent. */
+/** Reads a worker. Strongly consistent. */
 export function getWorker(table: string, workerId: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: workerKey(workerId), ConsistentRead: true }
 }
@@ -69,7 +69,7 @@ function workerKey(workerId: string) {
   return { pk: WORKERS_PARTITION, sk: workerId }
 }
 
-/** All workers by id, from `start` on. Strongly consistent. */
+/** Reads all workers by id, from `start` on. Strongly consistent. */
 export function listWorkers(table: string, start?: Item): QueryCommandInput {
   return {
     ...METERED,

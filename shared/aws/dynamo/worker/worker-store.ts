@@ -13,7 +13,7 @@ import { workerFromItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
 import { deleteSilentWorker, deleteWorker, getWorker, listWorkers, putWorker } from './worker-requests.ts'
 
-/** The registry of workers in a DynamoDB table with the keys of `keys.ts`. */
+/** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
   documents: DynamoDBDocumentClient,
   { table, clock }: { readonly table: string; readonly clock: Pick<Clock, 'now'> },

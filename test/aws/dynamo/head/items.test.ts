@@ -48,13 +48,13 @@ describe('a head', () => {
     expect(size(headItem(withResult))).toBeLessThan(900)
   })
 
-  it('holds nothing that equals its default', () => {
+  it('leaves out values that equal their defaults', () => {
     expect(Object.keys(headItem(aTask())).sort()).toEqual(
       ['pk', 'sk', 'v', 'born', 'rev', 'op', 'due', 'created', 'updated', 'vpk', 'vsk'].sort(),
     )
   })
 
-  it('expires at its end, in whole seconds and never early; what is open does not', () => {
+  it('expires after its end, in whole seconds and never early; an open one never does', () => {
     expect(headItem(aTask())).not.toHaveProperty('ttl')
     expect(headItem(aTask({ state: 'succeeded', expiresAt: NOW + DAY + 1 }))).toMatchObject({
       expires: NOW + DAY + 1,
@@ -62,14 +62,14 @@ describe('a head', () => {
     })
   })
 
-  it('does not expire before what its end owes is published', () => {
+  it('does not expire before its owed callbacks are published', () => {
     const ended = { state: 'succeeded', expiresAt: NOW } as const
 
     expect(headItem(aTask({ ...ended, owes: true }))).not.toHaveProperty('ttl')
     expect(headItem(aTask(ended))).toHaveProperty('ttl')
   })
 
-  it('is read from a record of the stream as from the table', () => {
+  it('is the same task read from a stream record or from the table', () => {
     const task = aTask({
       live: [aRun({ progress: [1.5, null] })],
       ended: [anEndedRun({ fence: 2 })],
@@ -83,7 +83,7 @@ describe('a head', () => {
     expect(isHeadImage({})).toBe(false)
   })
 
-  it('of a flow is read with its definition, whatever it is at', () => {
+  it('of a flow is read with its definition, in every phase', () => {
     const definition = aFlow()
     const published = create(
       aPublication({ flow: definition, options: { deadlineMs: DAY } }),
@@ -143,7 +143,7 @@ describe('items beside heads', () => {
     })
   })
 
-  it('give a run back as it ended', () => {
+  it('keep an ended run whole', () => {
     const run = anEndedRun({
       state: 'failed',
       cause: 'timed-out',
@@ -155,7 +155,7 @@ describe('items beside heads', () => {
   })
 })
 
-it('values of the wire become plain ones, whatever a key is called', () => {
+it('attribute values become plain values, whatever the name of a key', () => {
   const values = plainItem({
     list: { L: [{ S: '' }, { N: '-1.5' }, { BOOL: false }, { NULL: true }] },
     map: { M: Object.fromEntries([['__proto__', { N: '1' }]]) },

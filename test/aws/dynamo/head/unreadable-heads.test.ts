@@ -32,7 +32,7 @@ async function spoil(id: string, parts: object): Promise<void> {
   await stores.documents.send(new PutCommand({ TableName: stores.table, Item }))
 }
 
-/** What spoils a head: each is a form that no code of any version writes. */
+/** Unreadable heads. No version of the code writes any of these forms. */
 const SPOILT: ReadonlyArray<readonly [string, object]> = [
   ['a run map with a foreign entry', { live: { 1: { by: 'w', at: 1, lease: 2 }, polluted: 'yes' } }],
   ['a run that is no map', { live: { 1: 'yes' } }],
@@ -53,7 +53,7 @@ describe.each(SPOILT)('a head with %s', (_name, parts) => {
     await spoil(id, parts)
   })
 
-  test('is left out of lists, of counts and of claims, which go on', async () => {
+  test('is left out of lists, counts and claims, which work without it', async () => {
     const list = await api.call('GET', '/v1/tasks?type=jobs&limit=100')
     const claims = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w', limit: 100 })
     const counts = await api.call('GET', '/v1/types/jobs/counts')
@@ -112,7 +112,7 @@ test('a head of newer code is not removed by older code', async () => {
   expect(await itemOf(id)).toMatchObject({ v: 99 })
 })
 
-test('a handler that adds to Object.prototype writes nothing of it into a head', async () => {
+test('properties that a handler adds to Object.prototype are not written into heads', async () => {
   const client = withConnectionQueue(() => world.dynamo.client())
   const { tasks } = dynamoStores(client, stores.table)
   const prototype = Object.prototype as Record<string, unknown>

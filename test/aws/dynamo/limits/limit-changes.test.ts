@@ -8,8 +8,8 @@ import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
 /**
- * The planner must be invoked for exactly two of the writes of a limit's permits: its filter is tried on the item as it
- * stands after each write.
+ * The planner must be invoked for exactly two of the writes of a limit's permits. The tests apply its filter to the item after
+ * each write.
  */
 const dynamo = aMeteredDynamo()
 const { ofType } = synthesise()
@@ -30,7 +30,7 @@ beforeEach(async () => {
   limits = dynamo.storesOf(table).limits
 })
 
-/** What the planner is told of the last write. */
+/** What the stream reports to the planner about the last write. */
 async function told(): Promise<unknown> {
   const Keys = { pk: { S: permitsPartition(LIMIT) }, sk: { S: PERMITS_SORT_KEY } }
   const { Item = {} } = await dynamo
@@ -42,7 +42,7 @@ async function told(): Promise<unknown> {
   return change
 }
 
-it('permits that are taken and given back tell nothing as long as no task waits', async () => {
+it('permits that are acquired and released report nothing while no task waits', async () => {
   await limits.acquire(LIMIT, holder('a'), 2)
   expect(await told()).toBeUndefined()
 
@@ -53,7 +53,7 @@ it('permits that are taken and given back tell nothing as long as no task waits'
   expect(await told()).toBeUndefined()
 })
 
-it('the note that a task waits is told once, and each permit that is given back under it', async () => {
+it('the stream reports the note that a task waits once, and each permit that is released under the note', async () => {
   for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
   await limits.noteWaiting(LIMIT, NOW + 5, most)
   expect(await told()).toEqual({ kind: 'noted', limit: LIMIT, since: NOW + 5 })
@@ -71,7 +71,7 @@ it('the note that a task waits is told once, and each permit that is given back 
   expect(await told()).toBeUndefined()
 })
 
-it('a stale holder that a look takes out is not told, nor what follows the last note', async () => {
+it('the stream reports neither a stale holder that a look removes nor a release after the last note', async () => {
   for (const name of ['a', 'b']) await limits.acquire(LIMIT, holder(name), 2)
   await limits.noteWaiting(LIMIT, NOW + 5, most)
 

@@ -8,13 +8,13 @@ const Keys = { pk: { S: String(item.pk) }, sk: { S: String(item.sk) } }
 const NewImage = { ...Keys, seen: { N: String(item.seen) }, started: { N: String(item.started) } }
 const place = { SequenceNumber: '0042', ApproximateCreationDateTime: NOW / SECOND }
 
-it('a worker that was not there has joined when it was seen', () => {
+it('a new worker has joined at the time at which it was seen', () => {
   const change = workerChangeIn({ eventName: 'INSERT', dynamodb: { Keys, NewImage, ...place } })
 
   expect(change).toEqual({ type: 'worker.joined', workerId: 'w1', at: NOW, position: '0042' })
 })
 
-it('one whose item is gone has left at about that time', () => {
+it('a worker whose item was deleted has left at about that time', () => {
   const change = workerChangeIn({ eventName: 'REMOVE', dynamodb: { Keys, ...place } })
 
   expect(change).toEqual({ type: 'worker.left', workerId: 'w1', at: NOW, position: '0042' })
@@ -24,6 +24,6 @@ it.each([
   ['a sign of life of one that is there', { eventName: 'MODIFY', dynamodb: { Keys, NewImage, ...place } }],
   ['another item', { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'types' }, sk: { S: 'w1' } } } }],
   ['a record of nothing', {}],
-])('%s says neither', (_name, record) => {
+])('%s is neither', (_name, record) => {
   expect(workerChangeIn(record)).toBeUndefined()
 })

@@ -295,7 +295,7 @@ async function receive(
   return received.map(one => ({
     ...one.body,
     done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
-    again: async (delaySeconds, passedOn = one.body.passedOn) => {
+    putBack: async (delaySeconds, passedOn = one.body.passedOn) => {
       const anew = { task: one.body.task, passedOn }
       await process.call('send a message anew', () => queue.send(anew, delaySeconds), 'queues')
       await process.call('delete a message', () => queue.delete(one), 'queues')

@@ -37,7 +37,7 @@ type Stores = {
 }
 
 const TABLE = 'tasks'
-const TOKEN = 'token'
+const WRITE_ID = 'token'
 /** Building requests takes a quarter of the time of a run: of the usual ones every fifth does, of trials each. */
 const STRICT_EVERY = 5
 
@@ -72,7 +72,7 @@ type Check = (what: string, requestOf: () => Request) => void
 
 function requestOfHead(change: Change): Request {
   const { before } = change
-  return before ? updateHead(TABLE, { ...change, before }, TOKEN) : putHead(TABLE, change, TOKEN)
+  return before ? updateHead(TABLE, { ...change, before }, WRITE_ID) : putHead(TABLE, change, WRITE_ID)
 }
 
 /** Only heads with many runs come near the largest item. */

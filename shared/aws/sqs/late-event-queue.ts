@@ -3,7 +3,7 @@ import type { LateEventQueue } from '../../ports/messages.ts'
 import { sendAll } from './messages.ts'
 import { encodeLateEvents } from './wire.ts'
 
-/** Late events wait in the wake queue, each batch in a message of its own. */
+/** Sends late events to the wake queue, each batch in a message of its own. */
 export function createLateEventQueue(sqs: SQSClient, wakeQueueUrl: string): LateEventQueue {
   return {
     put: late => {
