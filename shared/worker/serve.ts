@@ -12,10 +12,10 @@ import {
   type TicketWaitList,
 } from '../runtime/claim/claim-by-ticket.ts'
 import {
-  MAX_PASSES,
+  earlyDelaySeconds,
+  notDueDelaySeconds,
   PASS_DELAY_S,
-  sendBackSeconds,
-  setBackSeconds,
+  PASSES_MAX,
 } from '../runtime/dispatch/received-dispatch.ts'
 import { sleepUntil } from '../runtime/kernel/moment.ts'
 import type { System } from '../runtime/kernel/system.ts'
@@ -125,13 +125,13 @@ async function guarded({ system, hooks, over }: Serving, task: Task, work: Work)
 
 /** Waits out less than a second and a half; anything earlier, or a worker that stops, sends the dispatch back. */
 async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): Promise<boolean> {
-  const delaySeconds = sendBackSeconds(delivery.task, system.clock.now())
+  const delaySeconds = earlyDelaySeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
     await delivery.again(delaySeconds)
     return true
   }
   if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
-  const restSeconds = over.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
+  const restSeconds = over.aborted ? 0 : notDueDelaySeconds(delivery.task, system.clock.now())
   if (restSeconds === undefined) return false
   await delivery.again(restSeconds)
   return true
@@ -171,7 +171,7 @@ async function settleRefused(
 ): Promise<void> {
   const { task, passedOn } = delivery
   const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
-  const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < MAX_PASSES)
+  const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < PASSES_MAX)
   if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
     await delivery.again(PASS_DELAY_S, passedOn + 1)
   } else {

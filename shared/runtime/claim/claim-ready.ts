@@ -10,7 +10,7 @@ import { isKnownFault } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { type StartPolicy, startAtOnce } from '../limits/start-policy.ts'
 import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
-import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim.ts'
+import { type Claimed, claimTask, claimWouldWrite, type NotClaimed } from './claim.ts'
 import { type HeldBack, heldBackBy } from './held-back.ts'
 
 /** Candidates that one call looks at: what is in front may all be taken, or meant for other workers. */
@@ -68,9 +68,9 @@ export type Wanted = {
   /** Tasks for this claimer that no ready place shows. */
   readonly targets?: readonly Task[]
   /** How starts under rate limits are got. @default those that may be had at once */
-  readonly starting?: StartPolicy
+  readonly startPolicy?: StartPolicy
   /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
-  readonly countsHeld?: boolean
+  readonly countsWaiting?: boolean
   /** By the system's clock: from then on nothing more is tried. @default each claim for itself, 8 s after it began */
   readonly until?: number
 }
@@ -79,9 +79,9 @@ export type Wanted = {
  * What was claimed, how many of those that were to be claimed wait for a limit instead, and when a limit may allow a start that
  * has kept others from it, Infinity if none is known to.
  */
-export type ClaimedOrHeld = {
+export type ClaimResult = {
   readonly claimed: Claimed[]
-  readonly held: number
+  readonly waiting: number
   readonly nextStart: number
 }
 
@@ -96,8 +96,14 @@ export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  { wanted, targets = [], starting = startAtOnce, countsHeld = false, until }: Wanted,
-): Promise<ClaimedOrHeld> {
+  {
+    wanted,
+    targets = [],
+    startPolicy: starting = startAtOnce,
+    countsWaiting: countsHeld = false,
+    until,
+  }: Wanted,
+): Promise<ClaimResult> {
   const ready = readyTasks(system, types, Math.min(PAGE, Math.max(MIN_READ, wanted + 1)))
   const round: Round = {
     types,
@@ -135,7 +141,7 @@ export async function claimReady(
   if (round.isInOrder) round.claimed.sort((a, b) => compared(orderIn(round, a), orderIn(round, b)))
   if (window === 0) await noteWhereTurnsAre(system, round)
   const { waiting, nextStart } = round.heldBack
-  return { claimed: round.claimed, held: waiting(), nextStart: nextStart() }
+  return { claimed: round.claimed, waiting: waiting(), nextStart: nextStart() }
 }
 
 function isInTime({ clock }: System, { until }: Round): boolean {
@@ -203,7 +209,7 @@ function isCandidate(system: System, round: Round, task: Task): boolean {
   const isHeldBack = round.heldBack.isKnown(task)
   round.examined += isHeldBack ? HELD_BACK_SHARE : 1
   const isAtFault = isKnownFault(system, task)
-  const isWorthTrying = !isHeldBack && !isAtFault && isWorthAWrite(task, round.claimer, system.clock.now())
+  const isWorthTrying = !isHeldBack && !isAtFault && claimWouldWrite(task, round.claimer, system.clock.now())
   if (!isWorthTrying && !isAtFault) passOver(round, task)
   return isWorthTrying
 }

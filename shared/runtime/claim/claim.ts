@@ -16,7 +16,7 @@ import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from '../limits/admit.ts'
 import { type LimitRules, limitRulesOf } from '../limits/limits.ts'
-import { giveBack, stillHolds } from '../limits/permits.ts'
+import { confirmPermits, releasePermits } from '../limits/permits.ts'
 import { type StartPolicy, startInOwnSlot } from '../limits/start-policy.ts'
 
 export type Claimed = {
@@ -50,7 +50,7 @@ export type NotClaimed = {
 }
 
 /** Whether a claim would write anything: a refused one may, too, such as the last lost run or a passed deadline. */
-export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolean {
+export function claimWouldWrite(task: Task, claimer: Claimer, now: number): boolean {
   return claim(task, claimer, now).change !== undefined
 }
 
@@ -146,7 +146,7 @@ async function claimLimited(
 ): Promise<Claimed | NotClaimed> {
   const isClaimable = claim(seen, claimer, system.clock.now()).ok
   if (!isClaimable) return claimAdmitted(system, seen, claimer, NONE, patience)
-  const near = await starting.comeNear?.(system, seen, terms)
+  const near = await starting.awaitSlot?.(system, seen, terms)
   if (near === 'far') return refused('rate-limit', { limit: onlyRateLimit(terms) })
   // Its types may have changed while it waited.
   const present = near ? await limitRulesOf(system, seen) : terms
@@ -157,10 +157,10 @@ async function claimLimited(
     return refused(reason, why)
   }
   const claimed = await claimAdmitted(system, seen, claimer, admission, patience).catch(async error => {
-    await giveBack(system, admission.permits)
+    await releasePermits(system, admission.permits)
     throw error
   })
-  if ('refused' in claimed) await giveBack(system, admission.permits)
+  if ('refused' in claimed) await releasePermits(system, admission.permits)
   return claimed
 }
 
@@ -210,7 +210,7 @@ async function obstacleAtStart(
   const { startsAt, permits, heldSince } = admitted
   if (startsAt !== undefined) await sleepUntil(system.clock, startsAt)
   if (await isPausedByNow(system, task, admitted)) return 'paused'
-  return (await stillHolds(system, permits, heldSince)) ? undefined : 'concurrency-limit'
+  return (await confirmPermits(system, permits, heldSince)) ? undefined : 'concurrency-limit'
 }
 
 const GONE = { ok: false, reason: 'gone' } as const

@@ -21,14 +21,14 @@ const MAX_CLAIM_MS = 400
 /** What of the types of a task says whether it may run now. */
 export type LimitRules = {
   readonly isPaused: boolean
-  readonly rates: readonly Limited<RateLimit>[]
-  readonly concurrencies: readonly Limited<ConcurrencyLimit>[]
+  readonly rates: readonly NamedLimit<RateLimit>[]
+  readonly concurrencies: readonly NamedLimit<ConcurrencyLimit>[]
   /** When each of the types was read, or before. */
   readonly readAt: readonly Moment[]
 }
 
 /** A limit by the name under which it counts this very task. */
-export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
+export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
 
 /**
  * The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last
@@ -65,7 +65,7 @@ async function limitedBy<Limit extends { readonly key?: string }>(
   task: Task,
   types: readonly TaskType[],
   { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyName },
-): Promise<Limited<Limit>[]> {
+): Promise<NamedLimit<Limit>[]> {
   const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
     const limit = pick(limits)
     if (!limit) return []

@@ -13,7 +13,7 @@ import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedTypes } from '../types/type-cache.ts'
-import { admitWaiting, waitingFor } from './admit-waiting.ts'
+import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
 
 /** An index may show late who has just begun to wait: so often in a row nobody may be found before nobody waits. */
 const QUIET_ROUNDS = 2
@@ -36,7 +36,7 @@ export async function serveLimitLook(system: System, look: LimitLook, given = 1)
   ])
   if (waitsSince !== since) return
   const room = roomFor(max, await withoutStale(system, limit, holders))
-  const waiting = await waitingFor(system, limit, room)
+  const waiting = await readWaitingTasks(system, limit, room)
   const { count, isWaitedFor } = await admitWaiting(system, waiting, { room, isRepair: true })
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
     if (since !== undefined) await endSeries(system, limit, since)
@@ -54,7 +54,7 @@ async function handOn(system: System, limit: string, given: number): Promise<voi
   const [max, { holders }, waiting] = await Promise.all([
     mostOf(system, limit),
     system.limits.permits(limit),
-    waitingFor(system, limit, given),
+    readWaitingTasks(system, limit, given),
   ])
   const room = Math.min(roomFor(max, holders.length), given)
   if (room > 0) await admitWaiting(system, waiting, { room, isRepair: false })

@@ -10,7 +10,7 @@ export type RunLog = Log & {
   /** Hides this from now on, in what is logged and in the error with which the run ends. */
   hide(redaction: Redaction): void
   /** The outcome as it is told: a failure with the newest lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
-  ending(outcome: Outcome): Outcome
+  outcomeWithLog(outcome: Outcome): Outcome
 }
 
 type Level = keyof Log
@@ -40,7 +40,7 @@ export function createRunLog(
     hide: found => {
       redaction = found
     },
-    ending: outcome => {
+    outcomeWithLog: outcome => {
       if (outcome.outcome !== 'fail') return outcome
       const log = kept.text()
       return { ...outcome, error: redaction.error(outcome.error), ...(log !== undefined && { log }) }

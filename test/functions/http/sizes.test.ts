@@ -4,7 +4,7 @@ import { escapedBytes } from '../../../shared/core/json.ts'
 import { mostClaimBytes } from '../../../shared/core/run/claim-size.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { heldTasks } from '../../../shared/runtime/claim/held-task.ts'
+import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
@@ -125,7 +125,7 @@ describe('claims', () => {
     const heads = await Promise.all(ids.map(id => system.tasks.head(id) as Promise<Task>))
     const all = await Promise.all(heads.map(head => claimTask(system, head, { workerId: 'w1' })))
 
-    const held = await heldTasks(
+    const held = await withContents(
       system,
       all.flatMap(one => ('run' in one ? [one] : [])),
     )
