@@ -8,21 +8,21 @@ import type { System } from '../kernel/system.ts'
 import type { Claimed } from './claim.ts'
 import { BodyGone, type Content, contentOf } from './content-of.ts'
 
-/** A task with a run that its worker holds, and what it is to work on. */
+/** A claimed task with its run and its content. */
 export type ClaimedTask = Claimed &
   Content & {
-    /** Its parameters are its input, too, and only one of them fits the answer: the input is left out. */
+    /** The input equals the parameters and is left out, because only one of them fits the answer. */
     readonly isInputParams?: true
   }
 
-const MOST_READS_AT_ONCE = 25
+const CONCURRENT_READS_MAX = 25
 
 /**
- * Adds the contents. The run of a task that cannot be delivered is ended for its worker, which could do nothing with it:
- * its input cannot be read, or it has grown since it was seen, so that the answer has no room for it.
+ * Adds the contents to the claims of an answer. A claim that cannot be delivered is left out, and its run is ended. That
+ * happens when its input cannot be read, or when it has grown and no longer fits the answer.
  */
 export async function withContents(system: System, claimed: readonly Claimed[]): Promise<ClaimedTask[]> {
-  const held = await sideBySide(claimed, MOST_READS_AT_ONCE, async one => {
+  const read = await sideBySide(claimed, CONCURRENT_READS_MAX, async one => {
     try {
       return [{ ...one, ...(await contentOf(system, one.task, MAX_CLAIMED_LISTS_BYTES / claimed.length)) }]
     } catch (error) {
@@ -30,30 +30,30 @@ export async function withContents(system: System, claimed: readonly Claimed[]):
       return []
     }
   })
-  const { fitting, excess } = withinAnswer(held.flat())
-  await sideBySide(excess, MOST_READS_AT_ONCE, async one => {
-    await releaseClaim(system, one, 'the answer has no room for it')
+  const { fitting, excess } = withinAnswer(read.flat())
+  await sideBySide(excess, CONCURRENT_READS_MAX, async one => {
+    await releaseClaim(system, one, 'it does not fit the answer')
   })
   return fitting
 }
 
-/** The first tasks that one answer delivers, at least one, and the others. */
-function withinAnswer(held: readonly ClaimedTask[]): { fitting: ClaimedTask[]; excess: ClaimedTask[] } {
-  const [first, ...others] = held
+/** Divides the tasks into the first ones that fit one answer, at least one, and the others. */
+function withinAnswer(tasks: readonly ClaimedTask[]): { fitting: ClaimedTask[]; excess: ClaimedTask[] } {
+  const [first, ...others] = tasks
   if (!first) return { fitting: [], excess: [] }
-  const fitting = [withoutDouble(first)]
-  let room = MAX_ANSWER_BYTES - bytesOf(first)
+  const fitting = [withoutRepeatedInput(first)]
+  let bytesLeft = MAX_ANSWER_BYTES - bytesOf(first)
   const excess = others.filter(one => {
-    room -= bytesOf(one)
-    if (room >= 0) fitting.push(one)
-    return room < 0
+    bytesLeft -= bytesOf(one)
+    if (bytesLeft >= 0) fitting.push(one)
+    return bytesLeft < 0
   })
   return { fitting, excess }
 }
 
-function withoutDouble(held: ClaimedTask): ClaimedTask {
-  const { input, ...rest } = held
-  if (input === undefined || input !== held.params || bytesOf(held) <= MAX_ANSWER_BYTES) return held
+function withoutRepeatedInput(task: ClaimedTask): ClaimedTask {
+  const { input, ...rest } = task
+  if (input === undefined || input !== task.params || bytesOf(task) <= MAX_ANSWER_BYTES) return task
   return { ...rest, isInputParams: true }
 }
 
@@ -73,14 +73,14 @@ async function endUnread(system: System, one: Claimed, error: unknown): Promise<
   await releaseClaim(system, one, 'its input could not be read', error)
 }
 
-/** Releases the run of a claim that its worker will not hear of. */
+/** Releases the run of a claim that is not delivered to its worker. */
 export async function releaseClaim(
   system: System,
   one: Claimed,
   why: string,
   error?: unknown,
 ): Promise<void> {
-  system.log.warn(`gave a claim back: ${why}`, {
+  system.log.warn(`a claim was released: ${why}`, {
     taskId: one.task.id,
     ...(error !== undefined && { error }),
   })
@@ -88,10 +88,10 @@ export async function releaseClaim(
 }
 
 async function end(system: System, { task, run }: Claimed, outcome: Outcome): Promise<void> {
-  const word = { born: task.born, fence: run.fence, ...outcome }
+  const report = { born: task.born, fence: run.fence, ...outcome }
   await transact(system, task, current =>
-    finish(current, word, system.clock.now(), system.chance.fraction()),
+    finish(current, report, system.clock.now(), system.chance.fraction()),
   ).catch(error => {
-    system.log.warn('a run was left to its lease', { taskId: task.id, error })
+    system.log.warn('the end of a run was not written; its lease runs out', { taskId: task.id, error })
   })
 }
