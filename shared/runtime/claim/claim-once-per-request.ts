@@ -98,7 +98,10 @@ async function stillHeld(system: System, claims: readonly ClaimReference[]): Pro
   return held.flat()
 }
 
-/** Records the claims until the last lease ends. A request without claims is forgotten at once, so its id may be used again. */
+/**
+ * Records the claims until the last lease ends. A request without claims is forgotten at once, so its id may be used
+ * again.
+ */
 async function remember(system: System, name: string, claimed: readonly Claimed[]): Promise<void> {
   const claims = claimed.map(({ task, run }) => ({ id: task.id, born: task.born, fence: run.fence }))
   const until = Math.max(system.clock.now(), ...claimed.map(({ run }) => run.leaseUntil))

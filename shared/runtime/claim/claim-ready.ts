@@ -50,7 +50,7 @@ type Round = {
   readonly startPolicy: StartPolicy
   readonly heldBack: HeldBack
   readonly claimed: Claimed[]
-  readonly countsHeld: boolean
+  readonly countsWaiting: boolean
   readonly until: number | undefined
   /** Tasks for this claimer that no ready place shows, in their order, without those moved to `pending`. */
   targets: readonly Task[]
@@ -97,7 +97,7 @@ export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  { wanted, targets = [], startPolicy = startAtOnce, countsWaiting: countsHeld = false, until }: Wanted,
+  { wanted, targets = [], startPolicy = startAtOnce, countsWaiting = false, until }: Wanted,
 ): Promise<ClaimResult> {
   const ready = readyTasks(system, types, Math.min(PAGE_ENTRIES_MAX, Math.max(READ_HEADS_MIN, wanted + 1)))
   const round: Round = {
@@ -107,9 +107,9 @@ export async function claimReady(
     wanted,
     isInOrder: types.length === 1,
     startPolicy,
-    heldBack: heldBackBy(types, targets, { isSent: countsHeld }),
+    heldBack: heldBackBy(types, targets, { isSent: countsWaiting }),
     claimed: [],
-    countsHeld,
+    countsWaiting,
     until,
     targets,
     pending: [],
@@ -161,8 +161,8 @@ async function noteFrontOfLine(system: System, { passedOver, claimed, orders }: 
   await noteFront(system, line, { passedOver: first, claimed: Math.min(...turns) })
 }
 
-function leftOf({ wanted, claimed, heldBack, countsHeld }: Round): number {
-  if (countsHeld) return wanted - claimed.length - heldBack.waiting()
+function leftOf({ wanted, claimed, heldBack, countsWaiting }: Round): number {
+  if (countsWaiting) return wanted - claimed.length - heldBack.waiting()
   return heldBack.isAll() ? 0 : wanted - claimed.length
 }
 
@@ -187,7 +187,7 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
     const others = [...claimed, ...chosen]
     const isFull = bytes + listBytes([...others, task]) > MAX_ANSWER_BYTES
     // An answer can always deliver one claim. Claims for tickets are not sent in an answer, so they have no bound.
-    round.isOver = isFull && others.length > 0 && !round.countsHeld
+    round.isOver = isFull && others.length > 0 && !round.countsWaiting
     if (!round.isOver) chosen.push(task)
   }
   for (const task of chosen) round.orders.set(task.id, orderOf(task))
@@ -216,7 +216,10 @@ async function refill(round: Round, count: number): Promise<Task | undefined> {
   return round.pending.shift()
 }
 
-/** Merges the targets into the ready tasks by their order. With several types, whose tasks take turns, targets come first. */
+/**
+ * Merges the targets into the ready tasks by their order. With several types, whose tasks take turns, targets come
+ * first.
+ */
 function withTargets(round: Round, found: readonly Task[]): Task[] {
   const ready = round.isInOrder ? found.toSorted(byClaimOrder) : found
   const last = round.isInOrder ? ready.at(-1) : undefined
@@ -226,7 +229,10 @@ function withTargets(round: Round, found: readonly Task[]): Task[] {
   return last ? [...next, ...ready].sort(byClaimOrder) : [...next, ...ready]
 }
 
-/** Bytes for the lists that a canvas hands on. All claims of an answer share them. The answer shows each list twice, escaped. */
+/**
+ * Bytes for the lists that a canvas hands on. All claims of an answer share them. The answer shows each list twice,
+ * escaped.
+ */
 function listBytes(tasks: readonly Task[]): number {
   return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * MAX_CLAIMED_LISTS_BYTES : 0
 }

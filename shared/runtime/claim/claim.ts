@@ -59,7 +59,10 @@ export type NotClaimed = {
   readonly lostToOthers: boolean
 }
 
-/** Whether a claim would write the task. A refused claim may write, too: it records the last lost run or a passed deadline. */
+/**
+ * Whether a claim would write the task. A refused claim may write, too: it records the last lost run or a passed
+ * deadline.
+ */
 export function claimWouldWrite(task: Task, claimer: Claimer, now: number): boolean {
   return claim(task, claimer, now).change !== undefined
 }
@@ -249,7 +252,10 @@ async function release(
   await transact(system, task, decide, patience)
 }
 
-/** Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or finished. */
+/**
+ * Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or
+ * finished.
+ */
 function hasHeld(task: Task | undefined, { workerId }: Claimer): boolean {
   const runs = task ? [...liveRuns(task), ...endedRuns(task)] : []
   return runs.some(run => run.workerId === workerId)

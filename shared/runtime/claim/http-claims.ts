@@ -85,7 +85,9 @@ async function unknownType(system: System, type: string): Promise<Refusal> {
   return { ok: false, reason: 'unknown-type', type, existing }
 }
 
-/** One try of a claim, which may be repeated. From the second try on, the types are read again: a pause may have changed. */
+/**
+ * One try of a claim, which may be repeated. From the second try on, the types are read again: a pause may have changed.
+ */
 function claimTryOf(
   system: System,
   types: readonly TaskType[],

@@ -144,7 +144,10 @@ async function poll(
   }
 }
 
-/** How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that this one may wait. */
+/**
+ * How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that this one may
+ * wait.
+ */
 async function othersWaiting({ workers, clock, log }: System, { workerId }: Claimer): Promise<number> {
   const now = clock.now()
   const isOther = (worker: Worker) => worker.workerId !== workerId && (worker.waitingUntil ?? 0) > now

@@ -99,7 +99,9 @@ function signalAt(clock: Clock, time: number, done: AbortSignal): AbortSignal {
   return reached.signal
 }
 
-/** Sends the dispatches back. Returns the ids of the messages that could not be sent, which the queue must deliver again. */
+/**
+ * Sends the dispatches back. Returns the ids of the messages that could not be sent, which the queue must deliver again.
+ */
 async function sendBackAll(system: System, received: readonly ReceivedDispatch[]): Promise<string[]> {
   if (received.length === 0) return []
   if (isChainOver(system, received)) return received.map(({ messageId }) => messageId)

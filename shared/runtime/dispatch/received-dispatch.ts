@@ -110,7 +110,10 @@ export function forwardedDispatch(
   return { task: seen, delaySeconds, ...(passedOn > 0 && { passedOn }), hops: hops + 1 }
 }
 
-/** The batch, with the hops of its longest chain at each dispatch: Lambda counts all that an invocation sends to that chain. */
+/**
+ * The batch, with the hops of its longest chain at each dispatch: Lambda counts all that an invocation sends to that
+ * chain.
+ */
 export function withLongestChain(received: readonly ReceivedDispatch[]): ReceivedDispatch[] {
   const hops = Math.max(0, ...received.map(one => one.hops ?? 0))
   return received.map(one => ({ ...one, hops }))

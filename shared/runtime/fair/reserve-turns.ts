@@ -82,7 +82,10 @@ async function serve(system: System, name: string, book: Book): Promise<void> {
 
 type Wanted = { readonly count: number; readonly front: number }
 
-/** Reserves `count` turns in a row and returns the first. Costs one write, unless another process reserves at the same time. */
+/**
+ * Reserves `count` turns in a row and returns the first. Costs one write, unless another process reserves at the same
+ * time.
+ */
 async function reserve(system: System, name: string, { known }: Book, wanted: Wanted): Promise<number> {
   let stored = known.get(name) ?? (await system.turns.of(name))
   for (let round = 0; round < ROUNDS_MAX; round++) {

@@ -1,4 +1,7 @@
-/** Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first error. */
+/**
+ * Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first
+ * error.
+ */
 export async function sideBySide<Item, Result>(
   items: readonly Item[],
   most: number,

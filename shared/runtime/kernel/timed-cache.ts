@@ -6,7 +6,10 @@ export type Known<Value> = { readonly value: Value; readonly readAt: Moment }
 
 /** A cache that reads each value once per lifetime, however often it is asked for. */
 export type TimedCache<Value> = {
-  /** The value under the name. It is read again when the cached one is older than the lifetime. A failed read is not cached. */
+  /**
+   * The value under the name. It is read again when the cached one is older than the lifetime. A failed read is not
+   * cached.
+   */
   get(
     clock: Pick<Clock, 'now' | 'monotonic'>,
     name: string,

@@ -18,7 +18,10 @@ import type { NamedLimit } from './limits.ts'
  * the requests that arrive while the log is written are served together by the next write.
  */
 
-/** A round is lost when another process reserved slots. Processes are few, and each reserves for all its waiting requests. */
+/**
+ * A round is lost when another process reserved slots. Processes are few, and each reserves for all its waiting
+ * requests.
+ */
 const ROUNDS_MAX = 100
 const ROUND_PAUSE_MS_MAX = 40
 /** The log expires when its slots no longer limit later ones: two periods after the last slot. */

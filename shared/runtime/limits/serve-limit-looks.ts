@@ -90,7 +90,10 @@ async function removeStaleHolders(
   return left
 }
 
-/** Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are refused. */
+/**
+ * Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are
+ * refused.
+ */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await system.tasks.head(taskId).catch(error => {
     if (!isFaultOfOne(error)) throw error
@@ -179,7 +182,10 @@ function looksOf(changes: readonly LimitChange[]): LimitLook[] {
 /** One round of the sweeper serves at most this many limits of a type. */
 const SWEPT_LIMITS_MAX = 20
 
-/** The sweeper's part: serves the limits that some of `tasks` have waited long for. A failure at one limit does not stop the others. */
+/**
+ * The sweeper's part: serves the limits that some of `tasks` have waited long for. A failure at one limit does not stop
+ * the others.
+ */
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(

@@ -52,7 +52,10 @@ export type WaitList = (time: number) => Promise<void>
  */
 type Start = { readonly at: number }
 
-/** A start waits in place for a slot at most this far ahead. A later slot is written to the task, and its message returns to the queue. */
+/**
+ * A start waits in place for a slot at most this far ahead. A later slot is written to the task, and its message returns
+ * to the queue.
+ */
 const SLOT_WAIT_MS_MAX = 1_000
 /** A worker with a wait list waits in place for a slot at most this far ahead, while the message is hidden from others. */
 const WAIT_LIST_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
@@ -60,9 +63,15 @@ const WAIT_LIST_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
 const MISSED_SLOTS_MAX = 5
 /** A dispatch comes less than this time before the slot that it is sent for. */
 const DISPATCH_EARLY_MS_MAX = 2_000
-/** Permits are taken this long before a slot. A task that waits for its slot earlier than that keeps no other from running. */
+/**
+ * Permits are taken this long before a slot. A task that waits for its slot earlier than that keeps no other from
+ * running.
+ */
 const PERMIT_LEAD_MS = 100
-/** A claim is written from this long before its slot on: now and then a process gets no processor for a tenth of a second. */
+/**
+ * A claim is written from this long before its slot on: now and then a process gets no processor for a tenth of a
+ * second.
+ */
 const CLAIM_LEAD_MS = 250
 
 /** A slot under a limit: reserved just now, or one that a task has waited for. */

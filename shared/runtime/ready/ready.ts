@@ -15,7 +15,10 @@ import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 /** The page size for `scatter`: one page of each partition is enough for most windows. */
 const WIDE_PAGE_ENTRIES = 100
 
-/** Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as possible. */
+/**
+ * Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as
+ * possible.
+ */
 export type ReadyTasks = {
   /** The next tasks: `count` or a few less, and none when no more wait. */
   next(count: number): Promise<Task[]>
@@ -65,7 +68,10 @@ function lineOf({ tasks }: System, type: TaskType, pageSize: number): Line {
   return mergeRanges(tasks, ranges, { pageSize })
 }
 
-/** The place of a limit that counts all of the type's tasks. Its waiting tasks are claimed in order, once a permit is free. */
+/**
+ * The place of a limit that counts all of the type's tasks. Its waiting tasks are claimed in order, once a permit is
+ * free.
+ */
 function waitingPlaces(type: TaskType): string[] {
   return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
 }

@@ -23,7 +23,10 @@ export type Hold = {
   readonly signal: AbortSignal
   /** Aborted with the signal, and when the hold is closed: work that a handler did not await may outlive its run. */
   readonly over: AbortSignal
-  /** Aborts the signal if the lease has ended. After a process was asleep, its handler may resume before the hold's timers. */
+  /**
+   * Aborts the signal if the lease has ended. After a process was asleep, its handler may resume before the hold's
+   * timers.
+   */
   refresh(): void
   /** Why the signal was aborted. */
   reason(): StopReason | undefined
