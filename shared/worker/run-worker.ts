@@ -67,7 +67,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypes(system)
   const takeToken = createTicketWaitList(system, claimer)
-  const starting = startInOwnSlot(createWaitList(system.clock, slots, over.signal))
+  const startPolicy = startInOwnSlot(createWaitList(system.clock, slots, over.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
@@ -76,12 +76,19 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
     const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({ system, claimer, definition, hooks, typeOf, takeToken, starting, ...signals }).finally(
-      () => {
-        running.delete(ran)
-        slots.release()
-      },
-    )
+    const ran = run({
+      system,
+      claimer,
+      definition,
+      hooks,
+      typeOf,
+      takeToken,
+      startPolicy,
+      ...signals,
+    }).finally(() => {
+      running.delete(ran)
+      slots.release()
+    })
     running.add(ran)
   }
   const receiving: Receiving = {

@@ -40,7 +40,7 @@ export type Serving = {
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
   readonly takeToken: TicketWaitList
-  readonly starting: StartPolicy
+  readonly startPolicy: StartPolicy
   /** The worker takes on nothing more. */
   readonly over: AbortSignal
   /** The worker ends now: runs are released. */
@@ -84,14 +84,14 @@ async function serveTicket(
 ): Promise<Ran | undefined> {
   const { system, takeToken } = serving
   // What is dropped in a pause is sent again at its end.
-  const outcome = type.paused ? 'held' : await takeToken(type, delivery.task)
+  const outcome = type.paused ? 'waits-for-limit' : await takeToken(type, delivery.task)
   if (typeof outcome === 'object') {
     const dropped = dropMessage(system, delivery)
     const ran = await runClaimed(system, outcome, { ...serving, onClaimed })
     await dropped
     return ran
   }
-  const isPassable = outcome === 'nothing' && delivery.passedOn < TICKET_PASSES_MAX
+  const isPassable = outcome === 'no-task' && delivery.passedOn < TICKET_PASSES_MAX
   if (isPassable) await delivery.again(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined

@@ -37,8 +37,8 @@ export function claimByTickets(
   })
 }
 
-/** The outcome of a ticket: a claim, a task that waits for a limit now (`held`), or no task at all (`nothing`). */
-type TicketOutcome = Claimed | 'held' | 'nothing'
+/** The outcome of a ticket: a claim, a task that waits for a limit now, or no task. */
+type TicketOutcome = Claimed | 'waits-for-limit' | 'no-task'
 
 /**
  * Claims for one ticket of a worker process. One claim of a type is in progress at a time. Tickets that arrive meanwhile
@@ -82,9 +82,9 @@ async function claimForAll(
   try {
     const named = tickets.map(one => one.named)
     const { claimed, waiting } = await claimByTickets(system, latest.type, claimer, named)
-    const isHeld = (nth: number) => nth < claimed.length + waiting
+    const waitsForLimit = (nth: number) => nth < claimed.length + waiting
     for (const [nth, { resolve }] of tickets.entries()) {
-      resolve(claimed[nth] ?? (isHeld(nth) ? 'held' : 'nothing'))
+      resolve(claimed[nth] ?? (waitsForLimit(nth) ? 'waits-for-limit' : 'no-task'))
     }
   } catch (error) {
     for (const { reject } of tickets) reject(error)
