@@ -76,16 +76,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
     const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({
-      system,
-      claimer,
-      definition,
-      hooks,
-      typeOf,
-      takeToken,
-      startPolicy,
-      ...signals,
-    }).finally(() => {
+    const serving = { system, claimer, definition, hooks, typeOf, takeToken, startPolicy, ...signals }
+    const ran = run(serving).finally(() => {
       running.delete(ran)
       slots.release()
     })
