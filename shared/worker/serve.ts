@@ -27,7 +27,7 @@ import type { SafeHooks } from './hooks.ts'
 
 /**
  * A dispatch that is passed on is so for a minute after its task has changed or fallen due, so that a worker that comes then
- * finds it at once; when the sweeper sends it later, `MAX_PASSES` times.
+ * finds it at once; when the sweeper sends it later, `PASSES_MAX` times.
  */
 const FRESH_MS = 60_000
 /** The slot rests so long, so that an outage does not drain the queues. */
