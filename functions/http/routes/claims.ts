@@ -1,5 +1,5 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
-import { isFaultOfOne } from '../../../shared/core/errors.ts'
+import { isItemFault } from '../../../shared/core/errors.ts'
 import { type ClaimedTask, releaseClaim } from '../../../shared/runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
@@ -55,7 +55,7 @@ async function shown(call: Call<unknown, Body>, held: ClaimedTask): Promise<Clai
   try {
     return presentClaim(held, await describeHead(call.system, call, held.task))
   } catch (error) {
-    if (isFaultOfOne(error)) await releaseClaim(call.system, held, 'it cannot be shown', error)
+    if (isItemFault(error)) await releaseClaim(call.system, held, 'it cannot be shown', error)
     throw error
   }
 }

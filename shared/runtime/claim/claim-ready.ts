@@ -1,8 +1,8 @@
-import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, CLAIM_PATIENCE_MS, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { fairLineOf, tenantOf, turnAt } from '../../core/fair/fair.ts'
 import { byClaimOrder, orderOf, readyPlaceOf } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { mostClaimBytes } from '../../core/run/claim-size.ts'
+import { claimBytesMax } from '../../core/run/claim-size.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'
@@ -178,14 +178,14 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
   const most = Math.min(size, leftOf(round))
   const chosen: Task[] = []
   const claimed = round.claimed.map(({ task }) => task)
-  let bytes = claimed.reduce((sum, task) => sum + mostClaimBytes(task), 0)
+  let bytes = claimed.reduce((sum, task) => sum + claimBytesMax(task), 0)
   while (chosen.length < most && !round.isOver) {
     const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
     if (!task) break
     if (!isCandidate(system, round, task)) continue
-    bytes += mostClaimBytes(task)
+    bytes += claimBytesMax(task)
     const others = [...claimed, ...chosen]
-    const isFull = bytes + listBytes([...others, task]) > MAX_ANSWER_BYTES
+    const isFull = bytes + listBytes([...others, task]) > ANSWER_BYTES_MAX
     // An answer can always deliver one claim. Claims for tickets are not sent in an answer, so they have no bound.
     round.isOver = isFull && others.length > 0 && !round.countsWaiting
     if (!round.isOver) chosen.push(task)
@@ -234,7 +234,7 @@ function withTargets(round: Round, found: readonly Task[]): Task[] {
  * escaped.
  */
 function listBytes(tasks: readonly Task[]): number {
-  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * MAX_CLAIMED_LISTS_BYTES : 0
+  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * CLAIMED_LISTS_BYTES_MAX : 0
 }
 
 /**

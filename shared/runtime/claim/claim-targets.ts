@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { byClaimOrder } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
@@ -66,7 +66,7 @@ async function readTask({ tasks, log }: System, taskId: string): Promise<Task | 
   try {
     return await tasks.head(taskId)
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     log.error('a task that a marker names cannot be read', { taskId, error })
     return undefined
   }

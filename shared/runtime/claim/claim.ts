@@ -10,8 +10,8 @@
  *   (a repeated request does not claim twice)
  * - `claimed-task.ts`, `content-of.ts`: what a worker is given with its claim
  */
-import { BatonError, isFaultOfOne } from '../../core/errors.ts'
-import { type Claimer, type ClaimRefusal, claim, claimRefused } from '../../core/run/claim.ts'
+import { BatonError, isItemFault } from '../../core/errors.ts'
+import { type Claimer, type ClaimRefusal, claim, failRefusedClaim } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
@@ -85,7 +85,7 @@ export async function claimTask(
   try {
     return await claimIfAllowed(system, seen, claimer, startPolicy, patience)
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     logFault(system, seen, error)
     await recordFault(system, seen, claimer, error, patience)
     return refused('at-fault')
@@ -109,11 +109,11 @@ async function recordFault(
     const message = `the claim could not be stored: ${fault.message}`
     const decide = (current: Task | undefined) =>
       current && isSamePiece(seen, current)
-        ? claimRefused(current, claimer, message, system.clock.now(), system.chance.fraction())
+        ? failRefusedClaim(current, claimer, message, system.clock.now(), system.chance.fraction())
         : GONE
     await transact(system, seen, decide, patience)
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     rememberFault(system, seen)
   }
 }

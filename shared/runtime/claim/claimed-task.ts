@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
 import { claimFrameBytes } from '../../core/run/claim-size.ts'
 import { finish, type Outcome } from '../../core/run/finish.ts'
@@ -24,7 +24,7 @@ const CONCURRENT_READS_MAX = 25
 export async function withContents(system: System, claimed: readonly Claimed[]): Promise<ClaimedTask[]> {
   const read = await sideBySide(claimed, CONCURRENT_READS_MAX, async one => {
     try {
-      return [{ ...one, ...(await contentOf(system, one.task, MAX_CLAIMED_LISTS_BYTES / claimed.length)) }]
+      return [{ ...one, ...(await contentOf(system, one.task, CLAIMED_LISTS_BYTES_MAX / claimed.length)) }]
     } catch (error) {
       await endUnread(system, one, error)
       return []
@@ -42,7 +42,7 @@ function withinAnswer(tasks: readonly ClaimedTask[]): { fitting: ClaimedTask[]; 
   const [first, ...others] = tasks
   if (!first) return { fitting: [], excess: [] }
   const fitting = [withoutRepeatedInput(first)]
-  let bytesLeft = MAX_ANSWER_BYTES - bytesOf(first)
+  let bytesLeft = ANSWER_BYTES_MAX - bytesOf(first)
   const excess = others.filter(one => {
     bytesLeft -= bytesOf(one)
     if (bytesLeft >= 0) fitting.push(one)
@@ -53,7 +53,7 @@ function withinAnswer(tasks: readonly ClaimedTask[]): { fitting: ClaimedTask[]; 
 
 function withoutRepeatedInput(task: ClaimedTask): ClaimedTask {
   const { input, ...rest } = task
-  if (input === undefined || input !== task.params || bytesOf(task) <= MAX_ANSWER_BYTES) return task
+  if (input === undefined || input !== task.params || bytesOf(task) <= ANSWER_BYTES_MAX) return task
   return { ...rest, isInputParams: true }
 }
 

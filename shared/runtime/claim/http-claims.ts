@@ -1,4 +1,4 @@
-import { CLAIM_PATIENCE_MS, MAX_CLAIM_WAIT_MS } from '../../core/bounds.ts'
+import { CLAIM_PATIENCE_MS, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
@@ -48,7 +48,7 @@ export async function claimOverHttp(
   const types = await readTypes(system, request.types)
   if (!Array.isArray(types)) return types
   const { claimer, requestId, waitMs = 0 } = request
-  const mayWaitMs = Math.min(waitMs, MAX_CLAIM_WAIT_MS)
+  const mayWaitMs = Math.min(waitMs, CLAIM_WAIT_MS_MAX)
   let outcome: WaitOutcome | undefined
   const claim = async (ms: number) => {
     const tryOnce = claimTryOf(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)

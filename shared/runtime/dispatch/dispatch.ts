@@ -15,7 +15,7 @@ import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket } from '../ready/ready.ts'
 import { runTask } from '../run/run.ts'
-import type { cachedTypes } from '../types/type-cache.ts'
+import type { cachedTypeReader } from '../types/type-cache.ts'
 import {
   type DispatchTools,
   earlyDelaySeconds,
@@ -35,7 +35,7 @@ import { serveTickets } from './serve-tickets.ts'
 
 type ServingTools = {
   readonly definition: TaskDefinition
-  readonly typeOf: ReturnType<typeof cachedTypes>
+  readonly typeOf: ReturnType<typeof cachedTypeReader>
   /** By the system's clock: when the runs are stopped, and end as timed out. */
   readonly stopAt: number
 }

@@ -1,4 +1,4 @@
-import { MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
+import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { startsAt } from '../../core/place/place.ts'
 import { pieceOf, workOf } from '../../core/task/piece.ts'
@@ -42,7 +42,7 @@ const OUTAGE_DELAYS_ALIKE = 4
 
 function outageDelaySeconds(hops: number): number {
   const doubled = OUTAGE_DELAY_S * 2 ** Math.max(0, hops - OUTAGE_DELAYS_ALIKE + 1)
-  return Math.min(doubled, MAX_QUEUE_DELAY_MS / 1_000)
+  return Math.min(doubled, QUEUE_DELAY_MS_MAX / 1_000)
 }
 
 /** Serves a dispatch. Returns its message id if it failed and the queue must deliver it again, else nothing. */
@@ -141,11 +141,11 @@ const EARLY_WAIT_MS_MAX = 1_500
  * happens when the clock was set back meanwhile. A claim would be refused as not due. Undefined when the task is due.
  */
 export function notDueDelaySeconds({ dueAt }: Task, now: number): number | undefined {
-  return dueAt > now ? Math.ceil(Math.min(dueAt - now, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+  return dueAt > now ? Math.ceil(Math.min(dueAt - now, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }
 
 /** The delay in seconds with which a too early dispatch is sent back. Undefined when the worker waits in place instead. */
 export function earlyDelaySeconds(task: Task, now: number): number | undefined {
   const early = startsAt(task) - now
-  return early > EARLY_WAIT_MS_MAX ? Math.floor(Math.min(early, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+  return early > EARLY_WAIT_MS_MAX ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }

@@ -13,7 +13,7 @@
  * `reserve-turns.ts` reserves turns, `front.ts` reads and notes the front, and `mark-fair.ts` marks types with tenants.
  */
 import type { Change } from '../../core/change/change.ts'
-import { atTurn, type Entering, entering } from '../../core/change/entering.ts'
+import { atTurn, type LineEntry, lineEntry } from '../../core/change/entering.ts'
 import { turnAt } from '../../core/fair/fair.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
@@ -24,19 +24,19 @@ export const TURN_HOOK: ChangeHook = { prepare: withTurn, refused: keepTurn }
 
 /** The change, with the task's turn if it brings the task into a line. */
 async function withTurn(system: System, change: Change): Promise<Change> {
-  const entry = entering(change)
+  const entry = lineEntry(change)
   if (!entry) return change
   const front = await frontOf(system, entry.line)
   return atTurn(change, entry.line, await turnFor(system, entry, front))
 }
 
-async function turnFor(system: System, entry: Entering, front: number): Promise<number> {
+async function turnFor(system: System, entry: LineEntry, front: number): Promise<number> {
   return entry.held === undefined ? reserveTurn(system, entry, front) : Math.max(entry.held, front)
 }
 
 /** Keeps the turn of a change that was not written for the tenant's next task. */
 function keepTurn(system: System, change: Change): void {
-  const entry = entering(change)
+  const entry = lineEntry(change)
   if (!entry || entry.held !== undefined) return
   const turn = turnAt(entry.line, change.after.place?.order ?? '')
   if (turn !== undefined) giveTurnBack(system, entry, turn)

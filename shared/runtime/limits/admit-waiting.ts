@@ -1,5 +1,5 @@
 import { typeOfLimit } from '../../core/limits/limits.ts'
-import { unblock } from '../../core/limits/wait.ts'
+import { endWait } from '../../core/limits/wait.ts'
 import { readyPlaceOf } from '../../core/place/place.ts'
 import { limitPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -10,7 +10,7 @@ import { applyChange } from '../kernel/apply-change.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket, readyTasks } from '../ready/ready.ts'
-import { cachedTypes } from '../types/type-cache.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 
 /**
  * Admits tasks that wait for permits of a concurrency limit. They wait in one of two places:
@@ -52,7 +52,7 @@ async function readyFor(
   limit: string,
   most: number,
 ): Promise<Pick<WaitingTasks, 'type' | 'ready'>> {
-  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
+  const type = typeOfLimit(limit) === limit ? await cachedTypeReader(system)(limit) : undefined
   return { type, ready: type ? await readyUnder(system, type, Math.max(1, most)) : [] }
 }
 
@@ -140,7 +140,7 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
   const now = system.clock.now()
   const ended = await isolateEach(system, tasks, PAGE_ENTRIES, async task => {
-    const decision = unblock(task, now)
+    const decision = endWait(task, now)
     return decision.ok && (await applyChange(system, decision.change)).applied
   })
   return ended.filter(Boolean).length

@@ -11,14 +11,14 @@
  * - `serve-limit-looks.ts`: the waker's looks at limits, which also repair what lost messages and dead processes leave
  * - `allows-start.ts`, `one-at-a-time.ts`: a cached check for readers of tasks, and the spacing of starts in a process
  */
-import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
+import { concurrencyLimitName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { knownType, TYPE_LIFETIME_MS } from '../types/type-cache.ts'
+import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
 /** When a claim took longer than this, its run does not begin before the types are read again: see `PAUSE_ACK_MS`. */
 const CLAIM_MS_MAX = 400
@@ -41,7 +41,7 @@ export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
  */
 export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
   const names = new Set([task.type, workOf(task).type])
-  const known = await Promise.all([...names].map(name => knownType(system, name)))
+  const known = await Promise.all([...names].map(name => cachedType(system, name)))
   const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
@@ -51,7 +51,7 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
     }),
     concurrencies: await limitedBy(system, task, types, {
       pick: ({ concurrency }) => concurrency,
-      nameOf: concurrencyName,
+      nameOf: concurrencyLimitName,
     }),
     readAt: known.map(({ readAt }) => readAt),
   }
@@ -62,14 +62,14 @@ export function areRulesFresh(
   { clock }: Pick<System, 'clock'>,
   { readAt }: Pick<LimitRules, 'readAt'>,
 ): boolean {
-  return readAt.every(moment => isWithin(clock, moment, TYPE_LIFETIME_MS + CLAIM_MS_MAX))
+  return readAt.every(moment => isWithin(clock, moment, TYPE_CACHE_MS + CLAIM_MS_MAX))
 }
 
 async function limitedBy<Limit extends { readonly key?: string }>(
   system: System,
   task: Task,
   types: readonly TaskType[],
-  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyName },
+  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyLimitName },
 ): Promise<NamedLimit<Limit>[]> {
   const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
     const limit = pick(limits)

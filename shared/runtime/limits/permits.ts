@@ -1,4 +1,9 @@
-import { isBeingClaimed, isTended, NOTE_LIFE_MS, SURELY_HELD_MS } from '../../core/limits/held-permits.ts'
+import {
+  FRESH_HOLDER_MS,
+  hasLiveWaitNote,
+  isBeingClaimed,
+  WAIT_NOTE_LIFE_MS,
+} from '../../core/limits/held-permits.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
@@ -55,10 +60,10 @@ async function acquire(
     const current = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
     if (!current) return undefined
     if (isBeingClaimed(task, current.holders, now)) return 'being-claimed'
-    if (isTended(current, now)) return 'used-up'
+    if (hasLiveWaitNote(current, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
-      staleAt: now - NOTE_LIFE_MS,
+      staleAt: now - WAIT_NOTE_LIFE_MS,
     })
     // This process wrote the note. The planner begins the looks at the limit when the stream shows it the note.
     if (!seen) return 'used-up'
@@ -78,9 +83,9 @@ export async function confirmPermits(
   permits: readonly Permit[],
   since: Moment,
 ): Promise<boolean> {
-  if (isWithin(system.clock, since, SURELY_HELD_MS)) return true
+  if (isWithin(system.clock, since, FRESH_HOLDER_MS)) return true
   for (const { limit, holder } of permits) {
-    if (!(await system.limits.keep(limit, holder, system.clock.now()))) return false
+    if (!(await system.limits.renew(limit, holder, system.clock.now()))) return false
   }
   return true
 }

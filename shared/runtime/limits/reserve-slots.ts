@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
 import {
-  countedSlots,
+  bookedSlots,
   isBookedAhead,
   nextSlot,
   reserveSlots,
@@ -146,7 +146,7 @@ async function reserveFor(
   limited: NamedLimit<RateLimit>,
   takeAll: () => readonly Reservation[],
 ): Promise<Array<Slot | SlotUnavailable>> {
-  let stored: StoredSlots = await system.limits.starts(limited.name)
+  let stored: StoredSlots = await system.limits.slots(limited.name)
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const served = takeAll()
     const reserved = await tryOnce(system, limited, stored, served)
@@ -179,11 +179,11 @@ async function tryOnce(
   const first = reserveSlots(stored.log, limit, now, { count: impatient, onlyNow: true })
   const rest = reserveSlots(first.log, limit, now, { count: patient })
   const next = () => nextSlot(rest.log, limit, now)
-  if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
-  const last = rest.turns.at(-1)?.at ?? now
-  const present = await system.limits.putStarts(name, rest.log, stored, last + life)
+  if (first.slots.length + rest.slots.length === 0) return dealt(served, [], [], next)
+  const last = rest.slots.at(-1)?.at ?? now
+  const present = await system.limits.putSlots(name, rest.log, stored, last + life)
   noteLatency(system, system.clock.now() - begunAt)
-  return present ?? dealt(served, first.turns, rest.turns, next)
+  return present ?? dealt(served, first.slots, rest.slots, next)
 }
 
 /**
@@ -198,14 +198,14 @@ async function countOn(
   { patient, life }: { readonly patient: number; readonly life: number },
 ): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
   const now = system.clock.now()
-  const last = countedSlots(log, limit, now, { from: log.more + patient, count: 1 })[0]
-  const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
-  if (more === undefined) return system.limits.starts(name)
-  const counted = countedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const last = bookedSlots(log, limit, now, { from: log.bookedAhead + patient, count: 1 })[0]
+  const more = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
+  if (more === undefined) return system.limits.slots(name)
+  const counted = bookedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
   const slots = counted.flatMap(slot => slot ?? [])
   // Some of the counted slots have passed already. The next round then begins the log anew.
-  if (slots.length < patient) return system.limits.starts(name)
-  return dealt(served, [], slots, () => nextSlot({ ...log, more }, limit, now))
+  if (slots.length < patient) return system.limits.slots(name)
+  return dealt(served, [], slots, () => nextSlot({ ...log, bookedAhead: more }, limit, now))
 }
 
 /** The outcome of each reservation, in order: its slot, or, for one with `onlyNow` that got none, when to ask again. */

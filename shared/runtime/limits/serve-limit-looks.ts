@@ -1,18 +1,18 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import {
   type Holder,
-  isTended,
+  hasLiveWaitNote,
   LIMIT_LOOK_INTERVAL_S,
   LIMIT_LOOK_SOON_S,
   type LimitChange,
   type LimitLook,
   mayBeStale,
-  NOTE_LIFE_MS,
+  WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
-import { cachedTypes } from '../types/type-cache.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
 
 /** A series of looks ends after this many looks in a row found no waiting task: an index may show a new one late. */
@@ -63,7 +63,7 @@ async function admitForReleased(system: System, limit: string, released: number)
 }
 
 async function maxOf(system: System, limit: string): Promise<number | undefined> {
-  const type = await cachedTypes(system)(typeOfLimit(limit))
+  const type = await cachedTypeReader(system)(typeOfLimit(limit))
   return type?.configuration.limits?.concurrency?.max
 }
 
@@ -96,7 +96,7 @@ async function removeStaleHolders(
  */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await system.tasks.head(taskId).catch(error => {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     return undefined
   })
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
@@ -135,11 +135,11 @@ async function lookAgain(system: System, look: LimitLook): Promise<void> {
  */
 export async function serveForgottenLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
-  const old = tasks.filter(({ updatedAt }) => updatedAt + NOTE_LIFE_MS <= now)
+  const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
   const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
   for (const limit of [...limits].slice(0, FORGOTTEN_LIMITS_MAX)) {
     const permits = await system.limits.permits(limit)
-    if (isTended(permits, now)) continue
+    if (hasLiveWaitNote(permits, now)) continue
     const { waitsSince: since } = permits
     await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
   }
@@ -189,7 +189,7 @@ const SWEPT_LIMITS_MAX = 20
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(
-    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + NOTE_LIFE_MS <= now,
+    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + WAIT_NOTE_LIFE_MS <= now,
   )
   if (old.length === 0) return
   const byLimit = [...Map.groupBy(old, ({ wait }) => wait?.limit)]

@@ -1,6 +1,6 @@
 import { WORKER_VISIBILITY_S } from '../../core/bounds.ts'
 import { isUsable, rateText } from '../../core/limits/slots.ts'
-import { throttle, unblock } from '../../core/limits/wait.ts'
+import { endWait, throttle } from '../../core/limits/wait.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Slot } from '../../core/task/wait.ts'
@@ -210,7 +210,7 @@ async function takeSlotOfAnother(
 
 /** Ends the wait of the task that a slot was reserved for. Only one process succeeds, so the slot is used once. */
 async function endWait(system: System, task: Task): Promise<boolean> {
-  const ended = unblock(task, system.clock.now())
+  const ended = endWait(task, system.clock.now())
   return ended.ok && (await applyChange(system, ended.change)).applied
 }
 

@@ -1,5 +1,5 @@
-import { MAX_BODY_BYTES, MAX_PROGRESS_BYTES } from '../../core/bounds.ts'
-import { circularAt, type Json, jsonBytes, jsonProblem, MAX_DEPTH } from '../../core/json.ts'
+import { BODY_BYTES_MAX, PROGRESS_BYTES_MAX } from '../../core/bounds.ts'
+import { circularAt, JSON_DEPTH_MAX, type Json, jsonBytes, jsonProblem } from '../../core/json.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
 import { deadlineExceeded } from '../../core/run/deadline.ts'
 import type { NextStage, Outcome } from '../../core/run/finish.ts'
@@ -12,18 +12,18 @@ import type { StopReason } from '../kernel/log-run-ends.ts'
  * Turns a handler's return value into the outcome of its run. A result that cannot be stored fails the task for good. So
  * does a result of more than `room` bytes, which is what a flow's parameters leave for it.
  */
-export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES, what = 'result'): Outcome {
+export function outcomeOfResult(result: unknown, room = BODY_BYTES_MAX, what = 'result'): Outcome {
   if (result instanceof Release) return released(result)
   const isMovedOn = result instanceof Next
   const value = storable(
     what,
     isMovedOn ? result.result : result,
-    Math.max(0, Math.min(room, MAX_BODY_BYTES)),
+    Math.max(0, Math.min(room, BODY_BYTES_MAX)),
   )
   if (!value.ok) return unstorable('InvalidResult', value.message)
   const done: Outcome = { outcome: 'succeed', ...('json' in value && { result: value.json }) }
   if (!isMovedOn) return done
-  const input = storable('input of the next stage', result.input, MAX_BODY_BYTES)
+  const input = storable('input of the next stage', result.input, BODY_BYTES_MAX)
   if (!input.ok) return unstorable('InvalidNext', input.message)
   const problem = problemOfNext(result)
   if (problem !== undefined) return unstorable('InvalidNext', problem)
@@ -84,7 +84,7 @@ function unstorable(name: string, message: string): Outcome {
 /** Converts values that define `toJSON`, such as dates. All other values are kept as they are and checked afterwards. */
 function toJson(value: unknown, depth = 0): unknown {
   // Values that nest deeper are refused later.
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return value
   if (Array.isArray(value)) return value.map(member => toJson(member, depth + 1))
   if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON()
   if (Object.getPrototypeOf(value) !== Object.prototype) return value
@@ -128,7 +128,7 @@ export function refuseUnstorable(value: Json): void {
   const problem = jsonProblem(value)
   if (problem) throw new TypeError(`progress ${problem.path} ${problem.message}`)
   const bytes = jsonBytes(value)
-  if (bytes > MAX_PROGRESS_BYTES) {
-    throw new TypeError(`progress has ${bytes} bytes; at most ${MAX_PROGRESS_BYTES} are kept`)
+  if (bytes > PROGRESS_BYTES_MAX) {
+    throw new TypeError(`progress has ${bytes} bytes; at most ${PROGRESS_BYTES_MAX} are kept`)
   }
 }

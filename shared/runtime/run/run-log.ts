@@ -2,7 +2,7 @@ import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { textBytes } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
 import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
-import { errorOfThrown, readable } from '../../core/task-error/task-error.ts'
+import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
 
 /** The log of one run. Its lines go to the log of the process. The newest lines are kept, to be stored if the run fails. */
@@ -66,7 +66,7 @@ export function withPlainErrors(fields: LogFields): LogFields {
 function fieldsText(fields: LogFields | undefined): string {
   if (!fields || Object.keys(fields).length === 0) return ''
   try {
-    return ` ${JSON.stringify(fields, readable)}`
+    return ` ${JSON.stringify(fields, jsonReplacer)}`
   } catch {
     return ` {fields that are no JSON: ${Object.keys(fields).join(', ')}}`
   }

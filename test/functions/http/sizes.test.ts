@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { escapedBytes } from '../../../shared/core/json.ts'
-import { mostClaimBytes } from '../../../shared/core/run/claim-size.ts'
+import { claimBytesMax } from '../../../shared/core/run/claim-size.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
@@ -112,7 +112,7 @@ describe('claims', () => {
         const head = (await fresh.system.tasks.head(id)) as Task
         const { body: answer } = await fresh.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w' })
         expect(answer.claims).toHaveLength(1)
-        expect(escapedBytes(answer.claims[0])).toBeLessThanOrEqual(mostClaimBytes(head))
+        expect(escapedBytes(answer.claims[0])).toBeLessThanOrEqual(claimBytesMax(head))
       }),
       { numRuns: 60 },
     )

@@ -10,7 +10,7 @@ import {
 } from '../../../shared/runtime/dispatch/received-dispatch.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
@@ -28,7 +28,7 @@ async function served(system: MemorySystem, received: readonly ReceivedDispatch[
     on,
     received,
     { workerId: 'lambda-1' },
-    { definition, typeOf: cachedTypes(on), stopAt },
+    { definition, typeOf: cachedTypeReader(on), stopAt },
   )
   void serving.then(ids => {
     again = ids

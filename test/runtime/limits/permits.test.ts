@@ -51,7 +51,7 @@ describe('a permit that was taken long before the claim was written', () => {
   it('is not confirmed when the claim was quick', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
-    const { keep: _keep, ...limits } = system.limits
+    const { renew: _keep, ...limits } = system.limits
     await system.clock.advance(4 * SECOND)
 
     expect(await confirmPermits({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(
