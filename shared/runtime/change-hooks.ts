@@ -3,7 +3,7 @@ import type { ChangeHook } from './kernel/system.ts'
 import { PERMIT_HOOK } from './limits/permits.ts'
 
 /**
- * What features add to each change of a head. Every world is composed with this list: the kernel calls the hooks in its
- * order, and each feature says in its own room what its hook does.
+ * The hooks that features add to each change of a head, in the order in which the kernel calls them. Every `System` is
+ * composed with this list. The feature's own folder explains what its hook does.
  */
 export const CHANGE_HOOKS: readonly ChangeHook[] = [TURN_HOOK, PERMIT_HOOK]

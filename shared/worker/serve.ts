@@ -27,7 +27,7 @@ import type { SafeHooks } from './hooks.ts'
 
 /**
  * A dispatch that is passed on is so for a minute after its task has changed or fallen due, so that a worker that comes then
- * finds it at once; when the sweeper sends it later, `MAX_PASSES` times.
+ * finds it at once; when the sweeper sends it later, `PASSES_MAX` times.
  */
 const FRESH_MS = 60_000
 /** The slot rests so long, so that an outage does not drain the queues. */
@@ -84,7 +84,7 @@ async function serveTicket(
 ): Promise<Ran | undefined> {
   const { system, claimByTicket: takeToken } = serving
   // What is dropped in a pause is sent again at its end.
-  const outcome = type.paused ? 'held' : await takeToken(type, delivery.task)
+  const outcome = type.paused ? 'waits-for-limit' : await takeToken(type, delivery.task)
   if (typeof outcome === 'object') {
     const dropped = dropMessage(system, delivery)
     const ran = await runClaimed(system, outcome, { ...serving, onClaimed })

@@ -8,16 +8,19 @@ import type { Claimed } from './claim.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
 
 /**
- * Tokens: where a type's tasks are run in order, a dispatch says no more than that one of them may be claimed. Whoever
- * receives it takes the best that waits, the one that the dispatch names among them. There is a token for each task in a
- * ready place, so one that finds the task it names taken still stands for another.
+ * A ticket is a dispatch of a type whose tasks run in order. It says that one task of the type may be claimed. Its receiver
+ * claims the best waiting task, which may be the one that the ticket names. Each task in a ready place has a ticket. So a
+ * ticket whose named task is taken still stands for another task.
  */
 
-/** A token that found nothing is passed on so often, since an index may show late what is there. */
+/** A ticket that found no task is sent back at most this many times, since an index may show a task late. */
 export const TICKET_PASSES_MAX = 2
 export const TICKET_PASS_DELAY_S = 1
 
-/** Claims for tokens of one type the best tasks that wait, one for each; what a limit holds back waits for that instead. */
+/**
+ * Claims the best waiting tasks for tickets of one type, one task for each ticket. A task that a limit holds back is
+ * written down to wait for the limit, and uses up a ticket, too.
+ */
 export function claimByTickets(
   system: System,
   type: TaskType,
@@ -34,13 +37,16 @@ export function claimByTickets(
   })
 }
 
-/** What a token came to: a claim, a task that waits for a limit instead, or nothing. */
-type TicketOutcome = Claimed | 'held' | 'nothing'
+/** The outcome of a ticket: a claim, a task that waits for a limit now, or no task. */
+type TicketOutcome = Claimed | 'waits-for-limit' | 'no-task'
 
-/** Claims for one token at a time; those who ask while others are claimed for are claimed for together. */
+/**
+ * Claims for one ticket of a worker process. One claim of a type is in progress at a time. Tickets that arrive meanwhile
+ * wait, and are then claimed for together.
+ */
 export type TicketWaitList = (type: TaskType, named: Task) => Promise<TicketOutcome>
 
-type Asking = {
+type WaitingTicket = {
   readonly type: TaskType
   readonly named: Task
   resolve(outcome: TicketOutcome): void
@@ -48,11 +54,11 @@ type Asking = {
 }
 
 export function createTicketWaitList(system: System, claimer: Claimer): TicketWaitList {
-  const lines = new Map<string, Asking[]>()
+  const lines = new Map<string, WaitingTicket[]>()
   const serve = async (name: string) => {
     for (let waiting = lines.get(name); waiting?.length; waiting = lines.get(name)) {
       lines.set(name, [])
-      await answer(system, claimer, waiting)
+      await claimForAll(system, claimer, waiting)
     }
     lines.delete(name)
   }
@@ -65,18 +71,22 @@ export function createTicketWaitList(system: System, claimer: Claimer): TicketWa
     })
 }
 
-/** By the type as the latest of them knows it: a line may go on for hours. */
-async function answer(system: System, claimer: Claimer, asking: readonly Asking[]): Promise<void> {
-  const latest = asking.at(-1)
+/** Claims for the waiting tickets, by the type as the latest of them read it: the list may be served for hours. */
+async function claimForAll(
+  system: System,
+  claimer: Claimer,
+  tickets: readonly WaitingTicket[],
+): Promise<void> {
+  const latest = tickets.at(-1)
   if (!latest) return
   try {
-    const named = asking.map(one => one.named)
-    const { claimed, waiting: held } = await claimByTickets(system, latest.type, claimer, named)
-    const isHeld = (nth: number) => nth < claimed.length + held
-    for (const [nth, { resolve }] of asking.entries()) {
-      resolve(claimed[nth] ?? (isHeld(nth) ? 'held' : 'nothing'))
+    const named = tickets.map(one => one.named)
+    const { claimed, waiting } = await claimByTickets(system, latest.type, claimer, named)
+    const waitsForLimit = (nth: number) => nth < claimed.length + waiting
+    for (const [nth, { resolve }] of tickets.entries()) {
+      resolve(claimed[nth] ?? (waitsForLimit(nth) ? 'waits-for-limit' : 'no-task'))
     }
   } catch (error) {
-    for (const { reject } of asking) reject(error)
+    for (const { reject } of tickets) reject(error)
   }
 }

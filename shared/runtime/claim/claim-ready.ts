@@ -13,51 +13,52 @@ import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
 import { type Claimed, claimTask, claimWouldWrite, type NotClaimed } from './claim.ts'
 import { type HeldBack, heldBackBy } from './held-back.ts'
 
-/** Candidates that one call looks at: what is in front may all be taken, or meant for other workers. */
-const MOST_EXAMINED = 1_000
-/** Those that a limit or a pause is known to hold back count so much less: others may be free behind them. */
-const HELD_BACK_SHARE = 1 / 4
-const PAGE = 100
+/** One call examines at most this many candidates. All those at the front may be taken, or meant for other workers. */
+const EXAMINED_MAX = 1_000
+/** A candidate that a limit or a pause is known to hold back counts only this much: free ones may come after it. */
+const HELD_BACK_WEIGHT = 1 / 4
+const PAGE_ENTRIES_MAX = 100
 /**
- * Heads read at a time, though fewer may be wanted: some will be meant for other workers. Pages of the indexes hold as many, so
- * that one round of queries is enough for them: smaller ones cost the same half a unit each.
+ * At least this many heads are read at a time, even if fewer are wanted, since some are meant for other workers. Index
+ * pages hold as many, so that one round of queries is enough. A smaller page would cost the same half read unit.
  */
-const MIN_READ = 10
-/** The first attempt takes this share of what is wanted, and shows whether others claim, too. */
+const READ_HEADS_MIN = 10
+/** The first attempt claims this share of the wanted tasks. It shows whether others claim, too. */
 const PROBE_SHARE = 1 / 16
-/** As long as nobody else seems to claim, each attempt is so many times as large as the last. */
+/** While no other process seems to claim, each attempt is this many times as large as the last. */
 const GROWTH = 2
-/** Once somebody does, attempts take this share of what is wanted, */
+/** Once other processes claim, each attempt claims this share of the wanted tasks. */
 const SCATTERED_SHARE = 1 / 6
-/** among this many times what all seem to take together, in random order, */
+/** Attempts then choose at random from a window, which is this many times what all processes seem to claim together. */
 const SPREAD = 4
-/** and among twice as many whenever more than this share of an attempt is lost to others. */
+/** When more than this share of an attempt is lost to others, the window is doubled. */
 const MUCH_LOST = 0.3
 /**
- * A claim never passes over more open tasks than this. 20 clients at 50 a time from 2,000 tasks then lose 0.3 writes per
- * task on the local cloud, and 0.45 with the latencies of AWS, simulated; narrower windows lose more.
+ * The widest window: a claim never passes over more open tasks than this. With this window, 20 clients that claim 50 at a
+ * time from 2,000 tasks lose 0.3 writes per task on the local cloud, and 0.45 with simulated latencies of AWS. Narrower
+ * windows lose more.
  */
-const WIDEST_WINDOW = 500
+const WINDOW_TASKS_MAX = 500
 
 type Round = {
   readonly types: readonly TaskType[]
   readonly ready: ReadyTasks
   readonly claimer: Claimer
   readonly wanted: number
-  /** Whether the ready tasks come in the order of their type; those of several types come by turns of the types. */
+  /** Whether the ready tasks come in the order of one type. Several types take turns instead. */
   readonly isInOrder: boolean
-  readonly starting: StartPolicy
+  readonly startPolicy: StartPolicy
   readonly heldBack: HeldBack
   readonly claimed: Claimed[]
-  readonly countsHeld: boolean
+  readonly countsWaiting: boolean
   readonly until: number | undefined
-  /** Tasks for this claimer alone that no ready place shows, in order, not yet among the pending. */
+  /** Tasks for this claimer that no ready place shows, in their order, without those moved to `pending`. */
   targets: readonly Task[]
-  /** Heads that were read and not yet tried. */
+  /** Tasks whose heads were read and that were not tried yet. */
   pending: Task[]
-  /** Where tasks stood that were chosen, by id: a claim drops that. */
+  /** The sort keys of the chosen tasks, by id. The claim removes them from the head. */
   readonly orders: Map<string, string>
-  /** The first task that waits and that a limit keeps from being claimed now. */
+  /** The first waiting task that is not claimed now, for example because a limit holds it back. */
   passedOver: Task | undefined
   examined: number
   isOver: boolean
@@ -67,54 +68,48 @@ export type Wanted = {
   readonly wanted: number
   /** Tasks for this claimer that no ready place shows. */
   readonly targets?: readonly Task[]
-  /** How starts under rate limits are got. @default those that may be had at once */
+  /** How starts get their slots under rate limits. @default `startAtOnce`: only slots that are free now */
   readonly startPolicy?: StartPolicy
-  /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
+  /** Whether a task that is written down to wait for a limit counts as one of the wanted tasks. */
   readonly countsWaiting?: boolean
-  /** By the system's clock: from then on nothing more is tried. @default each claim for itself, 8 s after it began */
+  /** By the system's clock: from then on no more tasks are tried. @default for each claim 8 s after it began */
   readonly until?: number
 }
 
-/**
- * What was claimed, how many of those that were to be claimed wait for a limit instead, and when a limit may allow a start that
- * has kept others from it, Infinity if none is known to.
- */
 export type ClaimResult = {
   readonly claimed: Claimed[]
+  /** How many of the tried tasks were written down to wait for a limit instead. */
   readonly waiting: number
+  /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
   readonly nextStart: number
 }
 
 /**
- * Claims up to `wanted` ready tasks and `targets` in their type's order, until an answer might not hold more; what limits
- * keep from running is passed over.
- * When much of an attempt is lost to others, the next ones choose by chance among the first tasks, so that many who
- * claim at once do not all write to the same ones: among 500 at most, so a later answer may bring tasks that belong
- * before those of an earlier one, but no answer passes over more. The answer itself is in order in any case.
+ * Claims up to `wanted` ready tasks and `targets` in their type's order. Ends early when one answer might not hold more.
+ * Tasks that limits hold back are passed over.
+ *
+ * When an attempt loses much to others, the next attempts choose at random from a window of the first tasks. So many
+ * concurrent claimers do not all write to the same tasks. The window holds at most 500 tasks. A later answer may bring
+ * tasks that belong before those of an earlier one, but no answer passes over more than 500. Within an answer the tasks
+ * are in order.
  */
 export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  {
-    wanted,
-    targets = [],
-    startPolicy: starting = startAtOnce,
-    countsWaiting: countsHeld = false,
-    until,
-  }: Wanted,
+  { wanted, targets = [], startPolicy = startAtOnce, countsWaiting = false, until }: Wanted,
 ): Promise<ClaimResult> {
-  const ready = readyTasks(system, types, Math.min(PAGE, Math.max(MIN_READ, wanted + 1)))
+  const ready = readyTasks(system, types, Math.min(PAGE_ENTRIES_MAX, Math.max(READ_HEADS_MIN, wanted + 1)))
   const round: Round = {
     types,
     ready,
     claimer,
     wanted,
     isInOrder: types.length === 1,
-    starting,
-    heldBack: heldBackBy(types, targets, { isSent: countsHeld }),
+    startPolicy,
+    heldBack: heldBackBy(types, targets, { isSent: countsWaiting }),
     claimed: [],
-    countsHeld,
+    countsWaiting,
     until,
     targets,
     pending: [],
@@ -132,14 +127,14 @@ export async function claimReady(
     const lost = await attempt(system, round, chosen)
     if (lost > chosen.length * MUCH_LOST) {
       const rivals = chosen.length / Math.max(1, chosen.length - lost)
-      window = Math.min(WIDEST_WINDOW, Math.max(2 * window, Math.ceil(SPREAD * scattered * rivals)))
+      window = Math.min(WINDOW_TASKS_MAX, Math.max(2 * window, Math.ceil(SPREAD * scattered * rivals)))
       const among = await scatter(round, window)
       size = Math.max(1, Math.ceil((scattered * among) / window))
     } else if (lost === 0) size *= GROWTH
     if (window > 0) size = Math.min(size, Math.ceil(window / SPREAD))
   }
   if (round.isInOrder) round.claimed.sort((a, b) => compared(orderIn(round, a), orderIn(round, b)))
-  if (window === 0) await noteWhereTurnsAre(system, round)
+  if (window === 0) await noteFrontOfLine(system, round)
   const { waiting, nextStart } = round.heldBack
   return { claimed: round.claimed, waiting: waiting(), nextStart: nextStart() }
 }
@@ -156,8 +151,8 @@ function compared(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** Tasks that limits hold back must not keep the front of their line where they stand. */
-async function noteWhereTurnsAre(system: System, { passedOver, claimed, orders }: Round): Promise<void> {
+/** Notes the front of a tenants' line, so that tasks that limits hold back do not keep the front where they wait. */
+async function noteFrontOfLine(system: System, { passedOver, claimed, orders }: Round): Promise<void> {
   if (!passedOver || tenantOf(passedOver) === undefined) return
   const line = fairLineOf(passedOver)
   const first = turnAt(line, orderOf(passedOver))
@@ -166,19 +161,19 @@ async function noteWhereTurnsAre(system: System, { passedOver, claimed, orders }
   await noteFront(system, line, { passedOver: first, claimed: Math.min(...turns) })
 }
 
-function leftOf({ wanted, claimed, heldBack, countsHeld }: Round): number {
-  if (countsHeld) return wanted - claimed.length - heldBack.waiting()
+function leftOf({ wanted, claimed, heldBack, countsWaiting }: Round): number {
+  if (countsWaiting) return wanted - claimed.length - heldBack.waiting()
   return heldBack.isAll() ? 0 : wanted - claimed.length
 }
 
-/** What was read and not tried is read again with the rest of the window, if the ready places show it. */
+/** Begins a new window. Tasks that were read but not tried come again with it, if the ready places still show them. */
 async function scatter(round: Round, window: number): Promise<number> {
   round.targets = [...round.targets, ...round.pending.filter(isTargeted)].sort(byClaimOrder)
   round.pending = []
   return round.ready.scatter(window)
 }
 
-/** The next tasks that can be claimed as far as their heads tell, and whose claims still fit the answer. */
+/** The next tasks that can be claimed by their heads, and whose claims still fit the answer. */
 async function choose(system: System, round: Round, size: number): Promise<Task[]> {
   const most = Math.min(size, leftOf(round))
   const chosen: Task[] = []
@@ -191,15 +186,15 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
     bytes += claimBytesMax(task)
     const others = [...claimed, ...chosen]
     const isFull = bytes + listBytes([...others, task]) > ANSWER_BYTES_MAX
-    // An answer can always deliver one claim; what a function claims for its own handler has no answer.
-    round.isOver = isFull && others.length > 0 && !round.countsHeld
+    // An answer can always deliver one claim. Claims for tickets are not sent in an answer, so they have no bound.
+    round.isOver = isFull && others.length > 0 && !round.countsWaiting
     if (!round.isOver) chosen.push(task)
   }
   for (const task of chosen) round.orders.set(task.id, orderOf(task))
   return chosen
 }
 
-/** An index may show what waits no more. */
+/** Remembers the first task that is passed over. A task that no longer waits does not count: an index may still show it. */
 function passOver(round: Round, task: Task): void {
   const isWaiting = task.place?.name === readyPlaceOf(task)
   if (isWaiting && round.isInOrder) round.passedOver ??= task
@@ -207,7 +202,7 @@ function passOver(round: Round, task: Task): void {
 
 function isCandidate(system: System, round: Round, task: Task): boolean {
   const isHeldBack = round.heldBack.isKnown(task)
-  round.examined += isHeldBack ? HELD_BACK_SHARE : 1
+  round.examined += isHeldBack ? HELD_BACK_WEIGHT : 1
   const isAtFault = isKnownFault(system, task)
   const isWorthTrying = !isHeldBack && !isAtFault && claimWouldWrite(task, round.claimer, system.clock.now())
   if (!isWorthTrying && !isAtFault) passOver(round, task)
@@ -215,13 +210,16 @@ function isCandidate(system: System, round: Round, task: Task): boolean {
 }
 
 async function refill(round: Round, count: number): Promise<Task | undefined> {
-  const isEnough = round.examined >= MOST_EXAMINED || round.heldBack.isAll()
-  const ready = isEnough ? [] : await round.ready.next(Math.max(MIN_READ, count))
+  const isEnough = round.examined >= EXAMINED_MAX || round.heldBack.isAll()
+  const ready = isEnough ? [] : await round.ready.next(Math.max(READ_HEADS_MIN, count))
   round.pending = withTargets(round, ready)
   return round.pending.shift()
 }
 
-/** Puts the targets between ready tasks where they belong; those of several types, which come in turns, in front. */
+/**
+ * Merges the targets into the ready tasks by their order. With several types, whose tasks take turns, targets come
+ * first.
+ */
 function withTargets(round: Round, found: readonly Task[]): Task[] {
   const ready = round.isInOrder ? found.toSorted(byClaimOrder) : found
   const last = round.isInOrder ? ready.at(-1) : undefined
@@ -231,20 +229,23 @@ function withTargets(round: Round, found: readonly Task[]): Task[] {
   return last ? [...next, ...ready].sort(byClaimOrder) : [...next, ...ready]
 }
 
-/** Lists that a canvas hands on share one room in an answer, which shows them twice, escaped. */
+/**
+ * Bytes for the lists that a canvas hands on. All claims of an answer share them. The answer shows each list twice,
+ * escaped.
+ */
 function listBytes(tasks: readonly Task[]): number {
   return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * CLAIMED_LISTS_BYTES_MAX : 0
 }
 
 /**
- * Claims the chosen tasks side by side and returns how many were lost to others; what was past its deadline, or not to be
- * had for another reason of its own, is no sign of them. What was won is handed out even when another claim failed for
- * the storage's sake: it would be lost otherwise.
+ * Claims the chosen tasks at the same time and returns how many were lost to others. A task that was refused for a reason
+ * of its own, such as a passed deadline, does not count as lost. When the store fails for one claim, the other claims are
+ * delivered all the same: their runs would be lost otherwise.
  */
 async function attempt(system: System, round: Round, chosen: readonly Task[]): Promise<number> {
   const { until = system.clock.now() + CLAIM_PATIENCE_MS } = round
   const results = await Promise.allSettled(
-    chosen.map(task => claimTask(system, task, round.claimer, round.starting, { until })),
+    chosen.map(task => claimTask(system, task, round.claimer, round.startPolicy, { until })),
   )
   const answers = results.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   round.claimed.push(...answers.filter(answer => 'run' in answer))
@@ -253,13 +254,13 @@ async function attempt(system: System, round: Round, chosen: readonly Task[]): P
   const failure = results.find(result => result.status === 'rejected')
   if (failure) {
     if (round.claimed.length === 0) throw failure.reason
-    system.log.warn('claimed less than there is', { error: failure.reason })
+    system.log.warn('some tasks were not claimed; the claim ends early', { error: failure.reason })
     round.isOver = true
   }
   return answers.filter(answer => 'refused' in answer && answer.lostToOthers).length
 }
 
-/** Whether a limit keeps a task from being claimed. */
+/** Whether a limit refused the claim. */
 function isHeldBack(result: PromiseSettledResult<Claimed | NotClaimed> | undefined): boolean {
   if (result?.status !== 'fulfilled' || !('refused' in result.value)) return false
   return result.value.refused === 'rate-limit' || result.value.refused === 'concurrency-limit'

@@ -11,19 +11,19 @@ import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { type Claimed, claimTask, claimWouldWrite } from './claim.ts'
 
-/** Claims of tasks that list `workerIds`, which their workers find by markers: see `worker/targets.ts`. */
+/** Claims tasks that list `workerIds`. Their workers find them by markers: see `worker/targets.ts`. */
 
-/** Markers read at a time, some 100 bytes each, and heads looked at in one round, at a read unit each. */
-const MOST_LOOKED_AT = 100
+/** One round reads at most this many markers, of some 100 bytes each, and as many heads, at a read unit each. */
+const MARKERS_MAX = 100
 const CURSOR_LIFE_MS = MARKER_LIFE_MS
-const MOST_AT_ONCE = 25
+const CONCURRENT_REQUESTS_MAX = 25
 
-/** A task that a worker may take now, with the marker that told it so. */
+/** A task that a worker may claim now, with the marker that names it. */
 export type Target = { readonly task: Task; readonly marker: Marker }
 
 /**
- * Claims up to `limit` tasks of `types` that are meant for the claimer, each type's in its order. Costs one read while
- * there are none.
+ * Claims up to `limit` tasks of `types` that list the claimer, each type's tasks in their order. Costs one read when there
+ * are none.
  */
 export async function claimTargets(
   system: System,
@@ -32,7 +32,7 @@ export async function claimTargets(
   limit: number,
 ): Promise<Claimed[]> {
   const targets = (await findTargets(system, claimer, types)).slice(0, limit)
-  const results = await sideBySide(targets, MOST_AT_ONCE, async ({ task }) => {
+  const results = await sideBySide(targets, CONCURRENT_REQUESTS_MAX, async ({ task }) => {
     try {
       return await claimTask(system, task, claimer)
     } catch (error) {
@@ -45,7 +45,7 @@ export async function claimTargets(
   return claimed
 }
 
-/** The due tasks of `types` that the claimer's markers name and it may take; markers that are spent are cleared. */
+/** The due tasks of `types` that the claimer's markers name and that it may claim. Clears the spent markers. */
 export async function findTargets(
   system: System,
   claimer: Claimer,
@@ -54,16 +54,16 @@ export async function findTargets(
   const markers = await markersToLookAt(system, claimer.workerId, types)
   const now = system.clock.now()
   const found: Target[] = []
-  await sideBySide(markers, MOST_AT_ONCE, async marker => {
-    const task = await readable(system, marker.taskId)
+  await sideBySide(markers, CONCURRENT_REQUESTS_MAX, async marker => {
+    const task = await readTask(system, marker.taskId)
     if (task && claimWouldWrite(task, claimer, now)) found.push({ task, marker })
     else if (isSpent(marker, task)) await clear(system, marker)
   })
   return found.sort((a, b) => byClaimOrder(a.task, b.task))
 }
 
-/** A task that cannot be read is as good as gone for its workers: its marker is cleared. */
-async function readable({ tasks, log }: System, taskId: string): Promise<Task | undefined> {
+/** Reads the head. A task that cannot be read counts as gone, so its marker is cleared. */
+async function readTask({ tasks, log }: System, taskId: string): Promise<Task | undefined> {
   try {
     return await tasks.head(taskId)
   } catch (error) {
@@ -73,7 +73,10 @@ async function readable({ tasks, log }: System, taskId: string): Promise<Task | 
   }
 }
 
-/** All of a worker's markers, of many some for each type: each time those that follow. One request while they are few. */
+/**
+ * The markers to examine now. Few markers are all read by one request. Of many, a part is read for each type, and each
+ * call goes on where the last one ended.
+ */
 async function markersToLookAt(
   system: System,
   workerId: string,
@@ -81,20 +84,20 @@ async function markersToLookAt(
 ): Promise<readonly Marker[]> {
   const [only, ...others] = types
   const isOne = only !== undefined && others.length === 0
-  const first = await system.targets.of(workerId, { limit: MOST_LOOKED_AT, ...(isOne && { type: only }) })
+  const first = await system.targets.of(workerId, { limit: MARKERS_MAX, ...(isOne && { type: only }) })
   if (first.next === undefined) {
     return first.markers.filter(({ taskId }) => types.includes(splitTaskId(taskId)?.type ?? ''))
   }
-  if (isOne) return nextPage(system, { workerId, type: only, limit: MOST_LOOKED_AT }, first)
-  const limit = Math.ceil(MOST_LOOKED_AT / types.length)
-  const pages = await sideBySide(types, MOST_AT_ONCE, async type => {
+  if (isOne) return nextPage(system, { workerId, type: only, limit: MARKERS_MAX }, first)
+  const limit = Math.ceil(MARKERS_MAX / types.length)
+  const pages = await sideBySide(types, CONCURRENT_REQUESTS_MAX, async type => {
     const ofType = await system.targets.of(workerId, { type, limit })
     return nextPage(system, { workerId, type, limit }, ofType)
   })
   return pages.flat()
 }
 
-/** Goes on where the last call of anybody with this worker id stopped, so that no marker stands behind others for ever. */
+/** The page after the last one that any process with this worker id has read. So each marker is reached in the end. */
 async function nextPage(
   { targets, records, clock }: System,
   { workerId, type, limit }: { readonly workerId: string; readonly type: string; readonly limit: number },
@@ -109,14 +112,14 @@ async function nextPage(
 }
 
 /**
- * Whether the marker has done its duty: the task waits for this worker no more. If it ever does again, that is a change,
- * and is planned. One that is only not due yet, or asks for a newer worker, keeps its marker.
+ * Whether the marker is spent: the task no longer waits for this worker. If it waits again later, the planner sets a new
+ * marker. A task that is not due yet, or needs a newer worker, keeps its marker.
  */
 function isSpent({ workerId, born }: Marker, task: Task | undefined): boolean {
   return task?.born !== born || !awaitedWorkers(task).includes(workerId)
 }
 
-/** A worker that holds a task waits for it no more. */
+/** Clears the markers of the tasks that were claimed. */
 export async function clearClaimed(
   system: System,
   targets: readonly Target[],
@@ -124,10 +127,10 @@ export async function clearClaimed(
 ): Promise<void> {
   const ids = new Set(claimed.map(({ task }) => task.id))
   const spent = targets.filter(({ task }) => ids.has(task.id))
-  await sideBySide(spent, MOST_AT_ONCE, ({ marker }) => clear(system, marker))
+  await sideBySide(spent, CONCURRENT_REQUESTS_MAX, ({ marker }) => clear(system, marker))
 }
 
-/** A marker that stays is found again and cleared then. */
+/** Clears a marker. One that could not be cleared is found again, and cleared then. */
 async function clear(system: System, marker: Marker): Promise<void> {
   await system.targets.clear(marker).catch(error => {
     system.log.debug('a marker was left', { taskId: marker.taskId, error })

@@ -1,8 +1,14 @@
 /**
- * A claim begins a run: it takes a task that is open, due and allowed by its types, and gives it a fence and a lease
- * by one conditional write. This file claims one given task. The others choose which: tickets and HTTP workers take
- * the best ready tasks, and a worker that a task lists finds it by its marker. Here too stands what a worker gets with
- * its claim, and how a claim request waits for work, or is repeated without claiming twice.
+ * A claim begins a run. It takes a task that is open, due and allowed by its types, and gives it a fence and a lease by
+ * one conditional write. This file claims one given task.
+ *
+ * Read in this order:
+ * - `claim-ready.ts`: claims the best ready tasks; `held-back.ts` remembers which of them limits hold back
+ * - `claim-by-ticket.ts`: claims for tickets
+ * - `claim-targets.ts`: claims tasks that list their workers, which a worker finds by markers
+ * - `http-claims.ts`: claims over HTTP, with `wait-for-work.ts` (how a claim waits) and `claim-once-per-request.ts`
+ *   (a repeated request does not claim twice)
+ * - `claimed-task.ts`, `content-of.ts`: what a worker is given with its claim
  */
 import { BatonError, isItemFault } from '../../core/errors.ts'
 import { type Claimer, type ClaimRefusal, claim, failRefusedClaim } from '../../core/run/claim.ts'
@@ -22,53 +28,62 @@ import { type StartPolicy, startInOwnSlot } from '../limits/start-policy.ts'
 export type Claimed = {
   readonly task: Task
   readonly run: LiveRun
-  /** Of the run's span; what the handler calls and publishes goes on from there. */
+  /** The traceparent of the run's span, which the handler's calls and publishes continue. */
   readonly traceparent?: string
 }
 
 export type NotClaimed = {
   /**
-   * Why the claim came to nothing; `gone`: the birth, or the piece of it, that was seen is over; `being-claimed`: somebody
-   * else may begin a run of it, and has not yet; the last three: its types do not let it run now, and what waits for a limit
-   * has been noted to do so.
+   * Why the task was not claimed.
+   *
+   * - `gone`               the birth, stage or step that the caller saw is over
+   * - `being-claimed`      another worker has been admitted and is about to claim the task
+   * - `at-fault`           the store refuses the claim's content, or the stored task cannot be read
+   * - `paused`             a type of the task is paused
+   * - `rate-limit`         a rate limit allows no start now
+   * - `concurrency-limit`  a concurrency limit has no free permit; the task has been written down to wait for one
    */
   readonly refused:
     | ClaimRefusal
     | 'gone'
     | 'being-claimed'
-    /** What the claim would write, or what is stored of the task, is refused for itself. */
     | 'at-fault'
     | 'paused'
     | 'rate-limit'
     | 'concurrency-limit'
-  /** The limit that did not, by name, where it is known which of several it was. */
+  /** The name of the limit that refused the start. Undefined when it may be one of several. */
   readonly limit?: string | undefined
-  /** When that limit may allow a start, where the task has not been noted to wait for one. */
+  /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
   readonly notBefore?: number
-  /** Whether somebody else was faster. */
+  /** Whether another worker was faster. */
   readonly lostToOthers: boolean
 }
 
-/** Whether a claim would write anything: a refused one may, too, such as the last lost run or a passed deadline. */
+/**
+ * Whether a claim would write the task. A refused claim may write, too: it records the last lost run or a passed
+ * deadline.
+ */
 export function claimWouldWrite(task: Task, claimer: Claimer, now: number): boolean {
   return claim(task, claimer, now).change !== undefined
 }
 
 /**
- * Claims the task that was seen, if its types let it run. Without limits that is one conditional write and no read of the
- * task: `seen` comes with the dispatch. When it has changed since, the claim is decided anew on what stands there, but
- * never on another birth or piece: the next step of a flow may be another type's.
+ * Claims the task that the caller saw, if its types allow a run. Without limits this costs one conditional write and no
+ * read of the task, since `seen` comes with the dispatch.
+ *
+ * When the task has changed since, the claim is decided again on the stored head. It is refused when the head shows
+ * another birth, stage or step, because the next step of a flow may belong to another type.
  */
 export async function claimTask(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: StartPolicy = startInOwnSlot(),
+  startPolicy: StartPolicy = startInOwnSlot(),
   patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
   if (isKnownFault(system, seen)) return refused('at-fault')
   try {
-    return await claimIfAllowed(system, seen, claimer, starting, patience)
+    return await claimIfAllowed(system, seen, claimer, startPolicy, patience)
   } catch (error) {
     if (!isItemFault(error)) throw error
     logFault(system, seen, error)
@@ -77,7 +92,10 @@ export async function claimTask(
   }
 }
 
-/** What cannot be put on record either is remembered by this process, and left alone for a while. */
+/**
+ * Records a refused write as a failure of the task. If that cannot be stored either, this process remembers the fault and
+ * does not try the task for a while.
+ */
 async function recordFault(
   system: System,
   seen: Task,
@@ -104,23 +122,23 @@ async function claimIfAllowed(
   system: System,
   seen: Task,
   claimer: Claimer,
-  starting: StartPolicy,
+  startPolicy: StartPolicy,
   patience: Patience | undefined,
 ): Promise<Claimed | NotClaimed> {
-  const terms = await limitRulesOf(system, seen)
-  if (terms.isPaused) return refused('paused')
-  if (terms.rates.length + terms.concurrencies.length === 0) {
+  const rules = await limitRulesOf(system, seen)
+  if (rules.isPaused) return refused('paused')
+  if (rules.rates.length + rules.concurrencies.length === 0) {
     const admitted: Admitted = {
       ok: true,
       permits: [],
       heldSince: momentOf(system.clock),
       startsAt: undefined,
       isLimited: false,
-      readAt: terms.readAt,
+      readAt: rules.readAt,
     }
     return claimAdmitted(system, seen, claimer, admitted, patience)
   }
-  return claimLimited(system, seen, claimer, { terms, starting, patience })
+  return claimLimited(system, seen, claimer, { rules, startPolicy, patience })
 }
 
 function refused(
@@ -130,28 +148,31 @@ function refused(
   return { refused: reason, lostToOthers: reason === 'being-claimed', ...why }
 }
 
-/** How a claim asks the limits of its types, and how long. */
-type Asking = {
-  readonly terms: LimitRules
-  readonly starting: StartPolicy
+/** How a claim asks the limits of the task's types, and how long. */
+type LimitedClaim = {
+  readonly rules: LimitRules
+  readonly startPolicy: StartPolicy
   readonly patience: Patience | undefined
 }
 
-/** A start or a permit spent on what cannot be claimed would be missing for others: as far as is known, it can be. */
+/**
+ * Claims a task that limits count. First checks that the task, as seen, can be claimed: a slot or a permit that is spent
+ * on another task would be missing for others.
+ */
 async function claimLimited(
   system: System,
   seen: Task,
   claimer: Claimer,
-  { terms, starting, patience }: Asking,
+  { rules, startPolicy, patience }: LimitedClaim,
 ): Promise<Claimed | NotClaimed> {
   const isClaimable = claim(seen, claimer, system.clock.now()).ok
-  if (!isClaimable) return claimAdmitted(system, seen, claimer, NONE, patience)
-  const near = await starting.awaitSlot?.(system, seen, terms)
-  if (near === 'far') return refused('rate-limit', { limit: onlyRateLimit(terms) })
-  // Its types may have changed while it waited.
-  const present = near ? await limitRulesOf(system, seen) : terms
+  if (!isClaimable) return claimAdmitted(system, seen, claimer, NOT_ADMITTED, patience)
+  const reserved = await startPolicy.awaitSlot?.(system, seen, rules)
+  if (reserved === 'later') return refused('rate-limit', { limit: onlyRateLimit(rules) })
+  // The types may have changed while the claim waited for its slot.
+  const present = reserved ? await limitRulesOf(system, seen) : rules
   if (present.isPaused) return refused('paused')
-  const admission = await admit(system, seen, present, { starting, near, patience })
+  const admission = await admit(system, seen, present, { startPolicy, reserved, patience })
   if (!admission.ok) {
     const { ok: _ok, reason, ...why } = admission
     return refused(reason, why)
@@ -166,23 +187,26 @@ async function claimLimited(
 
 type Admitted = Extract<Admission, { ok: true }>
 
-/** What could not be claimed when it was read must not be claimed without being admitted; but its end is recorded. */
-const NONE = 'none'
+/**
+ * Passed instead of an admission when the task, as seen, could not be claimed. Then the task must not be claimed even if
+ * it can be by now. But its end is recorded, such as its last lost run.
+ */
+const NOT_ADMITTED = 'not-admitted'
 
 async function claimAdmitted(
   system: System,
   seen: Task,
   claimer: Claimer,
-  admitted: Admitted | typeof NONE,
+  admitted: Admitted | typeof NOT_ADMITTED,
   patience?: Patience,
 ): Promise<Claimed | NotClaimed> {
-  // What limits granted is for the task as it was seen: its turn may be spent by now.
-  const isLimited = admitted !== NONE && admitted.isLimited
+  // The limits admitted the task as it was seen. If it has changed since, its slot may have been used.
+  const isLimited = admitted !== NOT_ADMITTED && admitted.isLimited
   const decide = (current: Task | undefined) => {
     if (!current || !isSamePiece(seen, current)) return GONE
     if (isLimited && current.revision !== seen.revision) return GONE
-    const decided = claim(current, claimer, system.clock.now(), admitted === NONE ? {} : admitted)
-    return decided.ok && admitted === NONE ? GONE : decided
+    const decided = claim(current, claimer, system.clock.now(), admitted === NOT_ADMITTED ? {} : admitted)
+    return decided.ok && admitted === NOT_ADMITTED ? GONE : decided
   }
   const { decision, task, conflicts } = await transact(system, seen, decide, patience)
   if (conflicts > 0) system.metrics.add('ClaimConflict', conflicts, seen.type)
@@ -192,7 +216,7 @@ async function claimAdmitted(
     return { refused: decision.reason, lostToOthers: wasChanged || decision.reason === 'no-slot' }
   }
   if (!task) throw new Error(`claimed ${seen.id} but holds no task`)
-  const obstacle = admitted === NONE ? undefined : await obstacleAtStart(system, task, admitted)
+  const obstacle = admitted === NOT_ADMITTED ? undefined : await obstacleAtStart(system, task, admitted)
   if (obstacle) {
     await release(system, task, decision.run, patience)
     return refused(obstacle)
@@ -201,7 +225,7 @@ async function claimAdmitted(
   return { task, run: decision.run }
 }
 
-/** Waits for the start that was granted, and says why the run may not begin then after all. */
+/** Waits for the granted start. Returns why the run must not begin after all, or undefined when it may. */
 async function obstacleAtStart(
   system: System,
   task: Task,
@@ -215,20 +239,23 @@ async function obstacleAtStart(
 
 const GONE = { ok: false, reason: 'gone' } as const
 
-/** Nothing of the run has begun. */
+/** Releases a run whose handler has not begun. */
 async function release(
   system: System,
   task: Task,
   { fence }: LiveRun,
   patience: Patience | undefined,
 ): Promise<void> {
-  const word = { born: task.born, fence, outcome: 'release' as const }
+  const report = { born: task.born, fence, outcome: 'release' as const }
   const decide = (current: Task | undefined) =>
-    finish(current, word, system.clock.now(), system.chance.fraction())
+    finish(current, report, system.clock.now(), system.chance.fraction())
   await transact(system, task, decide, patience)
 }
 
-/** What a worker has just claimed or finished itself may still be shown to it as ready. */
+/**
+ * Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or
+ * finished.
+ */
 function hasHeld(task: Task | undefined, { workerId }: Claimer): boolean {
   const runs = task ? [...liveRuns(task), ...endedRuns(task)] : []
   return runs.some(run => run.workerId === workerId)

@@ -7,22 +7,22 @@ import { readPrevious, TOO_LONG } from '../canvas/previous-of.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 
-/** What a worker is given to work on. */
+/** What a worker gets to work on. */
 export type Content = {
-  /** With what was handed on; of a flow what its step is given. */
+  /** The input, with what the task before handed on. For a flow, the input of its present step. */
   readonly input?: Json
-  /** Of a flow: its input, and the result of each step that was done, under the step's name. */
+  /** For a flow: its input, and the result of each finished step under the step's name. */
   readonly params?: Readonly<Record<string, Json>>
   /** What the task before handed on. */
   readonly previous?: Json
-  /** What was handed on is longer than could be given: it is to be read in pages, and the input is without it. */
+  /** The handed-on list is too long to be included. The worker reads it in pages, and the input does not contain it. */
   readonly isPreviousPaged?: true
 }
 
 /**
- * The content of a task. A list that was handed on and is longer than `mostListBytes` is left to be read in pages.
+ * The content of a task. A handed-on list of more than `mostListBytes` is left out, for the worker to read in pages.
  *
- * @throws BodyGone when something of it is no longer stored.
+ * @throws BodyGone when a part of the content is no longer stored.
  */
 export async function contentOf(
   system: Pick<System, 'tasks'>,
@@ -34,12 +34,13 @@ export async function contentOf(
     readPrevious(system, task, mostListBytes),
   ])
   if (handedOn === TOO_LONG)
-    return { ...(await whole(system, task, stored, undefined)), isPreviousPaged: true }
+    return { ...(await joined(system, task, stored, undefined)), isPreviousPaged: true }
   const previous = task.previous && present(handedOn, `what was handed on to ${task.id}`)
-  return whole(system, task, stored, previous)
+  return joined(system, task, stored, previous)
 }
 
-function whole(
+/** The content, from the stored input and what was handed on. */
+function joined(
   system: Pick<System, 'tasks'>,
   task: Task,
   stored: Json | undefined,
@@ -52,7 +53,7 @@ function whole(
   return { ...(input !== undefined && { input }), ...(previous !== undefined && { previous }) }
 }
 
-/** Something that a task cannot be worked on without has expired. */
+/** Thrown when a stored value that the task needs has expired. */
 export class BodyGone extends Error {
   override readonly name = 'InputExpired'
 }

@@ -4,36 +4,42 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Claimed, NotClaimed } from './claim.ts'
 
-/** What limits and pauses have held back in one call that claims many, so that it does not ask for each task anew. */
+/**
+ * Which limits and pauses have refused tasks in one call that claims many. The call does not ask them again for each
+ * further task.
+ */
 export type HeldBack = {
+  /** Notes the refusals among the results of `tasks`. */
   note(tasks: readonly Task[], results: readonly PromiseSettledResult<Claimed | NotClaimed>[]): void
-  /** Whether something is known to let the task not begin now: a limit that counts it, or its flow's pause. */
+  /** Whether a limit that counts the task is known to be used up, or a type of the task is known to be paused. */
   isKnown(task: Task): boolean
-  /** Whether that holds for all tasks of the only type. */
+  /** Whether the call claims for one type only, and a limit of all its tasks is known to be used up. */
   isAll(): boolean
-  /** How many tasks wait for a limit since this call: for a permit, or, of those that it was sent for, for a turn. */
+  /** How many tasks this call made wait for a limit: for a permit, or, if a ticket named them, for a slot. */
   waiting(): number
-  /** When a limit that has held some back may allow a start; Infinity when that is not known of any. */
+  /** When a rate limit that refused a start may allow one. Infinity when no such time is known. */
   nextStart(): number
 }
 
 /**
- * For a call that claims tasks of these types. `sentFor`: tasks that were sent, and wait for a turn of their own; where
- * nothing was sent, and all is asked for again, who lacks a permit need not be noted.
+ * For a call that claims tasks of these types. `targets` are the tasks that wait for slots of their own.
+ *
+ * `isSent` says that the call serves tickets. Then each task that lacks a permit must be tried, so that it is written down
+ * as waiting. Without tickets the caller asks for all tasks again, and the tasks behind a used-up limit are skipped.
  */
 export function heldBackBy(
   types: readonly TaskType[],
-  sentFor: readonly Task[],
+  targets: readonly Task[],
   { isSent }: { readonly isSent: boolean },
 ): HeldBack {
-  const named = new Set(sentFor.map(({ id }) => id))
+  const named = new Set(targets.map(({ id }) => id))
   const usedUp = { rate: new Set<string>(), concurrency: new Set<string>() }
   const paused = new Set<string>()
   let waiting = 0
   let nextStart = Number.POSITIVE_INFINITY
   const noteOne = (task: Task, { refused, limit = '', notBefore = Number.POSITIVE_INFINITY }: NotClaimed) => {
     nextStart = Math.min(nextStart, notBefore)
-    if (refused === 'paused') paused.add(pathOf(task))
+    if (refused === 'paused') paused.add(typesOf(task))
     if (refused === 'rate-limit') {
       waiting += named.has(task.id) ? 1 : 0
       usedUp.rate.add(limit)
@@ -52,7 +58,7 @@ export function heldBackBy(
       }
     },
     isKnown: task =>
-      paused.has(pathOf(task)) ||
+      paused.has(typesOf(task)) ||
       isUsedUp(task, 'concurrency') ||
       (!named.has(task.id) && isUsedUp(task, 'rate')),
     isAll: () => {
@@ -69,13 +75,13 @@ export function heldBackBy(
 const KINDS = ['rate', 'concurrency'] as const
 type Kind = (typeof KINDS)[number]
 
-/** Limits that are not known have no name. */
+/** Whether the name is among the limits. An unknown limit has no name. */
 function hasName(limits: ReadonlySet<string>, name: string | undefined): boolean {
   return name !== undefined && limits.has(name)
 }
 
-/** Both may be paused: whose task it is, and who does its present step. */
-function pathOf(task: Task): string {
+/** Names the two types that may be paused: the task's own type, and the type that does its present step. */
+function typesOf(task: Task): string {
   return `${task.type} ${workOf(task).type}`
 }
 
@@ -84,7 +90,7 @@ function isForAll({ type, configuration }: TaskType, kind: Kind, usedUp: Readonl
   return limit !== undefined && limit.key === undefined && usedUp.has(limitName(type, undefined))
 }
 
-/** The name of the limit of the type that does the task, as far as the head tells. */
+/** The name under which a limit counts the task, for the type that does it. Undefined when the head does not show it. */
 function limitOf(types: readonly TaskType[], task: Task, kind: Kind): string | undefined {
   const { type } = workOf(task)
   const limit = types.find(one => one.type === type)?.configuration.limits?.[kind]

@@ -4,19 +4,19 @@ import type { TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { HttpWorkers } from '../worker/announce-http-workers.ts'
+import { claimOncePerRequest } from './claim-once-per-request.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
 import { clearClaimed, findTargets } from './claim-targets.ts'
-import { type ClaimedTask, withContents } from './held-task.ts'
-import { claimOncePerRequest } from './named-claims.ts'
+import { type ClaimedTask, withContents } from './claimed-task.ts'
 import { type ClaimPace, DEFAULT_PACE, type WaitOutcome, waitForWork } from './wait-for-work.ts'
 
 export type ClaimsRequest = {
   readonly types: readonly string[]
   readonly claimer: Claimer
   readonly limit: number
-  /** Names this request: repeated, it is answered with what it claimed the first time, as long as those runs live. */
+  /** Identifies the request. A repetition is answered with the claims of the first request, as long as their runs live. */
   readonly requestId?: string
-  /** How long to wait for something to claim. */
+  /** How long the request may wait for a task to claim. */
   readonly waitMs?: number
 }
 
@@ -24,7 +24,7 @@ export type ClaimsAnswer =
   | {
       readonly ok: true
       readonly claims: readonly ClaimedTask[]
-      /** When an idle worker is to ask again, in milliseconds. */
+      /** How long an idle worker has to wait before it asks again, in milliseconds. */
       readonly retryAfterMs?: number
     }
   | { readonly ok: false; readonly reason: 'too-many-waiting'; readonly retryAfterMs: number }
@@ -36,9 +36,9 @@ export type ClaimsAnswer =
     }
   | { readonly ok: false; readonly reason: 'not-http'; readonly type: TaskType }
 
-const MOST_READS_AT_ONCE = 25
+const CONCURRENT_READS_MAX = 25
 
-/** Claims tasks for a worker that speaks HTTP, with their inputs. Paused types yield nothing. */
+/** Claims tasks for an HTTP worker, with their inputs. Claims no tasks of paused types. */
 export async function claimOverHttp(
   system: System,
   request: ClaimsRequest,
@@ -51,7 +51,7 @@ export async function claimOverHttp(
   const mayWaitMs = Math.min(waitMs, CLAIM_WAIT_MS_MAX)
   let outcome: WaitOutcome | undefined
   const claim = async (ms: number) => {
-    const tryOnce = lookFor(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)
+    const tryOnce = claimTryOf(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)
     const names = types.map(({ type }) => type)
     outcome = await waitForWork(system, { claimer, types: names, waitMs: ms, pace, workers, tryOnce })
     return outcome.claimed
@@ -85,8 +85,10 @@ async function unknownType(system: System, type: string): Promise<Refusal> {
   return { ok: false, reason: 'unknown-type', type, existing }
 }
 
-/** The types are read anew for each look but the first: one may have been paused or resumed. */
-function lookFor(
+/**
+ * One try of a claim, which may be repeated. From the second try on, the types are read again: a pause may have changed.
+ */
+function claimTryOf(
   system: System,
   types: readonly TaskType[],
   { claimer, limit }: ClaimsRequest,
@@ -97,16 +99,18 @@ function lookFor(
     const current = known ?? (await readAgain(system, types))
     known = undefined
     const serving = current.filter(type => !type.paused)
-    return serving.length > 0 ? claimOnce(system, serving, claimer, { wanted: limit, until }) : NONE
+    return serving.length > 0
+      ? claimOnce(system, serving, claimer, { wanted: limit, until })
+      : NOTHING_CLAIMED
   }
 }
 
 async function readAgain(system: System, types: readonly TaskType[]): Promise<TaskType[]> {
-  const current = await sideBySide(types, MOST_READS_AT_ONCE, ({ type }) => system.types.get(type))
+  const current = await sideBySide(types, CONCURRENT_READS_MAX, ({ type }) => system.types.get(type))
   return current.filter(type => type !== undefined)
 }
 
-const NONE: Pick<ClaimResult, 'claimed' | 'nextStart'> = {
+const NOTHING_CLAIMED: Pick<ClaimResult, 'claimed' | 'nextStart'> = {
   claimed: [],
   nextStart: Number.POSITIVE_INFINITY,
 }

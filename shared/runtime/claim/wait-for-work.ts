@@ -9,33 +9,35 @@ import type { ClaimResult } from './claim-ready.ts'
 /**
  * How a claim over HTTP waits for work.
  *
- * A claim that waits holds an execution of its function, and an account has 1,000 of them or, when it is new, 10. So a
- * worker may wait twice in a row without finding work. From then on each claim is answered at once and says when to ask
- * again, until a claim finds work. Requests of one worker reach different processes, so the count stands with the worker in
- * the registry, where a sign of life is written every ten seconds anyway. A claim that may wait costs one read there. Only a
- * wait that lasts longer than a second is written down, so neither a busy nor an idle worker pays a write per claim.
+ * A waiting claim occupies one execution of its function. An account has 1,000 executions, or 10 when it is new. So a
+ * worker may wait twice in a row without finding work. After that, each claim is answered at once and says when to ask
+ * again, until a claim finds work.
  *
- * How many claims wait at a time is bounded, too. Such a wait shows until when it lasts, and one that finds too many
- * others is ended. Tasks that are there are handed out in any case.
+ * Requests of one worker reach different processes. So the count of empty waits is kept with the worker in the registry,
+ * where a sign of life is written every ten seconds anyway. A claim that may wait costs one read there. Only a wait of
+ * more than a second is written, so neither a busy nor an idle worker pays a write per claim.
+ *
+ * The number of claims that wait at one time is bounded, too. Each such wait records its end in the registry. A claim that
+ * finds too many others waiting is ended. Tasks that can be claimed are handed out in any case.
  */
 
 export type ClaimPace = {
-  /** When an idle worker is to ask again, in milliseconds. */
+  /** How long an idle worker has to wait before it asks again, in milliseconds. */
   readonly retryAfterMs: number
-  /** Claims that may wait for longer than a second at a time. */
+  /** How many claims may wait for longer than a second at one time. */
   readonly maxWaiting: number
 }
 
 export const DEFAULT_PACE: ClaimPace = { retryAfterMs: 2_000, maxWaiting: 50 }
 
-/** What a claim came to. `isRefused`: it found nothing, and too many others wait. */
+/** The outcome of a claim that may wait. `isRefused`: it found no task, and too many other claims wait. */
 export type WaitOutcome = {
   readonly claimed: readonly Claimed[]
   readonly retryAfterMs?: number
   readonly isRefused?: boolean
 }
 
-/** One look for work, and when a limit may allow the next start. */
+/** Tries once to claim, and says when a limit may allow the next start. */
 type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>>
 
 type Wait = {
@@ -47,20 +49,21 @@ type Wait = {
   readonly tryOnce: TryOnce
 }
 
-/** Waits that a worker may spend in vain, one after the other. */
-const MAX_EMPTY_WAITS = 2
+/** A worker may wait this many times in a row without finding work. */
+const EMPTY_WAITS_MAX = 2
 
-/** Work that comes within this time of the claim is found within 60 ms on average. */
+/** During this time of a wait, the polls are so frequent that new work is found within 60 ms on average. */
 const BRISK_MS = 1_000
 const BRISK_POLL_MS = 150
-/** After that the pauses grow; each is shorter by chance, so that many waiting workers do not ask at once. */
-const LAST_POLL_MS = 1_000
+/** After the brisk time, the pauses between polls grow to this length. */
+const POLL_MS_MAX = 1_000
 const POLL_GROWTH = 1.5
+/** Each pause is shortened by a random part, up to this share, so that many waiting workers do not poll at once. */
 const POLL_JITTER = 0.5
-/** Many may wait for the same start. */
+/** A poll for the next slot of a rate limit is delayed by a random time up to this, since many may wait for that slot. */
 const START_JITTER_MS = 50
 
-/** Claims what is there, or waits for it as long as the worker may. */
+/** Claims waiting tasks, or waits for one as long as the worker may. */
 export async function waitForWork(system: System, wait: Wait): Promise<WaitOutcome> {
   const { claimer, types, waitMs, pace, workers, tryOnce } = wait
   if (waitMs <= 0) {
@@ -73,14 +76,14 @@ export async function waitForWork(system: System, wait: Wait): Promise<WaitOutco
     await arrival.record(arrival.emptyWaits > 0 ? {} : undefined)
     return first
   }
-  if (arrival.emptyWaits >= MAX_EMPTY_WAITS) {
+  if (arrival.emptyWaits >= EMPTY_WAITS_MAX) {
     await arrival.record()
     return { claimed: [], retryAfterMs: pace.retryAfterMs }
   }
   return waitOn(system, wait, arrival, first.nextStart)
 }
 
-/** The wait itself: brisk at first, then shown in the registry and slower. */
+/** Waits for work: polls briskly at first; then records the wait in the registry and polls more slowly. */
 async function waitOn(
   system: System,
   wait: Wait,
@@ -124,7 +127,7 @@ type Polling = {
   readonly nextStart: number
 }
 
-/** Looks again and again; earlier when a rate limit may let something begin. */
+/** Polls for work until a claim succeeds or the time ends. It polls earlier when a rate limit may allow a start. */
 async function poll(
   system: System,
   { claimer, types, workers, tryOnce, waitMs }: Wait,
@@ -132,13 +135,13 @@ async function poll(
 ): Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
   const { clock, chance } = system
   let last: Pick<ClaimResult, 'claimed' | 'nextStart'> = { claimed: [], nextStart }
-  for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, LAST_POLL_MS)) {
+  for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
     const spentMs = elapsedSince(clock, begun)
     if (spentMs >= endMs) return last
-    const by = chance.fraction()
+    const random = chance.fraction()
     const startsInMs = last.nextStart - clock.now()
-    const isSoon = startsInMs <= LAST_POLL_MS
-    const sleepMs = isSoon ? startsInMs + START_JITTER_MS * by : pause * (1 - POLL_JITTER * by)
+    const isSoon = startsInMs <= POLL_MS_MAX
+    const sleepMs = isSoon ? startsInMs + START_JITTER_MS * random : pause * (1 - POLL_JITTER * random)
     await clock.sleep(Math.min(waitMs - spentMs, Math.max(1, sleepMs)))
     if (!isBrisk) await workers.recordActivity(claimer, types)
     last = await tryOnce()
@@ -146,14 +149,17 @@ async function poll(
   }
 }
 
-/** Claims of other workers that show that they wait. When the registry does not answer, this one may wait. */
+/**
+ * How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that this one may
+ * wait.
+ */
 async function othersWaiting({ workers, clock, log }: System, { workerId }: Claimer): Promise<number> {
   const now = clock.now()
   const isOther = (worker: Worker) => worker.workerId !== workerId && (worker.waitingUntil ?? 0) > now
   try {
     return (await workers.list()).filter(isOther).length
   } catch (error) {
-    log.warn('waiting workers could not be counted', { error })
+    log.warn('the waiting workers were not counted', { error })
     return 0
   }
 }

@@ -1,8 +1,10 @@
 /**
- * A dispatch is a message on a type's queue that says which task may be claimed. This room serves batches of
- * dispatches in a Lambda function: it claims, runs, passes messages on to other workers, and says which messages must
- * come again. Dispatches of types that have an order are tickets, each of which stands for the best task that waits
- * (see `serve-tickets.ts`).
+ * A dispatch is a message on a type's queue that says which task may be claimed. This room serves batches of dispatches in
+ * a Lambda function: it claims and runs tasks, sends messages back for other workers, and reports which messages the
+ * queue must deliver again.
+ *
+ * `received-dispatch.ts` sends one dispatch back, with a delay and a bound on repetitions. A dispatch of a type that has
+ * an order is a ticket for the best waiting task: see `serve-tickets.ts`.
  */
 import { startsAt } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
@@ -34,14 +36,16 @@ import { serveTickets } from './serve-tickets.ts'
 type ServingTools = {
   readonly definition: TaskDefinition
   readonly typeOf: ReturnType<typeof cachedTypeReader>
-  /** By the system's clock: when runs are told to stop, and end as timed out. */
+  /** By the system's clock: when the runs are stopped, and end as timed out. */
   readonly stopAt: number
 }
 
 /**
- * Serves a batch of dispatches of one type, side by side; answers the ids of the messages that must come again. A task
- * whose last run took its process down runs alone: the rest of its batch is sent back first, to be received by others at
- * once.
+ * Serves a batch of dispatches of one type concurrently. Returns the ids of the messages that the queue must deliver
+ * again.
+ *
+ * A suspect, a task whose last run took its process down, runs alone. The rest of its batch is sent back first, so that
+ * other processes receive it at once.
  */
 export async function serveDispatches(
   system: System,
@@ -53,25 +57,25 @@ export async function serveDispatches(
   const suspect = received.find(({ seen }) => isSuspect(seen))
   const served = suspect ? [suspect] : received
   const others = received.filter(one => !served.includes(one))
-  const over = new AbortController()
-  const tools = { ...rest, outOfTime: signalAt(system.clock, stopAt, over.signal) }
+  const done = new AbortController()
+  const tools = { ...rest, outOfTime: signalAt(system.clock, stopAt, done.signal) }
   try {
     const unsent = await sendBackAll(system, withoutRepeated(others, served))
-    const { early, tokens, named } = await sorted(system, served, tools)
+    const { early, tickets, named } = await sorted(system, served, tools)
     const failed = await Promise.all([
       ...early.map(one => serveOrRedeliver(system, one, () => sendBackEarly(system, one))),
-      ...tokens.map(together => serveTickets(system, together, claimer, tools)),
+      ...tickets.map(group => serveTickets(system, group, claimer, tools)),
       ...named.map(one => serveOrRedeliver(system, one, () => runNamed(system, one, claimer, tools))),
     ])
     return [...unsent, ...failed.flat()]
   } finally {
-    over.abort()
+    done.abort()
   }
 }
 
 /**
- * A suspect is sent back once, however often it has come: each message that is sent back may be sent twice, and among ten of
- * them, one of which is served at a time, that would make ever more.
+ * Leaves out repeated dispatches of a suspect, so that it is sent back once. Each send may duplicate a message. Of ten
+ * such messages, one is served at a time and nine are sent back, so duplicates would grow without end.
  */
 function withoutRepeated(
   received: readonly ReceivedDispatch[],
@@ -86,16 +90,18 @@ function isSameDispatch({ seen: a }: ReceivedDispatch, { seen: b }: ReceivedDisp
   return a.id === b.id && a.born === b.born && a.revision === b.revision
 }
 
-/** Aborts at `time`, unless `over` comes first. */
-function signalAt(clock: Clock, time: number, over: AbortSignal): AbortSignal {
+/** A signal that aborts at `time`, unless `done` aborts first. */
+function signalAt(clock: Clock, time: number, done: AbortSignal): AbortSignal {
   const reached = new AbortController()
-  void clock.sleep(time - clock.now(), over).then(() => {
-    if (!over.aborted) reached.abort()
+  void clock.sleep(time - clock.now(), done).then(() => {
+    if (!done.aborted) reached.abort()
   })
   return reached.signal
 }
 
-/** Message ids of those that could not be sent back, and must come again by themselves. */
+/**
+ * Sends the dispatches back. Returns the ids of the messages that could not be sent, which the queue must deliver again.
+ */
 async function sendBackAll(system: System, received: readonly ReceivedDispatch[]): Promise<string[]> {
   if (received.length === 0) return []
   if (isChainOver(system, received)) return received.map(({ messageId }) => messageId)
@@ -104,13 +110,15 @@ async function sendBackAll(system: System, received: readonly ReceivedDispatch[]
 }
 
 type Sorted = {
+  /** Dispatches that came too early and are sent back. */
   readonly early: readonly ReceivedDispatch[]
-  /** Those that can be claimed for together. */
-  readonly tokens: ReadonlyArray<readonly ReceivedDispatch[]>
+  /** Groups of tickets. One claim serves a group. */
+  readonly tickets: ReadonlyArray<readonly ReceivedDispatch[]>
+  /** Dispatches whose receiver claims the very task that they name. */
   readonly named: readonly ReceivedDispatch[]
 }
 
-/** Of tokens, those whose time has come go together, by their type; each of the others waits for its own. */
+/** Sorts the dispatches by how they are served. Tickets that are due form a group per type; each later one waits alone. */
 async function sorted(
   system: System,
   received: readonly ReceivedDispatch[],
@@ -119,14 +127,14 @@ async function sorted(
   const now = system.clock.now()
   const early = received.filter(({ seen }) => earlyDelaySeconds(seen, now) !== undefined)
   const inTime = received.filter(one => !early.includes(one))
-  const areTokens = await Promise.all(
+  const areTickets = await Promise.all(
     inTime.map(async ({ seen }) => isTicket(seen, await typeOf(workOf(seen).type))),
   )
-  const tokens = inTime.filter((_, index) => areTokens[index])
-  const groups = Map.groupBy(tokens, ({ messageId, seen }) =>
+  const tickets = inTime.filter((_, index) => areTickets[index])
+  const groups = Map.groupBy(tickets, ({ messageId, seen }) =>
     startsAt(seen) <= now ? workOf(seen).type : `later ${messageId}`,
   )
-  return { early, tokens: [...groups.values()], named: inTime.filter((_, index) => !areTokens[index]) }
+  return { early, tickets: [...groups.values()], named: inTime.filter((_, index) => !areTickets[index]) }
 }
 
 async function sendBackEarly(system: System, one: ReceivedDispatch): Promise<void> {
@@ -144,7 +152,7 @@ async function runNamed(
   const delaySeconds = notDueDelaySeconds(seen, system.clock.now())
   if (delaySeconds !== undefined) return sendBack(system, one, delaySeconds)
   const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
-  // Another worker is about to claim it, and may die. After the last pass it has claimed the task, or never will.
+  // Another worker is about to claim the task. After the last pass that worker has claimed it, or has died.
   const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < PASSES_MAX
   if (isPassable) await sendBack(system, one, PASS_DELAY_S, passedOn + 1)
 }

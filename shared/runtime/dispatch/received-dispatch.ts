@@ -8,22 +8,22 @@ import type { Dispatch } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 import type { RunTools } from '../run/run.ts'
 
-/** A dispatch of a task that may be claimed as it stands, by others or later, is passed on after so long, */
+/** The delay of a dispatch that is passed on: this worker could not claim the task, but another may, or this one later. */
 export const PASS_DELAY_S = 1
-/** and so often. */
+/** A dispatch is passed on at most this many times. */
 export const PASSES_MAX = 10
 
 /**
- * Functions send a dispatch on at most so often, for whatever reasons: Lambda refuses the 17th invocation of one function in a
- * chain of messages, and a batch goes on from its longest chain. Then the message stays in its queue.
+ * Functions send a dispatch on at most this many times, for any reason. Then the message stays in its queue. The reason:
+ * Lambda refuses the 17th invocation of one function in a chain of messages, and a batch continues its longest chain.
  */
 export const DISPATCH_HOPS_MAX = 12
 
-/** A dispatch as its queue delivered it. */
+/** A dispatch as the queue delivered it. */
 export type ReceivedDispatch = {
   readonly messageId: string
   readonly seen: Task
-  /** How often it has been passed on. @default 0 */
+  /** How often workers have passed it on. @default 0 */
   readonly passedOn?: number
   /** How often functions have sent it on. @default 0 */
   readonly hops?: number
@@ -34,8 +34,8 @@ export type DispatchTools = RunTools & {
 }
 
 /**
- * A dispatch that met an outage is sent anew with this delay; by itself it would hide for its visibility timeout. From the
- * fifth time on the delay doubles, so that the chain spans outages of an hour.
+ * A dispatch that met an outage is sent again with this delay. Otherwise its message would stay hidden for the visibility
+ * timeout. From the fifth time on the delay doubles, so that the chain of messages spans outages of an hour.
  */
 const OUTAGE_DELAY_S = 20
 const OUTAGE_DELAYS_ALIKE = 4
@@ -45,7 +45,7 @@ function outageDelaySeconds(hops: number): number {
   return Math.min(doubled, QUEUE_DELAY_MS_MAX / 1_000)
 }
 
-/** Serves a dispatch; its message id when it could not be served and must come again. */
+/** Serves a dispatch. Returns its message id if it failed and the queue must deliver it again, else nothing. */
 export async function serveOrRedeliver(
   system: System,
   one: ReceivedDispatch,
@@ -56,7 +56,7 @@ export async function serveOrRedeliver(
     await serve()
     return []
   } catch (error) {
-    system.log.error('a dispatch was not served and comes again', { error, taskId: seen.id })
+    system.log.error('a dispatch was not served and is delivered again', { error, taskId: seen.id })
     const isSent =
       isOutage(error) && (await sendBack(system, one, outageDelaySeconds(hops), passedOn).then(always, never))
     return isSent ? [] : [messageId]
@@ -66,7 +66,7 @@ export async function serveOrRedeliver(
 const always = () => true
 const never = () => false
 
-/** Whether the last run of the task's present piece took its process down. */
+/** Whether the last run of the task's present stage or step was lost, which suggests that it took its process down. */
 export function isSuspect(task: Task): boolean {
   const piece = pieceOf(task)
   const last = endedRuns(task)
@@ -76,14 +76,18 @@ export function isSuspect(task: Task): boolean {
   return last?.state === 'lost'
 }
 
-/** What a run of this very task is given. */
+/** The tools of a run of this task. A task of kind `webhook` gets its type's webhook configuration. */
 export async function toolsFor(task: Task, { typeOf, ...tools }: DispatchTools): Promise<RunTools> {
   const { kind, type } = workOf(task)
   const webhook = kind === 'webhook' ? (await typeOf(type))?.configuration.webhook : undefined
   return { ...tools, ...(webhook && { context: { webhook } }) }
 }
 
-/** @throws Error when it was not sent: its message must come again by itself. */
+/**
+ * Sends a dispatch to its queue again, with a delay.
+ *
+ * @throws Error when it was not sent. Then the queue must deliver its message again.
+ */
 export async function sendBack(
   system: System,
   one: ReceivedDispatch,
@@ -91,13 +95,13 @@ export async function sendBack(
   passedOn = one.passedOn ?? 0,
 ): Promise<void> {
   if (isChainOver(system, [one])) {
-    throw new Error(`the dispatch of ${one.seen.id} stays in its queue: its chain is over`)
+    throw new Error(`the dispatch of ${one.seen.id} stays in its queue: it was sent on ${one.hops} times`)
   }
   const failures = await system.messages.dispatch([forwardedDispatch(one, delaySeconds, passedOn)])
-  if (failures[0]) throw new Error(`dispatch of ${one.seen.id} not sent back: ${failures[0].reason}`)
+  if (failures[0]) throw new Error(`the dispatch of ${one.seen.id} was not sent back: ${failures[0].reason}`)
 }
 
-/** The dispatch that goes on from a received one. */
+/** The dispatch that is sent on for a received one. */
 export function forwardedDispatch(
   { seen, passedOn: passed = 0, hops = 0 }: ReceivedDispatch,
   delaySeconds: number,
@@ -106,13 +110,16 @@ export function forwardedDispatch(
   return { task: seen, delaySeconds, ...(passedOn > 0 && { passedOn }), hops: hops + 1 }
 }
 
-/** All that one invocation sends goes on from the longest chain of its batch. */
+/**
+ * The batch, with the hops of its longest chain at each dispatch: Lambda counts all that an invocation sends to that
+ * chain.
+ */
 export function withLongestChain(received: readonly ReceivedDispatch[]): ReceivedDispatch[] {
   const hops = Math.max(0, ...received.map(one => one.hops ?? 0))
   return received.map(one => ({ ...one, hops }))
 }
 
-/** Whether these dispatches, which one invocation received, must not be sent on any more. */
+/** Whether the dispatches that one invocation received must not be sent on any more. Counts and logs them if so. */
 export function isChainOver({ metrics, log }: System, received: readonly ReceivedDispatch[]): boolean {
   const [first] = received
   if (first === undefined || (first.hops ?? 0) < DISPATCH_HOPS_MAX) return false
@@ -127,18 +134,18 @@ export function isChainOver({ metrics, log }: System, received: readonly Receive
 }
 
 /** A worker waits in place for a dispatch that arrives early by less than this. An earlier one goes back with a delay. */
-const MAX_WAIT_MS = 1_500
+const EARLY_WAIT_MS_MAX = 1_500
 
 /**
- * With how many seconds of delay a dispatch is sent back whose time has not come although it was waited for: the clock was set
- * back meanwhile, and a claim would be refused as not due. Undefined: its time has come.
+ * The delay in seconds with which a dispatch is sent back that is still not due after the wait for its due time. That
+ * happens when the clock was set back meanwhile. A claim would be refused as not due. Undefined when the task is due.
  */
 export function notDueDelaySeconds({ dueAt }: Task, now: number): number | undefined {
   return dueAt > now ? Math.ceil(Math.min(dueAt - now, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }
 
-/** With how many seconds of delay a dispatch that came too early is sent back; undefined: wait out the rest. */
+/** The delay in seconds with which a too early dispatch is sent back. Undefined when the worker waits in place instead. */
 export function earlyDelaySeconds(task: Task, now: number): number | undefined {
   const early = startsAt(task) - now
-  return early > MAX_WAIT_MS ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
+  return early > EARLY_WAIT_MS_MAX ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }

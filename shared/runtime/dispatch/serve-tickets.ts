@@ -19,49 +19,49 @@ import {
   toolsFor,
 } from './received-dispatch.ts'
 
-type Outcome = Pick<ClaimResult, 'claimed' | 'held'>
+type Outcome = Pick<ClaimResult, 'claimed' | 'waiting'>
 
-/** Serves tokens of one type together; answers the ids of the messages that must come again. */
+/** Serves tickets of one type with one claim. Returns the ids of the messages that the queue must deliver again. */
 export async function serveTickets(
   system: System,
-  tokens: readonly ReceivedDispatch[],
+  tickets: readonly ReceivedDispatch[],
   claimer: Claimer,
   tools: DispatchTools,
 ): Promise<string[]> {
-  const [first] = tokens
+  const [first] = tickets
   if (!first) return []
-  let outcome: Outcome = { claimed: [], waiting: tokens.length }
-  const unclaimed = await caughtAll(system, tokens, async () => {
-    outcome = await claim(system, tokens, claimer, tools)
+  let outcome: Outcome = { claimed: [], waiting: tickets.length }
+  const failed = await claimOrRedeliver(system, tickets, async () => {
+    outcome = await claim(system, tickets, claimer, tools)
   })
-  if (unclaimed) return unclaimed
-  const { run, given } = await runnable(system, outcome.claimed)
-  const passed = passable(tokens, run, given.length + outcome.waiting)
+  if (failed) return failed
+  const { toRun, released } = await withSuspectAlone(system, outcome.claimed)
+  const toPass = unusedTickets(tickets, toRun, released.length + outcome.waiting)
   const results = await Promise.all([
-    ...run.map(one => ran(system, one, tools)),
-    ...passed.map(one => serveOrRedeliver(system, one, () => pass(system, one, given.length > 0))),
+    ...toRun.map(one => run(system, one, tools)),
+    ...toPass.map(one => serveOrRedeliver(system, one, () => pass(system, one, released.length > 0))),
   ])
   return results.flat()
 }
 
 async function claim(
   system: System,
-  tokens: readonly ReceivedDispatch[],
+  tickets: readonly ReceivedDispatch[],
   claimer: Claimer,
   { typeOf }: DispatchTools,
 ): Promise<Outcome> {
-  const named = tokens.map(({ seen }) => seen)
+  const named = tickets.map(({ seen }) => seen)
   const type = named[0] && (await typeOf(workOf(named[0]).type))
   await sleepUntil(system.clock, Math.max(...named.map(startsAt)))
-  // What is dropped in a pause is sent again at its end.
-  if (!type || type.paused) return { claimed: [], waiting: tokens.length }
+  // In a pause tickets are dropped. At its end each ready task is sent one.
+  if (!type || type.paused) return { claimed: [], waiting: tickets.length }
   return claimByTickets(system, type, claimer, named)
 }
 
-/** Undefined when it was done; else the ids of the messages that must come again. */
-async function caughtAll(
+/** Claims for the tickets. Returns undefined on success, else the ids of the messages that the queue must deliver again. */
+async function claimOrRedeliver(
   system: System,
-  tokens: readonly ReceivedDispatch[],
+  tickets: readonly ReceivedDispatch[],
   serve: () => Promise<void>,
 ): Promise<string[] | undefined> {
   let failure: unknown
@@ -72,57 +72,63 @@ async function caughtAll(
     failure = error
   }
   const ids = await Promise.all(
-    tokens.map(one => serveOrRedeliver(system, one, () => Promise.reject(failure))),
+    tickets.map(one => serveOrRedeliver(system, one, () => Promise.reject(failure))),
   )
   return ids.flat()
 }
 
-/** A task whose last run took its process down runs alone; what was claimed with it is given back unharmed. */
-async function runnable(
+/** Lets a suspect run alone: the other claimed tasks are released without a penalty. */
+async function withSuspectAlone(
   system: System,
   claimed: readonly Claimed[],
-): Promise<{ readonly run: readonly Claimed[]; readonly given: readonly Claimed[] }> {
+): Promise<{ readonly toRun: readonly Claimed[]; readonly released: readonly Claimed[] }> {
   const suspect = claimed.find(({ task }) => isSuspect(task))
-  if (!suspect) return { run: claimed, given: [] }
-  const given = claimed.filter(one => one !== suspect)
-  await Promise.all(given.map(one => release(system, one)))
-  return { run: [suspect], given }
+  if (!suspect) return { toRun: claimed, released: [] }
+  const released = claimed.filter(one => one !== suspect)
+  await Promise.all(released.map(one => release(system, one)))
+  return { toRun: [suspect], released }
 }
 
 async function release(system: System, { task, run }: Claimed): Promise<void> {
-  const word = { born: task.born, fence: run.fence, outcome: 'release' as const }
+  const report = { born: task.born, fence: run.fence, outcome: 'release' as const }
   await transact(system, task, current =>
-    finish(current, word, system.clock.now(), system.chance.fraction()),
+    finish(current, report, system.clock.now(), system.chance.fraction()),
   ).catch(error => {
-    system.log.warn('a run was left to its lease', { taskId: task.id, error })
+    system.log.warn('a run was not released; its lease runs out', { taskId: task.id, error })
   })
 }
 
-/** Tokens that stand for nothing. What was given back, or waits for a limit, will bring tokens of its own. */
-function passable(
-  tokens: readonly ReceivedDispatch[],
-  run: readonly Claimed[],
-  settled: number,
+/**
+ * The tickets that found no task and may be passed on. A ticket for a released task, or for one that waits for a limit, is
+ * not passed on, since that task is sent a new ticket.
+ */
+function unusedTickets(
+  tickets: readonly ReceivedDispatch[],
+  toRun: readonly Claimed[],
+  ticketed: number,
 ): readonly ReceivedDispatch[] {
-  const ids = new Set(run.map(({ task }) => task.id))
-  const left = tokens.length - run.length - settled
-  return tokens
+  const ids = new Set(toRun.map(({ task }) => task.id))
+  const left = tickets.length - toRun.length - ticketed
+  return tickets
     .filter(({ seen, passedOn = 0 }) => !ids.has(seen.id) && passedOn < TICKET_PASSES_MAX)
     .slice(0, Math.max(0, left))
 }
 
-/** A ticket that stands for nothing needs no redelivery: at the end of its chain it is dropped, and the sweeper repairs. */
+/** Passes a ticket on. At the end of its chain of messages it is dropped instead; the sweeper repairs what that leaves. */
 async function pass(system: System, one: ReceivedDispatch, isAtOnce: boolean): Promise<void> {
   if (isChainOver(system, [one])) return
   await sendBack(system, one, isAtOnce ? 0 : TICKET_PASS_DELAY_S, (one.passedOn ?? 0) + 1)
 }
 
-/** A claimed run is guarded by its lease: its message is not needed any more. */
-async function ran(system: System, claimed: Claimed, tools: DispatchTools): Promise<string[]> {
+/** Runs a claimed task. Its message is not needed any more, whatever happens, since the lease guards the run. */
+async function run(system: System, claimed: Claimed, tools: DispatchTools): Promise<string[]> {
   try {
     await runClaimed(system, claimed, await toolsFor(claimed.task, tools))
   } catch (error) {
-    system.log.error('a run was left to its lease', { error, taskId: claimed.task.id })
+    system.log.error('the end of a run was not written; its lease runs out', {
+      error,
+      taskId: claimed.task.id,
+    })
   }
   return []
 }

@@ -1,14 +1,16 @@
 /**
- * Fairness between tenants: the tasks of one line are claimed by turns, and each task has a turn of its tenant. The core
- * says that a change brings a task into a line; this room says at which turn.
+ * Fairness between tenants: the tasks of one line are claimed in the order of their turns, and each task takes the next
+ * turn of its tenant. The core says that a change brings a task into a line. This room says which turn the task gets.
  *
- * The last turn of each tenant stands in one small item for the line and the tenant, with a TTL. A change that brings a
- * task into a line reserves the next turn there first: one write unit. Changes of one tenant that are under way together
- * in a process share that write. A process that dies between the two writes, or whose change loses its race, wastes a
- * turn; the process keeps the wasted turn for the tenant's next task.
+ * The last turn of each tenant is stored in one small item per line and tenant, with a TTL. A change that brings a task
+ * into a line first reserves the tenant's next turn there, at one write unit. Concurrent changes of one tenant in a
+ * process share that write. A turn is wasted when the process dies between the two writes. When the change loses its
+ * race, the process keeps the turn for the tenant's next task.
  *
- * The front is read from the index, where it is the first turn of each shard. No item is written by all tenants, and none
- * grows with their number.
+ * The front of a line is the smallest waiting turn. It is read from the index, as the first turn of each shard. No item is
+ * written by all tenants, and no item grows with their number.
+ *
+ * `reserve-turns.ts` reserves turns, `front.ts` reads and notes the front, and `mark-fair.ts` marks types with tenants.
  */
 import type { Change } from '../../core/change/change.ts'
 import { atTurn, type LineEntry, lineEntry } from '../../core/change/entering.ts'
@@ -17,25 +19,25 @@ import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
 import { giveTurnBack, reserveTurn } from './reserve-turns.ts'
 
-/** Each change that brings a task into a line gets its turn. */
-export const TURN_HOOK: ChangeHook = { prepare: inTurn, refused: notInTurn }
+/** Gives each task that a change brings into a line its turn. */
+export const TURN_HOOK: ChangeHook = { prepare: withTurn, refused: keepTurn }
 
-/** The change, with its task's turn where it brings the task into a line. */
-async function inTurn(system: System, change: Change): Promise<Change> {
-  const comes = lineEntry(change)
-  if (!comes) return change
-  const front = await frontOf(system, comes.line)
-  return atTurn(change, comes.line, await turnFor(system, comes, front))
+/** The change, with the task's turn if it brings the task into a line. */
+async function withTurn(system: System, change: Change): Promise<Change> {
+  const entry = lineEntry(change)
+  if (!entry) return change
+  const front = await frontOf(system, entry.line)
+  return atTurn(change, entry.line, await turnFor(system, entry, front))
 }
 
-async function turnFor(system: System, comes: LineEntry, front: number): Promise<number> {
-  return comes.held === undefined ? reserveTurn(system, comes, front) : Math.max(comes.held, front)
+async function turnFor(system: System, entry: LineEntry, front: number): Promise<number> {
+  return entry.held === undefined ? reserveTurn(system, entry, front) : Math.max(entry.held, front)
 }
 
-/** The change was not written: its turn is the next one of its tenant. */
-function notInTurn(system: System, change: Change): void {
-  const comes = lineEntry(change)
-  if (!comes || comes.held !== undefined) return
-  const turn = turnAt(comes.line, change.after.place?.order ?? '')
-  if (turn !== undefined) giveTurnBack(system, comes, turn)
+/** Keeps the turn of a change that was not written for the tenant's next task. */
+function keepTurn(system: System, change: Change): void {
+  const entry = lineEntry(change)
+  if (!entry || entry.held !== undefined) return
+  const turn = turnAt(entry.line, change.after.place?.order ?? '')
+  if (turn !== undefined) giveTurnBack(system, entry, turn)
 }

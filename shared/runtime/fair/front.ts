@@ -7,19 +7,19 @@ import type { System } from '../kernel/system.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 
 /**
- * A front is remembered for so long. Turns of two tenants that come to different processes differ by what is claimed in
- * this time; where the line has just run empty, by this time in turns.
+ * A process caches a front for this long. So two tenants that enter through different processes may differ by the turns
+ * claimed in this time. When the line has just run empty, they differ by this time as turns.
  */
 const FRONT_LIFE_MS = 250
-const MAX_ENTRIES = 1_000
-/** A note is kept as long as anything may wait behind it. */
+const CACHED_LINES_MAX = 1_000
+/** A noted front is kept as long as a task may wait behind it. */
 const NOTE_LIFE_MS = 7 * 86_400_000
-/** A process notes the front of a line at most so often, */
+/** A process notes the front of a line at most once in this time. */
 const NOTE_INTERVAL_MS = 1_000
-/** and only when tasks that limits hold back stand so many turns before it. */
+/** The front is noted only when tasks that limits hold back wait at least this many turns before it. */
 const NOTE_AFTER_TURNS = 100
 
-/** `waits`: whether any turn waits; else the front is the present time of `readAt`. */
+/** A front as it was read. `waits` says whether any turn waits. If none does, the front is the turn of the present time. */
 type Front = { readonly turn: number; readonly waits: boolean; readonly readAt: Moment }
 
 type Memory = {
@@ -37,9 +37,11 @@ function memoryOf({ tasks }: Pick<System, 'tasks'>): Memory {
 }
 
 /**
- * The turn at which a tenant without earlier turns enters a line: the smallest that waits, and none before the front that
- * claimers have noted. Costs a read of each shard, and of the note, at most every 250 ms in a process while something waits;
- * while nothing does, as often as tasks come, since what others publish now must be seen at once.
+ * The turn at which a tenant without earlier turns enters a line: the smallest waiting turn, but none before the front
+ * that claimers have noted.
+ *
+ * Costs one read of each shard and of the note. While tasks wait, a process reads at most every 250 ms. While none waits,
+ * it reads for each task, since it must see at once what others publish now.
  */
 export async function frontOf(system: System, line: FairLine): Promise<number> {
   const { reads, fronts } = memoryOf(system)
@@ -50,9 +52,9 @@ export async function frontOf(system: System, line: FairLine): Promise<number> {
   const read = reads.get(name) ?? readFront(system, line).finally(() => reads.delete(name))
   reads.set(name, read)
   const found = await read
-  // The index may not show yet what this process has published since the line ran empty.
+  // The index may not show yet which tasks this process has published since the line ran empty.
   const front = !found.waits && isFresh ? known : found
-  if (fronts.size >= MAX_ENTRIES) fronts.clear()
+  if (fronts.size >= CACHED_LINES_MAX) fronts.clear()
   fronts.set(name, front)
   return front.turn
 }
@@ -81,9 +83,9 @@ async function readFront(system: System, line: FairLine): Promise<Front> {
 }
 
 /**
- * Notes that a line has come to this turn, where tasks that limits hold back wait at its beginning: a tenant that begins to
- * publish would else enter beside those, before every tenant that has been served since. Never fails: the next claim
- * notes it again.
+ * Notes that the claims of a line have come to a turn, when tasks that limits hold back still wait at its beginning.
+ * Without the note, a new tenant would enter beside those tasks, ahead of every tenant that has been served since. Never
+ * fails: the next claim notes the front again.
  */
 export async function noteFront(
   system: System,
@@ -95,7 +97,7 @@ export async function noteFront(
   const name = lineName(line)
   const last = notedAt.get(name)
   if (last && isWithin(system.clock, last, NOTE_INTERVAL_MS)) return
-  if (notedAt.size >= MAX_ENTRIES) notedAt.clear()
+  if (notedAt.size >= CACHED_LINES_MAX) notedAt.clear()
   notedAt.set(name, momentOf(system.clock))
   await system.turns.noteFront(name, claimed, system.clock.now() + NOTE_LIFE_MS).catch(error => {
     system.log.warn('the front of a line was not noted', { line: name, error })

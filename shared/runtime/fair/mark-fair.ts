@@ -7,13 +7,13 @@ import type { TypeReader } from '../types/type-cache.ts'
 
 type Marking = Pick<System, 'types' | 'clock' | 'messages' | 'log'>
 
-/** Types that this process knows to be marked. */
+/** The types that this process knows to be marked. */
 const marked = new WeakMap<TypeStore, Set<string>>()
 
 /**
- * Notes with a type that tasks of it have fairness keys, before the first of them is written: from then on each of its tasks
- * takes turns, in the name of a tenant or of all that name none. Of a flow that is noted with the types of its steps. One
- * write per type, ever. Tasks that wait already are given turns in the background.
+ * Marks a type as fair before its first task with a fairness key is written. From then on each task of the type takes a
+ * turn: of its tenant, or of the one tenant that all tasks without a key share. For a flow, the types of its steps are
+ * marked. Each type is written once, ever. Tasks that wait already get their turns in the background.
  */
 export async function markFair(system: Marking, typeOf: TypeReader, type: TaskType): Promise<void> {
   const known = marked.get(system.types) ?? new Set<string>()
@@ -27,7 +27,10 @@ export async function markFair(system: Marking, typeOf: TypeReader, type: TaskTy
   }
 }
 
-/** What cannot be sent stands with the type, and the sweeper sends it. */
+/**
+ * Marks the type and starts the background job. If its message cannot be sent, the sweeper sends it, since the type
+ * records it.
+ */
 async function mark(system: Marking, { type }: TaskType): Promise<void> {
   const changed = await changeType(
     system,
@@ -36,6 +39,9 @@ async function mark(system: Marking, { type }: TaskType): Promise<void> {
     system.types.markFair,
   )
   await applyTypeChange(system, changed).catch(error => {
-    system.log.warn('tasks that wait are given turns by the sweeper', { type, error })
+    system.log.warn('the job that gives waiting tasks their turns was not sent; the sweeper sends it', {
+      type,
+      error,
+    })
   })
 }

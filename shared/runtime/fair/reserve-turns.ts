@@ -4,21 +4,21 @@ import { lineName } from '../../core/fair/fair.ts'
 import type { TenantTurns, TurnStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 
-/** The last turn of a tenant lies in the past by then, or its first task has waited for a week. */
+/** A tenant's item expires after this time. By then its last turn is past, or its first task has waited for a week. */
 const TURNS_LIFE_MS = 7 * 86_400_000
-/** A tenant that joined a line so far beyond its front joined while the index showed nothing of those who waited. */
+/** A tenant that joined a line this many turns beyond its front joined while the index did not show the waiting tasks. */
 const FAR_TURNS = 10_000
-/** Each lost round means that another process reserved turns for the same tenant. */
-const MAX_ROUNDS = 20
-const MAX_ENTRIES = 1_000
-/** Of a tenant, turns that were reserved and not used. */
-const MAX_SPARE = 100
+/** A round is lost when another process reserved turns for the same tenant. */
+const ROUNDS_MAX = 20
+const CACHED_TENANTS_MAX = 1_000
+/** At most this many unused turns of a tenant are kept. */
+const SPARE_TURNS_MAX = 100
 
 type Tenant = Pick<LineEntry, 'line' | 'tenant'>
 
 type Asking = { readonly front: number; resolve(turn: number): void; reject(error: unknown): void }
 
-/** What a process remembers of the tenants for whom it reserves turns, by line and tenant. */
+/** What a process remembers of the tenants that it reserves turns for, by line and tenant. */
 type Book = {
   readonly known: Map<string, TenantTurns>
   readonly spare: Map<string, number[]>
@@ -33,14 +33,14 @@ function bookOf({ turns }: Pick<System, 'turns'>): Book {
   return book
 }
 
-/** Of a fairness key that is no well-formed text, DynamoDB takes no key. */
+/** The name of a tenant's item. DynamoDB takes no ill-formed text in a key, so the tenant is made well-formed. */
 function nameOf({ line, tenant }: Tenant): string {
   return `${lineName(line)}#${tenant.toWellFormed()}`
 }
 
 /**
- * Reserves the next turn of a tenant, none before `front`. Tasks of one tenant that ask in a process at one time share a
- * write, and get their turns in the order in which they ask.
+ * Reserves the next turn of a tenant, but none before `front`. Concurrent calls for one tenant in a process share a write,
+ * and get their turns in the order of the calls.
  */
 export async function reserveTurn(system: System, tenant: Tenant, front: number): Promise<number> {
   const book = bookOf(system)
@@ -54,17 +54,17 @@ export async function reserveTurn(system: System, tenant: Tenant, front: number)
   })
 }
 
-/** Keeps a turn that was reserved and not used for the tenant's next task. */
+/** Keeps an unused turn for the tenant's next task. */
 export function giveTurnBack(system: System, tenant: Tenant, turn: number): void {
   const { spare } = bookOf(system)
   const name = nameOf(tenant)
-  if (spare.size >= MAX_ENTRIES) spare.clear()
-  spare.set(name, [...(spare.get(name) ?? []), turn].sort((a, b) => a - b).slice(0, MAX_SPARE))
+  if (spare.size >= CACHED_TENANTS_MAX) spare.clear()
+  spare.set(name, [...(spare.get(name) ?? []), turn].sort((a, b) => a - b).slice(0, SPARE_TURNS_MAX))
 }
 
 async function serve(system: System, name: string, book: Book): Promise<void> {
   for (;;) {
-    // Those who go on in the same moment, such as the tasks of a batch, ask before this goes on.
+    // Callers that resume at the same moment, such as the tasks of a batch, join this write.
     await Promise.resolve()
     const asking = book.asking.get(name) ?? []
     if (asking.length === 0) break
@@ -82,20 +82,26 @@ async function serve(system: System, name: string, book: Book): Promise<void> {
 
 type Wanted = { readonly count: number; readonly front: number }
 
-/** The first of `count` turns in a row. One write, unless another process reserves for the same tenant just now. */
+/**
+ * Reserves `count` turns in a row and returns the first. Costs one write, unless another process reserves at the same
+ * time.
+ */
 async function reserve(system: System, name: string, { known }: Book, wanted: Wanted): Promise<number> {
   let stored = known.get(name) ?? (await system.turns.of(name))
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const { first, now } = await attempt(system, name, stored, wanted)
-    if (known.size >= MAX_ENTRIES) known.clear()
+    if (known.size >= CACHED_TENANTS_MAX) known.clear()
     known.set(name, now)
     if (first !== undefined) return first
     stored = now
   }
-  throw new BatonError('contended', `turns of ${name} were reserved by others all the time`)
+  throw new BatonError(
+    'contended',
+    `no turn of ${name} was reserved: other processes were faster at every try`,
+  )
 }
 
-/** The first turn, undefined when `stored` is not what is stored by now; `now` is. */
+/** One attempt: the first turn and the stored state `now`. The turn is undefined when `stored` was outdated. */
 async function attempt(
   { turns, clock }: System,
   name: string,
@@ -111,6 +117,6 @@ async function attempt(
   }
   const now = await turns.advance(name, count, expiresAt)
   const first = now.last - count + 1
-  // What expired meanwhile counts from 0.
+  // An item that expired meanwhile counts from 0 again.
   return { first: first >= front ? first : undefined, now }
 }

@@ -5,9 +5,10 @@ import { logRunEnds } from './log-run-ends.ts'
 import type { System } from './system.ts'
 
 /**
- * Writes a change with what only the shell can say of it: its bodies live as long as the head relies on them, and each
- * feature adds its part. Runs that it ended are logged. Every transition is written here. `held` is the head that the writer
- * held, where it is not the one that the change begins with.
+ * Writes one change of a head. Every transition is written by this function. Before the write it renews the bodies that
+ * the head relies on, and each change hook adds its part. After the write it logs the runs that the change has ended.
+ *
+ * `held` is the head that the writer held. It differs from `change.before` when the change begins with another head.
  */
 export async function applyChange(system: System, change: Change, held = change.before): Promise<Applied> {
   let ready = await withLivingBodies(system.tasks, change)

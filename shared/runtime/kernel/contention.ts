@@ -1,36 +1,42 @@
 import { liveRuns, type Operation, openSlots, type Task } from '../../core/task/task.ts'
 
 /**
- * How long a writer waits after it lost a race for a head, before it reads the head again and decides anew. A lost write
- * costs the units of the whole item, so that a crowd must spread out over the time its writes need one after the other.
+ * A writer that lost a race for a head waits, reads the head again, and decides anew. This file says how long it waits.
+ * A lost write costs the write units of the whole item. So rival writers must spread over the time that their writes need
+ * one after the other.
  *
- * The wait is a random part of a window. The window begins at a few writes' time and grows with each conflict, since each
- * shows that the crowd is larger than assumed, up to the time that all possible rivals need. The rivals of a claim are as
- * many as the task has open slots: runs that live seldom write. So the bound shrinks as slots are taken, and it grows slowly
- * with the conflicts of one writer, so that none loses again and again.
+ * The wait is a random part of a window. The window begins at the time of a few writes and grows with each conflict, since
+ * each conflict shows that there are more rivals than assumed. It ends at the time that all possible rivals need.
  *
- * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and 2.7 to 4.2 s until the
- * last one. While live runs counted as rivals too, they took 3.6 writes and 4.8 to 5.8 s. The same 100 through six processes,
- * each of which is busy with its claim while that waits, take 1.6 writes and 3.4 to 5.4 s instead of 5.6 to 7.8 s. Windows that
- * reach their full length at once make two rivals wait as long as a hundred.
+ * A claim has as many rivals as the task has open slots: live runs seldom write. So the window's bound shrinks as slots
+ * are taken. It grows slowly with the conflicts of one writer, so that no writer loses again and again.
+ *
+ * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and the last one ends after
+ * 2.7 to 4.2 s. When live runs counted as rivals too, the claims took 3.6 writes and 4.8 to 5.8 s. The same 100 claims
+ * through six processes, each busy with one claim at a time, take 1.6 writes and 3.4 to 5.4 s instead of 5.6 to 7.8 s.
+ * Windows that reach their full length at once make two rivals wait as long as a hundred.
  */
 const FIRST_WINDOW_WRITES = 4
 const WINDOW_GROWTH = 6
 const SHARE_GROWTH = 0.75
 const WRITE_MS_MIN = 5
-/** A write that took longer waited in a line, which a longer window would not shorten. */
+/** A longer write has queued behind other writes. A longer window would not shorten that queue, so the time is capped. */
 const WRITE_MS_MAX = 25
-/** So few rivals are done after one more write each. */
+/** With at most this many rivals, the first conflict costs no wait: each rival needs one more write. */
 const FEW_RIVALS = 2
 
-/** A write that was refused, when it was sent, and when its refusal came. */
-type Refused = { readonly current: Task | undefined; readonly sentAt: number; readonly answeredAt: number }
+/** A refused write: the head that refused it, when the write was sent, and when the answer came. */
+type RefusedWrite = {
+  readonly current: Task | undefined
+  readonly sentAt: number
+  readonly answeredAt: number
+}
 
 /**
- * Whether a refused write was lost to another one at about the same time. Else it was decided on an outdated copy of the task, as
- * a dispatch carries one, and says nothing about rivals: the next try may come at once.
+ * Whether a refused write lost to another write at about the same time. Otherwise the writer decided on an outdated copy
+ * of the task, such as the copy in a dispatch. That says nothing about rivals, and the writer may try again at once.
  */
-export function isLostRace({ current, sentAt, answeredAt }: Refused): boolean {
+export function isLostRace({ current, sentAt, answeredAt }: RefusedWrite): boolean {
   const writeMs = Math.max(WRITE_MS_MAX, answeredAt - sentAt)
   return current === undefined || current.updatedAt + 2 * writeMs >= sentAt
 }
@@ -38,13 +44,16 @@ export function isLostRace({ current, sentAt, answeredAt }: Refused): boolean {
 export type Conflicts = {
   /** Races that this writer has lost in a row for one change. */
   readonly count: number
-  /** How long its last write took. */
+  /** How long the writer's last write took. */
   readonly writeMs: number
-  /** What it wants to write. */
+  /** The operation that the writer wants to write. */
   readonly operation: Operation
 }
 
-/** The wait before the next try, in ms; 0: at once, on the head that the lost write has brought. `chance` is 0 to 1. */
+/**
+ * The wait before the next try, in ms. With 0 the writer tries at once, on the head that the refused write returned.
+ * `chance` is a random number from 0 to 1.
+ */
 export function conflictWaitMs(
   task: Task | undefined,
   { count, writeMs, operation }: Conflicts,
@@ -58,7 +67,7 @@ export function conflictWaitMs(
   return Math.ceil(Math.min(all, grown) * chance)
 }
 
-/** How many processes may want to write to the task at one moment: those that may begin a run, its workers, and one more. */
+/** How many processes may want to write the task at one moment: possible claimers, workers with live runs, and one more. */
 function rivalsFor(task: Task | undefined, operation: Operation): number {
   if (task?.state !== 'open') return 1
   const claimers = Math.max(0, openSlots(task))

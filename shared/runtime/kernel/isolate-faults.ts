@@ -6,13 +6,16 @@ import type { System } from './system.ts'
 import { logFields } from './traceparent.ts'
 
 /**
- * One task's fault harms that task only. What concerns one task, such as a write that the store refuses for what stands in it,
- * is told and passed over; an outage concerns all, and ends the work.
+ * A fault of one task must not stop the work on other tasks. A fault concerns one task only: for example, the store refuses
+ * a write because of its content. The fault is logged, and the task is skipped. An outage concerns all tasks and ends the
+ * work.
  */
 
 /**
- * Does `work` for each task, or for each item that is about one, at most `most` at a time. What a task's own fault kept from
- * being done is left out.
+ * Does `work` for each task, or for each item that names its task, at most `most` at a time. Returns the results; an item
+ * with a fault of its own is logged and has no result.
+ *
+ * @throws the error of an outage.
  */
 export async function isolateEach<Item extends Task | { readonly task: Task }, Result>(
   system: Pick<System, 'log' | 'metrics'>,
@@ -32,26 +35,27 @@ export async function isolateEach<Item extends Task | { readonly task: Task }, R
   return results.flat()
 }
 
-/** A person has to look at the task: all else goes on without it. */
+/** Logs and counts a task's fault. An operator has to look at the task; the work on other tasks goes on. */
 export function logFault(
   { log, metrics }: Pick<System, 'log' | 'metrics'>,
   task: Pick<Task, 'id' | 'type' | 'traceparent'>,
   error: unknown,
 ): void {
   metrics.add('TaskFault', 1, task.type)
-  log.error('a task is at fault and is passed over; cancel it, remove it, or change it', {
+  log.error('a task is at fault and is skipped; cancel it, remove it, or change it', {
     ...logFields(task),
     error,
   })
 }
 
-/** A claim of a task that is known to be at fault is not tried again for so long by the same process. */
+/** For this long, the process that met a task's fault does not try to claim the task again. */
 const FAULT_MEMORY_MS = 60_000
 const FAULTS_KNOWN_MAX = 1_000
 
+/** The tasks with known faults, each with the monotonic time until which it is remembered. */
 const memories = new WeakMap<TaskStore, Map<string, number>>()
 
-/** Remembers, in this process, that nothing can be written of the task as it stands. */
+/** Remembers in this process that the task, at its present revision, cannot be written. */
 export function rememberFault({ tasks, clock }: Pick<System, 'tasks' | 'clock'>, task: Task): void {
   const known = memories.get(tasks) ?? new Map<string, number>()
   if (known.size >= FAULTS_KNOWN_MAX) known.clear()
@@ -59,7 +63,7 @@ export function rememberFault({ tasks, clock }: Pick<System, 'tasks' | 'clock'>,
   memories.set(tasks, known)
 }
 
-/** Whether nothing could be written of the task, as it stands, a short while ago. A change of it is tried anew. */
+/** Whether this process lately failed to write the task at its present revision. A changed task is tried again. */
 export function isKnownFault({ tasks, clock }: Pick<System, 'tasks' | 'clock'>, task: Task): boolean {
   const until = memories.get(tasks)?.get(nameOf(task))
   return until !== undefined && clock.monotonic() < until
@@ -70,14 +74,14 @@ function nameOf({ id, born, revision }: Task): string {
 }
 
 /**
- * Why one of several could not be published, where that is about it alone: it is refused, and the others go on.
+ * Why one task of a batch could not be published. That task is refused, and the others are published.
  *
- * @throws the error itself otherwise: what became of the publish is not known.
+ * @throws the error itself when it does not concern one task only: then the outcome of the publish is not known.
  */
 export function faultOf(error: unknown): string {
   if (!isItemFault(error)) throw error
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What could not be planned, by task id; only what is `transient` is worth another try. */
+/** A task that could not be planned, by task id, and why. Only a `transient` failure is worth another try. */
 export type PlanFailure = { readonly id: string; readonly reason: string; readonly transient: boolean }

@@ -1,8 +1,14 @@
 /**
- * The kernel is what every other room works with, and it knows none of them. `transact` below is the one loop around
- * each transition: decide, write, and decide again after a lost race. Beside it stand the world a use case works in
- * (`system.ts`), the write of a change with its hooks (`apply-change.ts`), bodies, faults that concern one task only,
- * log lines and spans, and small helpers for time, caches and parallel work.
+ * Every other room of the runtime builds on the kernel. The kernel imports none of them.
+ *
+ * Read in this order:
+ * - `system.ts`: the stores, queues and clocks that a use case works with, and the change hooks
+ * - `transact` below: the one loop around each transition (decide, write, decide again after a lost race)
+ * - `contention.ts`: how long a writer waits after a lost race
+ * - `apply-change.ts`: the write of one change, with `living-bodies.ts` (expiry of bodies) and the hooks
+ * - `isolate-faults.ts`: a fault of one task does not stop the others
+ * - `log-run-ends.ts`, `full-error.ts`, `spans.ts`, `traceparent.ts`: log lines, errors and traces
+ * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `side-by-side.ts`, `given.ts`: time, caches, concurrent work
  */
 
 import type { Change } from '../../core/change/change.ts'
@@ -15,31 +21,33 @@ import { type Conflicts, conflictWaitMs, isLostRace } from './contention.ts'
 import type { System } from './system.ts'
 import { logFields } from './traceparent.ts'
 
-/** For so long a writer tries again after it lost races for one head. */
+/** A writer that loses races for one head tries again for this long. */
 const PATIENCE_MS = 20_000
 
-/** What a transition may say: a change to write, or none. */
-type Decided = { readonly ok: boolean; readonly change?: Change | undefined }
+/** What `decide` returns: a change to write, or none. */
+type Decision = { readonly ok: boolean; readonly change?: Change | undefined }
 
 /** The decision that held, and the task as it stands after it (unchanged when there was nothing to write). */
-export type Outcome<D extends Decided> = {
+export type Outcome<D extends Decision> = {
   readonly decision: D
   readonly task: Task | undefined
-  /** How many conditional writes lost a race on the way. */
+  /** How many conditional writes were refused before the last one. */
   readonly conflicts: number
 }
 
-/** Until when, by the system's clock, a writer that lost races tries again. @default 20 s from its first write on */
+/** Until when, by the system's clock, a writer that loses races tries again. @default 20 s after `transact` is called */
 export type Patience = { readonly until?: number }
 
 /**
- * Decides, writes, and decides again when the guard no longer held: the one loop around every transition. A writer that
- * lost a race among many waits, and reads the head again before its next write. A complete head gets its end first, so that
- * `decide` never meets one. `seen` is what the caller already holds, so that the usual case costs one write and no read.
+ * The one loop around every transition: decides, writes, and decides again when the guard of the write no longer held.
+ * After a lost race the writer may wait, and then reads the head again before its next write.
  *
- * @throws BatonError `contended` after races lost until its time was over: nothing is written, and trying again is safe.
+ * `seen` is the head that the caller already holds, so the usual case costs one write and no read. A head whose last
+ * success has completed the task gets its end written first, so `decide` never sees such a head.
+ *
+ * @throws BatonError `contended` when the writer lost races until `until`. Nothing is written, and repeating is safe.
  */
-export async function transact<D extends Decided>(
+export async function transact<D extends Decision>(
   system: System,
   seen: Task | undefined,
   decide: (task: Task | undefined, conflicts: number) => D,
@@ -54,7 +62,7 @@ export async function transact<D extends Decided>(
     if (!decision.change) return { decision, task: current, conflicts }
     const sentAt = clock.now()
     if (conflicts > 0 && sentAt >= until) throw contended(decision.change.after.id)
-    const applied = await applyChange(system, noted(system, decision.change), current)
+    const applied = await applyChange(system, signed(system, decision.change), current)
     if (applied.applied) return { decision, task: await withItsEnd(system, applied.task), conflicts }
     const answeredAt = clock.now()
     if (isLostRace({ current: applied.current, sentAt, answeredAt })) races += 1
@@ -64,12 +72,12 @@ export async function transact<D extends Decided>(
   }
 }
 
-/** A change that a person asked for says who did. */
-function noted({ operator, clock }: System, change: Change): Change {
+/** The change with the name of the operator that asked for it, if there is one. */
+function signed({ operator, clock }: System, change: Change): Change {
   return operator ? withOperation(change, operator, clock.now()) : change
 }
 
-/** The head, after its end has been written where it was complete. */
+/** The head. If it is complete, its end is written first. */
 async function ended(system: System, seen: Task | undefined): Promise<Task | undefined> {
   let current = seen
   for (;;) {
@@ -83,11 +91,11 @@ async function ended(system: System, seen: Task | undefined): Promise<Task | und
 function contended(id: string): BatonError {
   return new BatonError(
     'contended',
-    `other writers of ${id} were faster all the time: nothing was written; try again`,
+    `${id} was changed by other writers at every try: nothing was written; try again`,
   )
 }
 
-/** The head to decide on after a lost race: after a wait, which ends with the time that is left, it is read again. */
+/** The head to decide on after a refused write. If the writer has to wait, at most `leftMs`, it reads the head again. */
 async function afterConflict(
   { clock, chance, tasks }: System,
   current: Task | undefined,
@@ -100,8 +108,8 @@ async function afterConflict(
 }
 
 /**
- * The task after a write that may have completed it, with its end. The success that completed it is stored: where the end
- * cannot be written now, the planner sees to it.
+ * The task after a write that may have completed it, with its end written. The success itself is already stored. When an
+ * outage prevents the write of the end, the planner writes it later.
  */
 async function withItsEnd(system: System, task: Task): Promise<Task> {
   try {

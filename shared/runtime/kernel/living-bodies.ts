@@ -5,13 +5,13 @@ import type { Body, Task } from '../../core/task/task.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import type { System } from './system.ts'
 
-/** Bodies of an open task that would expire within this time, or within its retention, are renewed. */
+/** A body of an open task is renewed when it would expire within this time, or within the task's retention. */
 export const BODY_ALERT_MS = 7 * 86_400_000
 
 /**
- * The change with bodies that live as long as the head will rely on them: those that would expire before (a restart
- * late in the retention, a due time moved by years) are renewed first. Heartbeats and counted
- * successes move no end, and are let through: they write one run alone.
+ * The change, with bodies that live as long as the head relies on them. A body that would expire earlier is renewed first:
+ * for example after a restart late in the retention, or a due time moved by years. Heartbeats and counted successes are
+ * left as they are, since they write one run only and do not prolong the task.
  */
 export async function withLivingBodies(tasks: TaskStore, change: Change): Promise<Change> {
   const { after, guard } = change
@@ -33,7 +33,7 @@ function withExpiry(task: Task, refs: ReadonlySet<string>, expiresAt: number): T
   return withBodies(task, body => ('ref' in body && refs.has(body.ref) ? { ...body, expiresAt } : body))
 }
 
-/** What a body of the task holds; undefined when it is kept apart and has expired. */
+/** The value of a body of the task. Undefined when the body is stored apart from the head and has expired. */
 export async function bodyValue(
   { tasks }: Pick<System, 'tasks'>,
   taskId: string,

@@ -6,14 +6,15 @@ import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { logFields } from './traceparent.ts'
 
-/** Why a handler was told to stop. */
+/** Why a run's handler must stop. */
 export type StopReason = RunGone | 'deadline' | 'stopping' | 'out-of-time' | 'storage'
 
 type Logging = { readonly log: Log }
 
 /**
- * One line for each run that a written change has ended: a warning for one that failed or was lost, with its causes and when it is
- * tried again. The process that wrote the change logs it: the worker, the API for workers over HTTP, and the waker for a lost run.
+ * Logs one line for each run that a written change has ended. A failed or lost run gets a warning with its error and the
+ * time of the next try. The process that wrote the change logs it: the worker, the API for HTTP workers, or the waker for
+ * a lost run.
  */
 export function logRunEnds({ log }: Logging, { before, after, bodies }: Change): void {
   if (before?.born !== after.born) return
@@ -25,23 +26,23 @@ export function logRunEnds({ log }: Logging, { before, after, bodies }: Change):
   }
 }
 
-/** The same for a run whose end was written, and whose worker has found that out only now: the answer to its write was lost. */
+/** Logs the end of a run whose worker lost the answer to its write, and finds only now that the end was written. */
 export function logEndFound({ log }: Logging, before: Task, after: Task, fence: number): void {
   logEnd(log, before, after, fence, after.ended[fence])
 }
 
-/** A worker's line about a run that was taken from it. A person has done that, or something is wrong. */
+/** Logs that a worker's run was stopped by others: as `info` when a user or an operator did that, else as a warning. */
 export function logRunStopped(
   { log }: Logging,
   task: Task,
   fence: number,
   reason: StopReason | undefined,
 ): void {
-  const level = reason && BY_PEOPLE.has(reason) ? 'info' : 'warn'
+  const level = reason && REQUESTED.has(reason) ? 'info' : 'warn'
   log[level]('run stopped', { ...runFields(task, fence), reason })
 }
 
-const BY_PEOPLE: ReadonlySet<StopReason> = new Set(['cancelled', 'removed', 'excluded'])
+const REQUESTED: ReadonlySet<StopReason> = new Set(['cancelled', 'removed', 'excluded'])
 
 const LEVELS = {
   succeeded: 'info',
@@ -51,7 +52,7 @@ const LEVELS = {
   lost: 'warn',
 } as const satisfies Record<EndedRunState, keyof Log>
 
-/** A flow keeps no run that ended a step well, and a removed task none at all. */
+/** Logs one run's end. `run` is undefined after a step of a flow that succeeded, and for a removed task: no run is kept. */
 function logEnd(log: Log, before: Task, after: Task, fence: number, run: EndedRun | undefined): void {
   const state = run?.state ?? (after.operation === 'succeed' ? 'succeeded' : 'cancelled')
   const startedAt = run?.startedAt ?? before.live[fence]?.startedAt
@@ -67,7 +68,7 @@ function runFields(task: Task, fence: number): LogFields {
   return { ...logFields(task), runId: runId(task.born, fence), attempt: task.failures + 1 }
 }
 
-/** A flow that undoes its steps tries the failed one no more. */
+/** When the task is tried again. A flow that undoes its steps does not try the failed step again. */
 function nextTry(before: Task, after: Task): LogFields {
   const isTriedAgain = after.state === 'open' && isSamePiece(before, after)
   if (!isTriedAgain) return { nextTry: 'never', status: statusOf(after, after.updatedAt) }

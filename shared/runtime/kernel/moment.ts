@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/machine.ts'
 
 /**
- * An instant by both clocks of a process. Neither is enough to tell how much time has passed since: the wall clock may be
- * set back (by a time service, or when a virtual machine goes on), and the monotonic clock may stand still while a sandbox is
- * frozen. Whichever shows more is believed.
+ * An instant by both clocks of a process. Neither clock alone measures elapsed time safely. The wall clock may be set back
+ * by a time service, or when a virtual machine resumes. The monotonic clock may stand still while a sandbox is frozen. So
+ * the clock that shows more elapsed time counts.
  */
 export type Moment = { readonly wall: number; readonly monotonic: number }
 
@@ -11,12 +11,15 @@ export function momentOf(clock: Pick<Clock, 'now' | 'monotonic'>): Moment {
   return { wall: clock.now(), monotonic: clock.monotonic() }
 }
 
-/** Milliseconds that have passed since, at least. */
+/** The milliseconds that have passed since the moment, by the clock that shows more. */
 export function elapsedSince(clock: Pick<Clock, 'now' | 'monotonic'>, since: Moment): number {
   return Math.max(clock.now() - since.wall, clock.monotonic() - since.monotonic)
 }
 
-/** Whether less than `ms` have passed since, by both clocks. False after a clock was set back, because the elapsed time is unknown. */
+/**
+ * Whether less than `ms` have passed since the moment, by both clocks. False after a clock was set back, because then the
+ * elapsed time is unknown.
+ */
 export function isWithin(clock: Pick<Clock, 'now' | 'monotonic'>, since: Moment, ms: number): boolean {
   const isSetBack = clock.now() < since.wall || clock.monotonic() < since.monotonic
   return !isSetBack && elapsedSince(clock, since) < ms
@@ -26,14 +29,14 @@ export function isWithin(clock: Pick<Clock, 'now' | 'monotonic'>, since: Moment,
 const SLACK_MS = 50
 
 /**
- * Waits until the wall clock shows `time`: a claim a millisecond early is refused as not due. A clock that is set back
- * meanwhile prolongs no wait: this then resolves as early as if it had not been.
+ * Waits until the wall clock shows `time`, not a millisecond less: an early claim is refused as not due. A clock that is
+ * set back meanwhile does not prolong the wait.
  */
 export async function sleepUntil(clock: Clock, time: number): Promise<void> {
   const since = momentOf(clock)
-  const mostMs = time - since.wall + SLACK_MS
+  const sleepMsMax = time - since.wall + SLACK_MS
   for (let left = time - since.wall; left > 0; left = time - clock.now()) {
-    const restMs = mostMs - elapsedSince(clock, since)
+    const restMs = sleepMsMax - elapsedSince(clock, since)
     if (restMs <= 0) return
     await clock.sleep(Math.min(left, restMs))
   }

@@ -1,4 +1,7 @@
-/** Does `work` on all items, at most `most` at a time; results in the items' order. The first error ends it. */
+/**
+ * Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first
+ * error.
+ */
 export async function sideBySide<Item, Result>(
   items: readonly Item[],
   most: number,
@@ -14,8 +17,8 @@ export async function sideBySide<Item, Result>(
 }
 
 /**
- * As `sideBySide`, but items of one name one after the other: the first of a batch is the one that counts. Items
- * without a name concern nobody else.
+ * Like `sideBySide`, but items with the same name are worked on one after the other, so that the first of them wins. Items
+ * without a name are independent of all others.
  */
 export async function sideBySideByName<Item, Result>(
   items: readonly Item[],

@@ -1,6 +1,6 @@
 /**
- * Spans by OpenTelemetry's API: whoever registers an SDK in the process (a layer, an agent, own code) gets them; without
- * one they record nothing, and the traceparent that came in is the one that goes on.
+ * Spans through OpenTelemetry's API. They are recorded when a layer, an agent or the user's own code has registered an SDK
+ * in the process. Without an SDK nothing is recorded, and the incoming traceparent is passed on as it is.
  */
 import {
   type Context,
@@ -17,15 +17,15 @@ import { type LiveRun, runId, type Task, type TaskError } from '../../core/task/
 import type { Clock } from '../../ports/machine.ts'
 
 const TRACER = 'baton'
-/** An exporter that hangs must not take an invocation past its time. */
+/** An exporter that hangs must not make an invocation time out, so flushing waits at most this long. */
 const FLUSH_LIMIT_MS = 2_000
 
-/** What a span says of a run's end. */
+/** What a run's span records of its end. */
 type RunEnd = { readonly outcome: string; readonly error?: TaskError }
 
 /**
- * Does `work` within a span `run <type>`, a child of what published the task. `work` gets the run's own traceparent,
- * undefined where there is no trace. What it throws is recorded, too.
+ * Does `work` within a span `run <type>`, a child of the span that published the task. `work` gets the run's own
+ * traceparent, or undefined when there is no trace. An error that `work` throws is recorded in the span, too.
  */
 export function inRunSpan<End extends RunEnd>(
   { task, run }: { readonly task: Task; readonly run: LiveRun },
@@ -41,7 +41,7 @@ export function inRunSpan<End extends RunEnd>(
       'baton.attempt': task.failures + 1,
       'baton.worker.id': run.workerId,
     },
-    // The task's trace goes on, not that of the invocation which happens to serve it.
+    // The run belongs to the task's trace. The trace of the invocation that serves it is only linked.
     ...(invocation && { links: [{ context: invocation }] }),
   }
   const parent = task.traceparent === undefined ? context.active() : contextOf(task.traceparent)
@@ -54,8 +54,8 @@ export function inRunSpan<End extends RunEnd>(
 }
 
 /**
- * Does `work` within a span `publish <type>`, a child of `traceparent` or else of what the caller is doing. `work` gets
- * the traceparent that the task shall carry; undefined where there is no trace to go on with.
+ * Does `work` within a span `publish <type>`, a child of `traceparent` or, without one, of the caller's active span.
+ * `work` gets the traceparent that the task must carry, or undefined when there is no trace.
  */
 export function inPublishSpan<Result>(
   type: string,
@@ -70,9 +70,9 @@ export function inPublishSpan<Result>(
 type Flushable = { getDelegate?(): unknown; forceFlush?(): Promise<void> }
 
 /**
- * Hands finished spans to their exporter. To be awaited before the end of an invocation: a frozen sandbox exports
- * nothing, and layers that flush by themselves cannot wrap the handler of an ES module. Spans that cannot be exported in
- * time must not fail the work they are about; the SDK reports its own errors.
+ * Exports the finished spans. Await it before the end of an invocation: a frozen sandbox exports nothing, and layers that
+ * flush by themselves cannot wrap the handler of an ES module. Spans that cannot be exported in time do not fail the
+ * work. The SDK reports its own errors.
  */
 export async function flushSpans(clock: Clock): Promise<void> {
   const provider = trace.getTracerProvider() as Flushable
@@ -108,7 +108,7 @@ function recordError(span: Span, { name, message, stack }: TaskError): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message })
 }
 
-/** Parsed here, since without an SDK no propagator is registered. */
+/** Parses a traceparent. OpenTelemetry's propagator cannot do it, since none is registered without an SDK. */
 function contextOf(traceparent: string): Context {
   const [, traceId = '', spanId = '', flags = '00'] = traceparent.split('-')
   const remote: SpanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }

@@ -14,7 +14,10 @@ import type {
   WorkerStore,
 } from '../../ports/stores.ts'
 
-/** The world a use case works in. Entry points make it once, from adapters; tests make it from memory. */
+/**
+ * The stores, queues, clocks and logs that a use case works with. Each entry point composes one `System` from its
+ * adapters; tests compose it from memory stores.
+ */
 export type System = {
   readonly clock: Clock
   readonly chance: Chance
@@ -29,21 +32,24 @@ export type System = {
   readonly messages: Messages
   readonly log: Log
   readonly metrics: Metrics
-  /** What features add to each change of a head, in this order: `CHANGE_HOOKS` of `shared/runtime/change-hooks.ts`. */
+  /**
+   * The hooks that add to each change of a head, called in this order: `CHANGE_HOOKS` of `shared/runtime/change-
+   * hooks.ts`.
+   */
   readonly changeHooks: readonly ChangeHook[]
-  /** For whom a request changes something: of a system that serves this one request. */
+  /** The operator in whose name a request changes tasks. Set only in a system that serves this one request. */
   readonly operator?: Operator
 }
 
-/** The world of those who plan ahead beyond what a queue can delay. */
+/** A `System` for processes that set timers further ahead than a queue can delay a message. */
 export type PlanningSystem = System & { readonly timers: FarTimers }
 
-/** What a feature adds to each change of a head. The kernel calls it, and knows no feature by name. */
+/** A feature's part in each change of a head. The kernel calls the hooks without knowing the features. */
 export type ChangeHook = {
-  /** The change with what this feature adds to it, before it is written. */
+  /** Called before the write: returns the change with the feature's additions. */
   prepare?(system: System, change: Change): Promise<Change>
-  /** The prepared change was refused: another writer was faster. */
+  /** Called when the prepared change was refused, since another writer was faster. */
   refused?(system: System, change: Change): void
-  /** The change is written: `before` is the head that the writer held. Must not throw, since the change stands. */
+  /** Called after the write. `before` is the head that the writer held. Must not throw, since the change is stored. */
   written?(system: System, before: Task | undefined, after: Task): Promise<void>
 }

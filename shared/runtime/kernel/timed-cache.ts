@@ -1,22 +1,25 @@
 import type { Clock } from '../../ports/machine.ts'
 import { isWithin, type Moment, momentOf } from './moment.ts'
 
-/** What was read, as it stood at `readAt` or later. */
+/** A cached value. It was read at `readAt` or later. */
 export type Known<Value> = { readonly value: Value; readonly readAt: Moment }
 
-/** Values that are read once in a lifetime, however often they are asked for. */
+/** A cache that reads each value once per lifetime, however often it is asked for. */
 export type TimedCache<Value> = {
-  /** The value under the name, read anew when what is known is older than the lifetime; a failed read is forgotten. */
+  /**
+   * The value under the name. It is read again when the cached one is older than the lifetime. A failed read is not
+   * cached.
+   */
   get(
     clock: Pick<Clock, 'now' | 'monotonic'>,
     name: string,
     read: () => Promise<Value>,
   ): Promise<Known<Value>>
-  /** The value is read anew for all that ask from now on. */
+  /** Drops the value: the next `get` reads it again. */
   forget(name: string): void
 }
 
-/** A cache that holds `maxEntries` at most: it forgets them all and reads on. */
+/** A cache of at most `maxEntries` values. A full cache drops them all. */
 export function createTimedCache<Value>(lifetimeMs: number, maxEntries = 1_000): TimedCache<Value> {
   const entries = new Map<string, { readonly readAt: Moment; readonly read: Promise<Known<Value>> }>()
   return {

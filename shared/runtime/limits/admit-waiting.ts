@@ -12,30 +12,37 @@ import type { System } from '../kernel/system.ts'
 import { isTicket, readyTasks } from '../ready/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 
-const PAGE = 100
-/** Entries read beyond those that are wanted: some will have been let in already. */
-const SPARE = 10
-/** The index shows those for a while who have been let in already; so many entries in a row are passed over at most. */
-const MOST_EXAMINED = 1_000
+/**
+ * Admits tasks that wait for permits of a concurrency limit. They wait in one of two places:
+ * - in the limit's place, when a claim was refused for lack of a permit
+ * - in their ready places, when the type's tasks are claimed in order and the limit counts all of them
+ */
 
-/** How many waits were ended, and whether anybody waits or has waited. */
+const PAGE_ENTRIES = 100
+/** This many index entries are read beyond those wanted, since some of the tasks have been admitted already. */
+const SPARE_ENTRIES = 10
+/** At most this many entries are read. For a while, the index still shows tasks that have been admitted. */
+const EXAMINED_ENTRIES_MAX = 1_000
+
+/** How many tasks were admitted, and whether any task waited. */
 export type AdmitResult = { readonly count: number; readonly isWaitedFor: boolean }
 
 /** The tasks that wait for permits of a limit, as far as they were read. */
 export type WaitingTasks = {
   readonly limit: string
-  /** The type whose limit it is, where it counts all of that type's tasks. */
+  /** The type whose limit it is. Undefined when the limit has a key. */
   readonly type: TaskType | undefined
-  /** Those in the ready places, in their order. */
+  /** The tasks that wait in the ready places, in their order. */
   readonly ready: readonly Task[]
-  /** The first page of those in the limit's place, and the pages after it. */
+  /** The first page of tasks that wait in the limit's place. Undefined when none waits there. */
   readonly firstPlaced: readonly Task[] | undefined
+  /** The pages after the first one. */
   readonly otherPlaced: AsyncGenerator<Task[], void, undefined>
 }
 
-/** Reads the tasks that wait, enough to admit `most` of them. The ready places and the limit's place are read side by side. */
+/** Reads enough waiting tasks to admit `most` of them. Reads the ready places and the limit's place at the same time. */
 export async function readWaitingTasks(system: System, limit: string, most: number): Promise<WaitingTasks> {
-  const placed = waitingIn(system, limit, Math.min(PAGE, most + SPARE))
+  const placed = waitingIn(system, limit, Math.min(PAGE_ENTRIES, most + SPARE_ENTRIES))
   const [{ type, ready }, first] = await Promise.all([readyFor(system, limit, most), placed.next()])
   return { limit, type, ready, firstPlaced: first.value ?? undefined, otherPlaced: placed }
 }
@@ -50,32 +57,34 @@ async function readyFor(
 }
 
 /**
- * Lets up to `room` of those in who wait. In the limit's place these are the first: their wait is ended, which dispatches
- * them, marks them for their workers, or has them stand in their ready place again. One that nobody can run now so keeps
- * nobody behind it. Several may do this at once: whoever ends a wait has let that task in. Who comes too late for the permit
- * waits anew.
+ * Admits up to `free` of the waiting tasks.
  *
- * Those who wait in their ready places, where tasks are taken in order and the limit is for all of them, need a token each, and
- * over HTTP nothing. Where some wait here and some there, chance says how many of each are let in. `isRepair`: no permit
- * was given back just now, and tokens that are in the queue already are enough.
+ * In the limit's place, the first tasks are admitted by ending their wait. That dispatches them, marks them for their
+ * workers, or moves them to their ready place. So a task that no worker can run now does not block those behind it.
+ * Several processes may do this at once: each wait is ended by one of them. A task that comes too late for a permit waits
+ * again.
+ *
+ * In the ready places, each task is admitted by a ticket. Tasks of HTTP workers need none. When tasks wait in both places,
+ * chance decides how many are admitted from each. `isRepair` means that no permit was released just now; then tickets
+ * that are already in the queue are enough.
  */
 export async function admitWaiting(
   system: System,
   waiting: WaitingTasks,
-  { room, isRepair }: { readonly room: number; readonly isRepair: boolean },
+  { free, isRepair }: { readonly free: number; readonly isRepair: boolean },
 ): Promise<AdmitResult> {
   const { type, ready } = waiting
-  const isIdle = ready.length === 0 || !type || !needsTickets(type)
-  const isServed = isIdle || (isRepair && (await hasBacklog(system, type)))
-  const sent = isServed ? [] : ready
-  const share = Math.floor(system.chance.fraction() * (Math.min(room, sent.length) + 1))
-  const placed = await admitFromPlace(system, waiting, room - share)
-  const rest = sent.slice(0, room - placed.count)
-  const count = placed.count + (type ? await sendIn(system, type, rest) : 0)
+  const needsNone = ready.length === 0 || !type || !needsTickets(type)
+  const isServed = needsNone || (isRepair && (await hasBacklog(system, type)))
+  const candidates = isServed ? [] : ready
+  const readyShare = Math.floor(system.chance.fraction() * (Math.min(free, candidates.length) + 1))
+  const placed = await admitFromPlace(system, waiting, free - readyShare)
+  const rest = candidates.slice(0, free - placed.count)
+  const count = placed.count + (type ? await admitReady(system, type, rest) : 0)
   return { count, isWaitedFor: placed.isWaitedFor || ready.length > 0 }
 }
 
-/** In a pause they are dropped, and all that is ready is sent one at its end. */
+/** Whether the type's tasks need tickets. In a pause tickets are dropped; at its end each ready task is sent one. */
 function needsTickets({ paused, configuration }: TaskType): boolean {
   return configuration.kind !== 'http' && !paused
 }
@@ -87,16 +96,16 @@ async function hasBacklog({ messages }: System, { type, configuration }: TaskTyp
 async function admitFromPlace(
   system: System,
   { firstPlaced, otherPlaced }: WaitingTasks,
-  room: number,
+  free: number,
 ): Promise<AdmitResult> {
   let count = 0
   for (
     let tasks = firstPlaced;
-    tasks && count < room;
+    tasks && count < free;
     tasks = (await otherPlaced.next()).value ?? undefined
   ) {
-    for (let rest = tasks; rest.length > 0 && count < room; ) {
-      const chosen = rest.slice(0, room - count)
+    for (let rest = tasks; rest.length > 0 && count < free; ) {
+      const chosen = rest.slice(0, free - count)
       rest = rest.slice(chosen.length)
       count += await endWaits(system, chosen)
     }
@@ -104,14 +113,14 @@ async function admitFromPlace(
   return { count, isWaitedFor: firstPlaced !== undefined }
 }
 
-/** Those who wait in the limit's place, page by page; at least one of each. */
+/** The tasks that wait in the limit's place, page by page. No page is empty. */
 async function* waitingIn(
   system: System,
   limit: string,
   pageSize: number,
 ): AsyncGenerator<Task[], void, undefined> {
   let after: IndexEntry | undefined
-  for (let examined = 0; examined < MOST_EXAMINED; examined += pageSize) {
+  for (let examined = 0; examined < EXAMINED_ENTRIES_MAX; examined += pageSize) {
     const range = { index: 'place' as const, partition: limitPlace(limit), limit: pageSize }
     const page = await system.tasks.page({ ...range, ...(after && { after }) })
     const ids = page.entries.map(({ id }) => id)
@@ -127,22 +136,22 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
   return state === 'open' && wait?.kind === 'permit' && wait.limit === limit
 }
 
-/** How many waits it ended. Refused is only what somebody else has changed just now. */
+/** Ends the waits of the tasks and returns how many it ended. A task that another process has just changed is left out. */
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
   const now = system.clock.now()
-  const ended = await isolateEach(system, tasks, PAGE, async task => {
+  const ended = await isolateEach(system, tasks, PAGE_ENTRIES, async task => {
     const decision = endWait(task, now)
     return decision.ok && (await applyChange(system, decision.change)).applied
   })
   return ended.filter(Boolean).length
 }
 
-/** The next ones in ready places, in turns of tenants, whom the limit of their type keeps waiting. */
+/** The next tasks in the ready places that the limit of their type keeps waiting. Tenants take turns. */
 async function readyUnder(system: System, type: TaskType, count: number): Promise<Task[]> {
-  const size = Math.min(PAGE, count + SPARE)
+  const size = Math.min(PAGE_ENTRIES, count + SPARE_ENTRIES)
   const line = readyTasks(system, [type], size)
   const found: Task[] = []
-  for (let examined = 0; found.length < count && examined < MOST_EXAMINED; ) {
+  for (let examined = 0; found.length < count && examined < EXAMINED_ENTRIES_MAX; ) {
     const tasks = await line.next(size)
     if (tasks.length === 0) break
     examined += tasks.length
@@ -153,26 +162,29 @@ async function readyUnder(system: System, type: TaskType, count: number): Promis
   return found.slice(0, count)
 }
 
-/** A turn under a rate limit brings a token of its own when it comes. */
+/** Whether the task stands in its ready place. One that waits for a slot is left out: a ticket is sent for that time. */
 function isReady(task: Task): boolean {
-  const hasTurn = task.wait?.kind === 'slot'
-  return task.state === 'open' && !hasTurn && task.place?.name === readyPlaceOf(task)
+  const hasSlot = task.wait?.kind === 'slot'
+  return task.state === 'open' && !hasSlot && task.place?.name === readyPlaceOf(task)
 }
 
-/** Some of these do not know that they wait: their tokens were spent on others that waited already. */
+/**
+ * Whether a ticket admits the task. Such a task may wait without any record of it: its own ticket was used for another
+ * task that had waited longer.
+ */
 function isAdmittedByTicket(task: Task, type: TaskType): boolean {
   return isLimitedForAll(type) && (workOf(task).kind === 'http' || isTicket(task, type))
 }
 
-/** How many waits it ended. */
-async function sendIn(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
-  const byToken = tasks.filter(task => isAdmittedByTicket(task, type))
+/** Ends the waits of the tasks, or sends tickets for those that a ticket admits. Returns how many waits it ended. */
+async function admitReady(system: System, type: TaskType, tasks: readonly Task[]): Promise<number> {
+  const byTicket = tasks.filter(task => isAdmittedByTicket(task, type))
   const ended = await endWaits(
     system,
-    tasks.filter(task => !byToken.includes(task)),
+    tasks.filter(task => !byTicket.includes(task)),
   )
-  if (byToken.length === 0) return ended
-  const failures = await system.messages.dispatch(byToken.map(task => ({ task, delaySeconds: 0 })))
-  if (failures[0]) throw new Error(`${failures.length} tasks were not let in: ${failures[0].reason}`)
+  if (byTicket.length === 0) return ended
+  const failures = await system.messages.dispatch(byTicket.map(task => ({ task, delaySeconds: 0 })))
+  if (failures[0]) throw new Error(`${failures.length} tickets could not be sent: ${failures[0].reason}`)
   return ended
 }

@@ -9,82 +9,89 @@ import { areRulesFresh, type LimitRules, limitRulesOf } from './limits.ts'
 import { acquirePermits, releasePermits } from './permits.ts'
 import type { ReservedSlot, StartPolicy } from './start-policy.ts'
 
-/** Whether a run of a task may begin, as far as its types are concerned. */
+/** Whether the limits of a task's types allow a run to begin. */
 export type Admission =
   | {
       readonly ok: true
       readonly permits: readonly Permit[]
-      /** When the first of the permits was taken, or before. */
+      /** A moment not after the first of the permits was taken. */
       readonly heldSince: Moment
-      /** When it starts as rate limits count it; undefined: none does. */
+      /** When the run starts as the rate limits count it. Undefined when no rate limit counts it. */
       readonly startsAt: number | undefined
-      /** Whether limits had a say in it. */
+      /** Whether any limit counts the run. */
       readonly isLimited: boolean
-      /** When each of its types was read, or before. */
+      /** For each of the task's types, a moment not after it was read. */
       readonly readAt: readonly Moment[]
     }
   | {
       readonly ok: false
-      /** `being-claimed`: somebody else has been admitted, and is about to claim it. */
+      /** `being-claimed`: another worker has been admitted and is about to claim the task. */
       readonly reason: 'rate-limit' | 'concurrency-limit' | 'being-claimed'
-      /** Its name, where it is known which of several it was. */
+      /** The name of the limit that refused the start. Undefined when it may be one of several. */
       readonly limit: string | undefined
-      /** When a start may be had under that limit, where the task is not noted to wait for one. */
+      /** When a slot of that limit may be free. Set only when the task was not written down to wait for a slot. */
       readonly notBefore?: number
     }
 
 /**
- * Asks the limits of the task's types whether a run may begin: each concurrency limit has a permit, each rate limit allows
- * a start. What may not begin is noted with the task, where that brings it back in time: it stands in the limit's
- * place until a permit is given back, or waits for its turn. What somebody else is about to claim is left to him: a note
- * would change the task under his hands, and two who ask for it again and again would keep each other from it for ever.
+ * Asks the limits of the task's types whether a run may begin. Each concurrency limit must have a free permit, and each
+ * rate limit a slot.
+ *
+ * A refused task is written down as waiting: in the limit's place until a permit is released, or for its slot. Only a
+ * policy that asks again later leaves the task as it is.
+ *
+ * A task that another worker is about to claim is not written. The write would make that worker's claim fail, and two
+ * workers that keep asking could keep each other from the task for ever.
  */
 export async function admit(
   system: System,
   task: Task,
-  terms: LimitRules,
+  rules: LimitRules,
   {
-    starting,
-    near,
+    startPolicy,
+    reserved,
     patience,
   }: {
-    readonly starting: StartPolicy
-    readonly near: ReservedSlot | undefined
+    readonly startPolicy: StartPolicy
+    readonly reserved: ReservedSlot | undefined
     readonly patience?: Patience | undefined
   },
 ): Promise<Admission> {
-  const acquired = await acquirePermits(system, task, terms.concurrencies)
+  const acquired = await acquirePermits(system, task, rules.concurrencies)
   if (!acquired.ok) {
     const { why, limit } = acquired
     if (why === 'being-claimed') return { ok: false, reason: why, limit }
     await waitForPermit(system, task, limit, patience)
     return { ok: false, reason: 'concurrency-limit', limit }
   }
-  const start = await starting
-    .start(system, task, terms.rates, near)
-    .catch(giveBackAnd(system, acquired.permits))
+  const start = await startPolicy
+    .start(system, task, rules.rates, reserved)
+    .catch(releasePermitsAndRethrow(system, acquired.permits))
   if (!start || 'notBefore' in start) {
     await releasePermits(system, acquired.permits)
-    return { ok: false, reason: 'rate-limit', limit: onlyRateLimit(terms), ...start }
+    return { ok: false, reason: 'rate-limit', limit: onlyRateLimit(rules), ...start }
   }
   const { permits, since: heldSince } = acquired
-  const startsAt = terms.rates.length > 0 ? start.at : undefined
-  return { ok: true, permits, heldSince, startsAt, isLimited: true, readAt: terms.readAt }
+  const startsAt = rules.rates.length > 0 ? start.at : undefined
+  return { ok: true, permits, heldSince, startsAt, isLimited: true, readAt: rules.readAt }
 }
 
-/** The name of the limit that did not let a task begin, where it can only be one. */
+/** The name of the task's rate limit, if there is only one. */
 export function onlyRateLimit({ rates: [only, ...others] }: LimitRules): string | undefined {
   return others.length === 0 ? only?.name : undefined
 }
 
-function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {
+function releasePermitsAndRethrow(
+  system: System,
+  permits: readonly Permit[],
+): (error: unknown) => Promise<never> {
   return async error => {
     await releasePermits(system, permits)
     throw error
   }
 }
 
-/** What has changed meanwhile is left as it is. */
+/** Writes down that the task waits for a permit of the limit. A task that has moved on meanwhile is left as it is. */
 async function waitForPermit(
   system: System,
   seen: Task,
@@ -98,7 +105,7 @@ async function waitForPermit(
   await transact(system, seen, decide, patience)
 }
 
-/** Whether a type of the task is paused by now. The types are read again when a pause may have been acknowledged since. */
+/** Whether a type of the task is paused now. The types are read again when a pause may have been acknowledged since. */
 export async function isPausedByNow(
   system: System,
   task: Task,

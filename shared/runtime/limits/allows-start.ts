@@ -6,7 +6,10 @@ import { limitRulesOf } from './limits.ts'
 
 const LIFETIME_MS = 1_000
 
-/** Whether rate limits allow a start of a task now, through a memory of one second for those who ask once per task. */
+/**
+ * A function that says whether the rate limits allow a start of a task now. It caches the slot logs for one second, for
+ * callers that ask once per task.
+ */
 export function cachedAllowance(system: System): (task: Task) => Promise<boolean> {
   const cache = createTimedCache<StoredSlots>(LIFETIME_MS)
   const logOf = async (name: string) =>

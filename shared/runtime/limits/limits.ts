@@ -1,10 +1,15 @@
 /**
- * Limits of a type say how many of its tasks may start in a time (rate) and run at one time (concurrency), for all of
- * them or for each value of a key. A rate limit grants each start a reserved time; a concurrency limit has permit
- * holders in one item. This room admits claims under the limits, lets tasks wait, admits them when a permit comes
- * free, and repairs what lost messages leave.
+ * A type's limits say how many of its tasks may start in a period (rate) and run at one time (concurrency). A limit
+ * counts all tasks of the type, or those of each value of a key. A rate limit reserves a slot for each start. A
+ * concurrency limit records its permit holders in one item. This file says which limits and pauses apply to a task.
  *
- * This file says which limits and pauses apply to a task.
+ * Read in this order:
+ * - `admit.ts`: asks the limits of a task whether a claim may begin a run
+ * - `permits.ts`: takes and releases permits of concurrency limits
+ * - `start-policy.ts`: when and in which slot a claim starts; `reserve-slots.ts` writes a limit's slot log
+ * - `admit-waiting.ts`: admits the tasks that wait for permits when some come free
+ * - `serve-limit-looks.ts`: the waker's looks at limits, which also repair what lost messages and dead processes leave
+ * - `allows-start.ts`, `one-at-a-time.ts`: a cached check for readers of tasks, and the spacing of starts in a process
  */
 import { concurrencyLimitName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -15,24 +20,24 @@ import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
-/** A claim whose run has not begun so long after it could have read an older type asks again: see `PAUSE_ACK_MS`. */
-const MAX_CLAIM_MS = 400
+/** When a claim took longer than this, its run does not begin before the types are read again: see `PAUSE_ACK_MS`. */
+const CLAIM_MS_MAX = 400
 
-/** What of the types of a task says whether it may run now. */
+/** The limits and the pause that apply to a task, from its types. */
 export type LimitRules = {
   readonly isPaused: boolean
   readonly rates: readonly NamedLimit<RateLimit>[]
   readonly concurrencies: readonly NamedLimit<ConcurrencyLimit>[]
-  /** When each of the types was read, or before. */
+  /** For each of the types, a moment not after it was read. */
   readonly readAt: readonly Moment[]
 }
 
-/** A limit by the name under which it counts this very task. */
+/** A limit, and the name under which it counts a given task. A limit with a key has one name for each value of the key. */
 export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
 
 /**
- * The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last
- * second.
+ * The rules of the task's own type and, for a flow, of the type that does its present step. They are at most one second
+ * old.
  */
 export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
   const names = new Set([task.type, workOf(task).type])
@@ -52,12 +57,12 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
   }
 }
 
-/** Whether no pause can have been acknowledged that these terms do not heed. */
+/** Whether the rules are so fresh that no pause can have been acknowledged since they were read. */
 export function areRulesFresh(
   { clock }: Pick<System, 'clock'>,
   { readAt }: Pick<LimitRules, 'readAt'>,
 ): boolean {
-  return readAt.every(moment => isWithin(clock, moment, TYPE_CACHE_MS + MAX_CLAIM_MS))
+  return readAt.every(moment => isWithin(clock, moment, TYPE_CACHE_MS + CLAIM_MS_MAX))
 }
 
 async function limitedBy<Limit extends { readonly key?: string }>(
@@ -75,7 +80,7 @@ async function limitedBy<Limit extends { readonly key?: string }>(
   return (await Promise.all(limited)).flat()
 }
 
-/** Read from the input itself only where the limit has been set since the task was published. */
+/** The task's value of a limit's key. The input is read only when the limit was set after the task was published. */
 async function valueIn(system: System, task: Task, key: string): Promise<string | undefined> {
   const found = limitValue(task, key)
   if (found.known || !task.input) return found.known ? found.value : undefined

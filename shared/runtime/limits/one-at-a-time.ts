@@ -3,26 +3,25 @@ import type { System } from '../kernel/system.ts'
 
 type Line = Record<'starts' | 'waits', Array<() => void>>
 
-/** Those who wait, by process. */
+/** The callers that wait, by process. */
 const lines = new WeakMap<LimitStore, Line>()
 
 /**
- * Lets those who come at one moment go on one by one, so that timers fire in between: fifty claims that begin at once, or
- * eight, keep a process busy for longer than a turn under a limit lasts. Who `starts` overtakes who only notes that it
- * waits.
+ * Resolves for one caller at a time, so that timers fire in between. Without this, eight or fifty claims that begin at
+ * one moment keep a process busy for longer than a slot lasts. A start goes ahead of a task that only records that it waits.
  */
-export function oneAtATime(system: Pick<System, 'limits' | 'clock'>, place: keyof Line): Promise<void> {
+export function oneAtATime(system: Pick<System, 'limits' | 'clock'>, kind: keyof Line): Promise<void> {
   const known = lines.get(system.limits)
   const line = known ?? { starts: [], waits: [] }
-  const goesOn = new Promise<void>(resolve => line[place].push(resolve))
+  const admitted = new Promise<void>(resolve => line[kind].push(resolve))
   if (!known) {
     lines.set(system.limits, line)
-    void letOn(system, line)
+    void admitAll(system, line)
   }
-  return goesOn
+  return admitted
 }
 
-async function letOn({ limits, clock }: Pick<System, 'limits' | 'clock'>, line: Line): Promise<void> {
+async function admitAll({ limits, clock }: Pick<System, 'limits' | 'clock'>, line: Line): Promise<void> {
   for (let next = nextIn(line); next; next = nextIn(line)) {
     next()
     await clock.sleep(0)

@@ -12,20 +12,20 @@ import type { ChangeHook, System } from '../kernel/system.ts'
 import type { NamedLimit } from './limits.ts'
 
 const HOLDER_LENGTH = 10
-const MAX_ROUNDS = 20
+const ROUNDS_MAX = 20
 
-/** A permit of each limit, recorded at `since` or later, or why not. */
+/** A permit of each limit, recorded at `since` or later, or the limit that has none and why. */
 export type Acquired =
   | { readonly ok: true; readonly permits: readonly Permit[]; readonly since: Moment }
   | { readonly ok: false; readonly why: Unavailable; readonly limit: string }
 
 /**
- * - `used-up`        all are held, and it is noted that somebody waits for one
- * - `being-claimed`  all are held, one of them for a run of the same task that is about to begin
+ * - `used-up`        all permits are held, and the limit's item notes that a task waits for one
+ * - `being-claimed`  all permits are held, one of them for a run of the same task that is about to begin
  */
 type Unavailable = 'used-up' | 'being-claimed'
 
-/** Records a holder under each limit for a run of the task that is about to begin. All or none. */
+/** Takes a permit of each limit for a run of the task that is about to begin. Takes all of them or none. */
 export async function acquirePermits(
   system: System,
   task: Task,
@@ -55,27 +55,28 @@ async function acquire(
   { holder }: Permit,
   { name, limit }: NamedLimit<ConcurrencyLimit>,
 ): Promise<Unavailable | undefined> {
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const now = system.clock.now()
-    const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
-    if (!held) return undefined
-    if (isBeingClaimed(task, held.holders, now)) return 'being-claimed'
-    if (hasLiveWaitNote(held, now)) return 'used-up'
+    const current = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
+    if (!current) return undefined
+    if (isBeingClaimed(task, current.holders, now)) return 'being-claimed'
+    if (hasLiveWaitNote(current, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
       staleAt: now - WAIT_NOTE_LIFE_MS,
     })
-    // The planner begins the looks at the limit when the stream shows it the note.
+    // This process wrote the note. The planner begins the looks at the limit when the stream shows it the note.
     if (!seen) return 'used-up'
-    // Others have noted it, or a permit was given back to nobody: then there is room after all.
+    // Another process wrote the note. Otherwise a permit was released meanwhile, and the next round takes it.
     if (seen.holders.length >= limit.max) return 'used-up'
   }
   return 'used-up'
 }
 
 /**
- * Whether permits that were recorded at `since` or later are still held by the run of a claim that has been written: one that
- * took too long for its holder to be believed may have lost them to others. From then on its task speaks for it.
+ * Whether the run of a claim that has been written still holds its permits, which were recorded at `since` or later. A
+ * claim that took long may have lost them: its holders may have been removed as stale. Once confirmed they are safe, since
+ * the task's head names them.
  */
 export async function confirmPermits(
   system: System,
@@ -90,26 +91,26 @@ export async function confirmPermits(
 }
 
 /**
- * Gives permits back. Where tasks wait for them, the table's stream tells the planner, which sends the waker to admit the
- * next. Never fails: the looks at the limit find a permit that stays recorded to be stale.
+ * Releases permits. When tasks wait for them, the planner sees the release in the table's stream and sends the waker a
+ * look, which admits the next tasks. Never fails: a permit that stays recorded is removed as stale by a later look.
  */
 export async function releasePermits(system: System, permits: readonly Permit[]): Promise<void> {
   for (const { limit, holder } of permits) {
     try {
       await system.limits.release(limit, holder)
     } catch (error) {
-      system.log.warn('a permit was not given back', { limit, holder, error })
+      system.log.warn('a permit was not released', { limit, holder, error })
     }
   }
 }
 
-/** Each change gives back the permits of the runs that it has ended. */
+/** Each change releases the permits of the runs that it has ended. */
 export const PERMIT_HOOK: ChangeHook = {
-  written: (system, before, after) => releasePermits(system, permitsLeft(before, after)),
+  written: (system, before, after) => releasePermits(system, permitsOfEndedRuns(before, after)),
 }
 
 /** The permits of the runs that have ended between two states of a task. */
-function permitsLeft(before: Task | undefined, after: Task): Permit[] {
+function permitsOfEndedRuns(before: Task | undefined, after: Task): Permit[] {
   if (!before) return []
   return liveRuns(before)
     .filter(({ fence }) => before.born !== after.born || !after.live[fence])

@@ -13,14 +13,22 @@ import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import type { NamedLimit } from './limits.ts'
 
-/** Each lost round means that another process reserved; they are few, and each reserves for all who wait in it. */
-const MAX_ROUNDS = 100
-const MAX_PAUSE_MS = 40
-/** A log is of no use once its starts bind nobody: two periods after the last. */
-const LOG_LIFE_PERIODS = 2
-const MIN_LOG_LIFE_MS = 60_000
+/**
+ * Reserves slots of a rate limit. All processes write one slot log per limit with optimistic locking. Within one process,
+ * the requests that arrive while the log is written are served together by the next write.
+ */
 
-/** A start that cannot be had at once, and when one may be. */
+/**
+ * A round is lost when another process reserved slots. Processes are few, and each reserves for all its waiting
+ * requests.
+ */
+const ROUNDS_MAX = 100
+const ROUND_PAUSE_MS_MAX = 40
+/** The log expires when its slots no longer limit later ones: two periods after the last slot. */
+const LOG_LIFE_PERIODS = 2
+const LOG_LIFE_MS_MIN = 60_000
+
+/** No slot is free now. One may be free at `notBefore`. */
 export type SlotUnavailable = { readonly notBefore: number }
 
 type Reservation = {
@@ -29,52 +37,53 @@ type Reservation = {
   reject(error: unknown): void
 }
 
-/** What waits in this process for a limit's log while it is written; there is no line when nobody writes. */
+/** The reservations of this process that wait while a limit's log is written. */
 type Line = { waiting: Reservation[] }
 
+/** The lines by limit. A line exists only while this process writes that limit's log. */
 const lines = new WeakMap<LimitStore, Map<string, Line>>()
 
 /**
- * Turns are taken so far ahead that they have not passed when the log has been written, in ms: what writing took lately,
- * and half as much again.
+ * The lead of each process, in ms: slots are reserved this far ahead, so that they have not passed when the log has been
+ * written. The lead is a moving average of the latency of these writes, times `LEAD_MARGIN`.
  */
 const leads = new WeakMap<LimitStore, number>()
 const FIRST_LEAD_MS = 15
-const MIN_LEAD_MS = 5
-const MAX_LEAD_MS = 500
-const MARGIN = 1.5
-/** Those who ask together keep their process busy for so much longer. */
+const LEAD_MS_MIN = 5
+const LEAD_MS_MAX = 500
+const LEAD_MARGIN = 1.5
+/** Each reservation in a write keeps the process busy for about this much longer. */
 const LEAD_EACH_MS = 1
-/** A new measurement counts for so much. */
-const WEIGHT = 0.3
+/** The weight of a new measurement in the moving average. */
+const LATENCY_WEIGHT = 0.3
 
 function leadOf({ limits }: System): number {
   return leads.get(limits) ?? FIRST_LEAD_MS
 }
 
 function noteLatency(system: System, ms: number): void {
-  const lead = leadOf(system) * (1 - WEIGHT) + ms * MARGIN * WEIGHT
-  leads.set(system.limits, Math.min(MAX_LEAD_MS, Math.max(MIN_LEAD_MS, lead)))
+  const lead = leadOf(system) * (1 - LATENCY_WEIGHT) + ms * LEAD_MARGIN * LATENCY_WEIGHT
+  leads.set(system.limits, Math.min(LEAD_MS_MAX, Math.max(LEAD_MS_MIN, lead)))
 }
 
-/** A turn has passed before it could be used: the next ones are taken further ahead. */
+/** Doubles the lead after a slot has passed before it could be used, so that the next slots are reserved further ahead. */
 export function noteMissedSlot(system: System): void {
-  leads.set(system.limits, Math.min(MAX_LEAD_MS, leadOf(system) * 2))
+  leads.set(system.limits, Math.min(LEAD_MS_MAX, leadOf(system) * 2))
 }
 
 /**
- * Reserves one start under a rate limit, as early as it allows, some milliseconds ahead. Those who ask in one process while its
- * log is written share the next write.
+ * Reserves one slot under a rate limit: the earliest one that the limit allows, some milliseconds ahead. Calls that come
+ * while this process writes the limit's log share the next write.
  *
- * @throws BatonError `contended` when other processes were quicker a hundred times in a row.
+ * @throws BatonError `contended` when other processes were faster a hundred times in a row.
  */
 export async function reserveSlot(system: System, limited: NamedLimit<RateLimit>): Promise<Slot> {
   const outcome = await askFor(system, limited, false)
   if ('at' in outcome) return outcome
-  throw new Error(`whoever waits for a start under ${limited.name} is given one`)
+  throw new Error(`no slot was reserved under ${limited.name}, although the caller accepts any time`)
 }
 
-/** As `reserveStart`, but only a start that need not wait for others. */
+/** Like `reserveSlot`, but reserves a slot only if one is free now. */
 export function reserveSlotNow(
   system: System,
   limited: NamedLimit<RateLimit>,
@@ -102,7 +111,9 @@ function askFor(
   return reserved
 }
 
-/** `leave` is called in the step that finds the line empty: whoever asks after that begins another one. */
+/**
+ * Serves the line until it is empty, then calls `leave` at once. A caller that asks after that begins a new line.
+ */
 async function serveLine(
   system: System,
   limited: NamedLimit<RateLimit>,
@@ -126,27 +137,30 @@ async function serveLine(
   leave()
 }
 
-/** Turns in the order of those who ask by the time the log has been read; who wants to begin at once goes first. */
+/**
+ * One outcome for each reservation that waits when the log has been read. Reservations with `onlyNow` get the first slots;
+ * among the others, the order of the calls counts.
+ */
 async function reserveFor(
   system: System,
   limited: NamedLimit<RateLimit>,
   takeAll: () => readonly Reservation[],
 ): Promise<Array<Slot | SlotUnavailable>> {
   let stored: StoredSlots = await system.limits.slots(limited.name)
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const served = takeAll()
     const reserved = await tryOnce(system, limited, stored, served)
     if (Array.isArray(reserved)) return reserved
     stored = reserved
-    await system.clock.sleep(MAX_PAUSE_MS * system.chance.fraction())
+    await system.clock.sleep(ROUND_PAUSE_MS_MAX * system.chance.fraction())
   }
   throw new BatonError(
     'contended',
-    `starts under the limit ${limited.name} were reserved by others all the time`,
+    `no slot of the limit ${limited.name} was reserved: other processes were faster at every try`,
   )
 }
 
-/** The turns, or what is stored by now if others were quicker. */
+/** The outcomes of one write, or the stored log when another process was faster. */
 async function tryOnce(
   system: System,
   { name, limit }: NamedLimit<RateLimit>,
@@ -154,10 +168,10 @@ async function tryOnce(
   served: readonly Reservation[],
 ): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
   const begunAt = system.clock.now()
-  const now = begunAt + Math.ceil(Math.min(MAX_LEAD_MS, leadOf(system) + served.length * LEAD_EACH_MS))
+  const now = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadOf(system) + served.length * LEAD_EACH_MS))
   const impatient = served.filter(({ onlyNow }) => onlyNow).length
   const patient = served.length - impatient
-  const life = Math.max(MIN_LOG_LIFE_MS, LOG_LIFE_PERIODS * limit.perMs)
+  const life = Math.max(LOG_LIFE_MS_MIN, LOG_LIFE_PERIODS * limit.perMs)
   if (isBookedAhead(stored.log, limit, now)) {
     if (patient === 0) return dealt(served, [], [], () => nextSlot(stored.log, limit, now))
     return countOn(system, { name, limit }, { ...stored, log: stored.log }, served, { patient, life })
@@ -172,7 +186,10 @@ async function tryOnce(
   return present ?? dealt(served, first.slots, rest.slots, next)
 }
 
-/** While all starts are spoken for, reserving is counting, and nobody is in anybody's way. */
+/**
+ * Reserves slots by increasing the log's counter. While all near slots are reserved, each further slot follows from its
+ * number, so processes need not lock each other out.
+ */
 async function countOn(
   system: System,
   { name, limit }: NamedLimit<RateLimit>,
@@ -185,13 +202,13 @@ async function countOn(
   const more = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
   if (more === undefined) return system.limits.slots(name)
   const counted = bookedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
-  const turns = counted.flatMap(turn => turn ?? [])
-  // Of turns that have passed by now nobody can make use; the log is begun anew then.
-  if (turns.length < patient) return system.limits.slots(name)
-  return dealt(served, [], turns, () => nextSlot({ ...log, bookedAhead: more }, limit, now))
+  const slots = counted.flatMap(slot => slot ?? [])
+  // Some of the counted slots have passed already. The next round then begins the log anew.
+  if (slots.length < patient) return system.limits.slots(name)
+  return dealt(served, [], slots, () => nextSlot({ ...log, bookedAhead: more }, limit, now))
 }
 
-/** To each his turn, in order; to those of the impatient who get none, when to ask again. */
+/** The outcome of each reservation, in order: its slot, or, for one with `onlyNow` that got none, when to ask again. */
 function dealt(
   served: readonly Reservation[],
   now: readonly Slot[],
@@ -201,8 +218,8 @@ function dealt(
   const left = { now: now.values(), later: later.values() }
   let notNow: SlotUnavailable | undefined
   return served.map(({ onlyNow }) => {
-    const turn = (onlyNow ? left.now : left.later).next().value
-    if (turn) return turn
+    const slot = (onlyNow ? left.now : left.later).next().value
+    if (slot) return slot
     notNow ??= { notBefore: next() }
     return notNow
   })

@@ -15,30 +15,32 @@ import type { System } from '../kernel/system.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
 
-/** An index may show late who has just begun to wait: so often in a row nobody may be found before nobody waits. */
-const QUIET_ROUNDS = 2
-/** Of a limit that is no more all may go on, so many at a time. */
-const MOST_UNLIMITED = 100
-/** Limits that one round of the sweeper asks about. */
-const MOST_FORGOTTEN = 20
+/** A series of looks ends after this many looks in a row found no waiting task: an index may show a new one late. */
+const QUIET_LOOKS = 2
+/** When a limit has been removed, all its waiting tasks are admitted, this many at a time. */
+const UNLIMITED_TASKS_MAX = 100
+/** The sweeper's call serves at most this many limits. */
+const FORGOTTEN_LIMITS_MAX = 20
 
 /**
- * Sees to those who wait for permits of a limit: lets as many in as there is room for, or as were `given` back. Looks that come
- * again as long as somebody waits also take out holders whose runs are over: this repairs whatever a lost message or a
- * dead process leaves. Of these there is one series: one that does not find its own note any more ends.
+ * Serves one look at a concurrency limit: admits as many waiting tasks as it has free permits.
+ *
+ * A look after a release admits at most as many tasks as permits were `released`. The other looks form a series that goes
+ * on as long as tasks wait. They also remove holders whose runs are over, which repairs what lost messages and dead
+ * processes leave. Each limit has one series: a look that does not find its own note at the limit ends its series.
  */
-export async function serveLimitLook(system: System, look: LimitLook, given = 1): Promise<void> {
+export async function serveLimitLook(system: System, look: LimitLook, released = 1): Promise<void> {
   const { limit, quiet, since } = look
-  if (quiet === undefined) return handOn(system, limit, given)
+  if (quiet === undefined) return admitForReleased(system, limit, released)
   const [max, { holders, waitsSince }] = await Promise.all([
-    mostOf(system, limit),
+    maxOf(system, limit),
     system.limits.permits(limit),
   ])
   if (waitsSince !== since) return
-  const room = roomFor(max, await withoutStale(system, limit, holders))
-  const waiting = await readWaitingTasks(system, limit, room)
-  const { count, isWaitedFor } = await admitWaiting(system, waiting, { room, isRepair: true })
-  if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
+  const free = freePermits(max, await removeStaleHolders(system, limit, holders))
+  const waiting = await readWaitingTasks(system, limit, free)
+  const { count, isWaitedFor } = await admitWaiting(system, waiting, { free, isRepair: true })
+  if (!isWaitedFor && quiet + 1 >= QUIET_LOOKS) {
     if (since !== undefined) await endSeries(system, limit, since)
     return
   }
@@ -47,30 +49,37 @@ export async function serveLimitLook(system: System, look: LimitLook, given = 1)
 }
 
 /**
- * Lets as many in as permits were given back. Each hand-over of a permit passes here, so the holders and the tasks that wait
- * are read side by side.
+ * Admits as many tasks as permits were released. Each hand-over of a permit passes here, so to be fast it reads the
+ * holders and the waiting tasks at the same time.
  */
-async function handOn(system: System, limit: string, given: number): Promise<void> {
+async function admitForReleased(system: System, limit: string, released: number): Promise<void> {
   const [max, { holders }, waiting] = await Promise.all([
-    mostOf(system, limit),
+    maxOf(system, limit),
     system.limits.permits(limit),
-    readWaitingTasks(system, limit, given),
+    readWaitingTasks(system, limit, released),
   ])
-  const room = Math.min(roomFor(max, holders.length), given)
-  if (room > 0) await admitWaiting(system, waiting, { room, isRepair: false })
+  const free = Math.min(freePermits(max, holders.length), released)
+  if (free > 0) await admitWaiting(system, waiting, { free, isRepair: false })
 }
 
-async function mostOf(system: System, limit: string): Promise<number | undefined> {
+async function maxOf(system: System, limit: string): Promise<number | undefined> {
   const type = await cachedTypeReader(system)(typeOfLimit(limit))
   return type?.configuration.limits?.concurrency?.max
 }
 
-function roomFor(max: number | undefined, held: number): number {
-  return max === undefined ? MOST_UNLIMITED : Math.max(0, max - held)
+function freePermits(max: number | undefined, held: number): number {
+  return max === undefined ? UNLIMITED_TASKS_MAX : Math.max(0, max - held)
 }
 
-/** Takes out those whose run is not live: it ended without giving its permit back, or never began. Answers how many are left. */
-async function withoutStale(system: System, limit: string, holders: readonly Holder[]): Promise<number> {
+/**
+ * Removes holders whose run is not live: it ended without releasing its permit, or never began. Returns how many holders
+ * are left.
+ */
+async function removeStaleHolders(
+  system: System,
+  limit: string,
+  holders: readonly Holder[],
+): Promise<number> {
   const now = system.clock.now()
   const old = holders.filter(one => mayBeStale(one, now))
   const checked = await Promise.all(old.map(async one => ((await isHeld(system, limit, one)) ? [] : [one])))
@@ -81,7 +90,10 @@ async function withoutStale(system: System, limit: string, holders: readonly Hol
   return left
 }
 
-/** No run of a task that cannot be read can go on: its heartbeats are refused. */
+/**
+ * Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are
+ * refused.
+ */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await system.tasks.head(taskId).catch(error => {
     if (!isItemFault(error)) throw error
@@ -91,15 +103,21 @@ async function isHeld(system: System, limit: string, { holder, taskId }: Holder)
   return permits.some(permit => permit.limit === limit && permit.holder === holder)
 }
 
-/** Whoever read the note just before it was taken away, and waits by it, is found by one look more. */
+/**
+ * Ends the series: removes the note and sends one more look. That look finds a task whose claim read the note just before
+ * it was removed, and therefore wrote no new one.
+ */
 async function endSeries(system: System, limit: string, since: number): Promise<void> {
   await system.limits.clearWaiting(limit, since)
-  const last = { limit, quiet: QUIET_ROUNDS - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
+  const last = { limit, quiet: QUIET_LOOKS - 1, delaySeconds: LIMIT_LOOK_INTERVAL_S }
   const [failure] = await system.messages.lookAtLimits([last])
-  if (failure) system.log.warn('a limit is not looked at once more', { limit, ...failure })
+  if (failure) system.log.warn('the last look at a limit was not sent', { limit, ...failure })
 }
 
-/** The next look of the series goes by the note that this one renews; what cannot be sent finds its own again. */
+/**
+ * Renews the note and sends the next look of the series. If it cannot be sent, the old note is restored, so that this look
+ * finds its own note when its message comes again.
+ */
 async function lookAgain(system: System, look: LimitLook): Promise<void> {
   const { limit, since } = look
   const now = system.clock.now()
@@ -111,23 +129,28 @@ async function lookAgain(system: System, look: LimitLook): Promise<void> {
   throw new Error(`the look at ${limit} could not be sent on: ${failure.reason}`)
 }
 
-/** Begins to see to those among `tasks` who wait for permits where nobody does any more: the message that did was lost. */
+/**
+ * Begins a new series of looks at limits that some of `tasks` wait for and whose series has stopped, since one of its
+ * messages was lost.
+ */
 export async function serveForgottenLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
   const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
-  for (const limit of [...limits].slice(0, MOST_FORGOTTEN)) {
-    const held = await system.limits.permits(limit)
-    if (hasLiveWaitNote(held, now)) continue
-    const { waitsSince: since } = held
+  for (const limit of [...limits].slice(0, FORGOTTEN_LIMITS_MAX)) {
+    const permits = await system.limits.permits(limit)
+    if (hasLiveWaitNote(permits, now)) continue
+    const { waitsSince: since } = permits
     await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
   }
 }
 
 /**
- * Sends what the waker needs to know of limits that tasks wait for: one message for all permits of a limit that came back
- * in this batch, and the first look of the series after a note. A message that cannot be sent does not make the stream
- * come again: the series sees to the limit within 15 s, and the sweeper begins a series that is missing.
+ * The planner's part: sends the waker looks at limits that tasks wait for. It sends one message for all permits of a limit
+ * that were released in this batch, and the first look of a series after a note.
+ *
+ * A message that cannot be sent does not repeat the stream's batch. The series looks at the limit within 15 s, and the
+ * sweeper begins a series that is missing.
  */
 export async function planLimits(
   { messages, log }: Pick<System, 'messages' | 'log'>,
@@ -137,7 +160,10 @@ export async function planLimits(
   const looks = looksOf(changes)
   const failures = await messages.lookAtLimits(looks)
   for (const { index, ...why } of failures) {
-    log.warn('a limit is looked at later', { limit: looks[index]?.limit, ...why })
+    log.warn('a look at a limit was not sent; a later look serves the limit', {
+      limit: looks[index]?.limit,
+      ...why,
+    })
   }
 }
 
@@ -153,10 +179,13 @@ function looksOf(changes: readonly LimitChange[]): LimitLook[] {
   ]
 }
 
-/** Limits of one type that a round asks about. */
-const MOST_LIMITS = 20
+/** One round of the sweeper serves at most this many limits of a type. */
+const SWEPT_LIMITS_MAX = 20
 
-/** Sees to the limits that some of `tasks` have waited long for. One that cannot be seen to harms no other. */
+/**
+ * The sweeper's part: serves the limits that some of `tasks` have waited long for. A failure at one limit does not stop
+ * the others.
+ */
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(
@@ -165,10 +194,10 @@ export async function sweepLimits(system: System, tasks: readonly Task[]): Promi
   if (old.length === 0) return
   const byLimit = [...Map.groupBy(old, ({ wait }) => wait?.limit)]
   const start = Math.floor(byLimit.length * system.chance.fraction())
-  const round = [...byLimit.slice(start), ...byLimit.slice(0, start)].slice(0, MOST_LIMITS)
+  const round = [...byLimit.slice(start), ...byLimit.slice(0, start)].slice(0, SWEPT_LIMITS_MAX)
   for (const [limit, waiting] of round) {
     await serveForgottenLimits(system, waiting).catch(error => {
-      system.log.error('a limit was not seen to', { limit, error })
+      system.log.error('a limit was not swept', { limit, error })
     })
   }
 }

@@ -15,189 +15,227 @@ import { noteMissedSlot, reserveSlot, reserveSlotNow, type SlotUnavailable } fro
 
 type Rates = ReadonlyArray<NamedLimit<RateLimit>>
 
-/** How a task begins that rate limits, all of them at once, have a say in. */
+/**
+ * How a claim gets its slots under rate limits. All rate limits that count the task must allow the start.
+ *
+ * Three policies exist: `startInOwnSlot` for a worker that received one task, `startAtOnce` for a caller that takes only
+ * what may start now, and `startByTickets` for a batch of tickets.
+ */
 export type StartPolicy = {
-  /** Answers shortly before the task may begin, with its turn if it has one by then; `far`: it is to be sent again then. */
-  awaitSlot?(system: System, task: Task, terms: LimitRules): Promise<ReservedSlot | 'far' | undefined>
-  /** With the turn that it came near to. Undefined when it cannot begin now, and its turn is seen to. */
+  /**
+   * Called before permits are taken, so that a task that waits for its slot holds no permit. Returns shortly before the
+   * slot that the task waits for, with that slot; undefined when it has none. `later`: the slot is too far ahead, and the
+   * task is dispatched again at that time.
+   */
+  awaitSlot?(system: System, task: Task, rules: LimitRules): Promise<ReservedSlot | 'later' | undefined>
+  /**
+   * Grants the start, with the slot that `awaitSlot` returned, if any. Undefined: the task cannot start now, and it has
+   * been written down to wait for a slot, or its slot is still to come. `SlotUnavailable`: the caller has to ask again.
+   */
   start(
     system: System,
     task: Task,
     rates: Rates,
-    near?: ReservedSlot,
+    reserved?: ReservedSlot,
   ): Promise<Start | SlotUnavailable | undefined>
 }
 
-/** Waits until `time` for a turn that would else be written down and sent for; at most until it closes, and not when it is full. */
+/**
+ * Lets a worker wait in place until `time` for a slot, instead of writing the slot to the task and sending its message
+ * back. Returns earlier when the worker stops, and at once when too many of its tasks wait already.
+ */
 export type WaitList = (time: number) => Promise<void>
 
 /**
- * A start that limits have granted, and when: the run counts as begun then, however long its claim takes to be written. It may
- * be written a little before: the handler has to wait for that time.
+ * A start that the limits have granted. The run counts as begun at `at`, however long the write of its claim takes. The
+ * claim may be written a little earlier; then the handler has to wait until `at`.
  */
 type Start = { readonly at: number }
 
-/** A turn that comes within this time is waited for; what comes later goes back to its queue until then, */
-const MAX_WAIT_MS = 1_000
-/** or waits in a worker for up to this time, while its dispatch is hidden from the others. */
-const MAX_STAY_MS = (WORKER_VISIBILITY_S * 1_000) / 2
-/** Turns that may be missed in a row before the task waits for one that is recorded with it. */
-const MAX_MISSED = 5
-/** Dispatches come early by less than this. */
-const MAX_EARLY_MS = 2_000
-/** Permits are taken so long before a turn: who waits for it keeps nobody else from running. */
-const NEAR_MS = 100
-/** A claim is written from so long before its turn on: processes get no processor for a tenth of a second now and then. */
-const AHEAD_MS = 250
+/**
+ * A start waits in place for a slot at most this far ahead. A later slot is written to the task, and its message returns
+ * to the queue.
+ */
+const SLOT_WAIT_MS_MAX = 1_000
+/** A worker with a wait list waits in place for a slot at most this far ahead, while the message is hidden from others. */
+const WAIT_LIST_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
+/** After this many missed slots in a row, the next slot is written to the task. */
+const MISSED_SLOTS_MAX = 5
+/** A dispatch comes less than this time before the slot that it is sent for. */
+const DISPATCH_EARLY_MS_MAX = 2_000
+/**
+ * Permits are taken this long before a slot. A task that waits for its slot earlier than that keeps no other from
+ * running.
+ */
+const PERMIT_LEAD_MS = 100
+/**
+ * A claim is written from this long before its slot on: now and then a process gets no processor for a tenth of a
+ * second.
+ */
+const CLAIM_LEAD_MS = 250
 
-/** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
+/** A slot under a limit: reserved just now, or one that a task has waited for. */
 export type ReservedSlot = { readonly limited: NamedLimit<RateLimit>; readonly slot: Slot }
 
-/** For a worker that was sent one task: it begins now, or waits for a slot of its own, in the room or to be sent again. */
-export function startInOwnSlot(room?: WaitList): StartPolicy {
-  return { awaitSlot: (system, task, terms) => comeNear(system, task, terms, room), start: startAtSlot }
+/**
+ * The policy of a worker that received one task: the task starts in a slot of its own. It waits for a near slot in place,
+ * in the wait list if there is one. A later slot is written to the task, which is dispatched again for it.
+ */
+export function startInOwnSlot(waitList?: WaitList): StartPolicy {
+  return {
+    awaitSlot: (system, task, rules) => awaitOwnSlot(system, task, rules, waitList),
+    start: startAtSlot,
+  }
 }
 
-async function comeNear(
+async function awaitOwnSlot(
   system: System,
   task: Task,
   { rates, concurrencies }: LimitRules,
-  room: WaitList | undefined,
-): Promise<ReservedSlot | 'far' | undefined> {
+  waitList: WaitList | undefined,
+): Promise<ReservedSlot | 'later' | undefined> {
   const { clock } = system
-  const kept = ownTurn(task, rates)
+  const kept = ownSlot(task, rates)
   const own = kept && clock.now() > kept.slot.at && !areUsable([kept], clock.now()) ? undefined : kept
-  // Whoever finds it before its turn must not put it off by reserving another one.
-  if (own && own.slot.at - clock.now() >= MAX_EARLY_MS) return 'far'
-  if (own) await sleepUntil(clock, own.slot.at - (concurrencies.length > 0 ? NEAR_MS : AHEAD_MS))
-  if (own || !room) return own
+  // A worker that receives the task before its slot must not put the start off by reserving another slot.
+  if (own && own.slot.at - clock.now() >= DISPATCH_EARLY_MS_MAX) return 'later'
+  if (own) await sleepUntil(clock, own.slot.at - (concurrencies.length > 0 ? PERMIT_LEAD_MS : CLAIM_LEAD_MS))
+  if (own || !waitList) return own
   const [only, ...others] = rates
-  // A turn that comes while another limit lets nothing begin would be lost.
+  // Under several limits, a slot is lost when another limit allows no start at its time.
   if (!only || others.length + concurrencies.length > 0) return undefined
-  return reserveAndStay(system, task, only, room)
+  return reserveAndWait(system, task, only, waitList)
 }
 
-async function reserveAndStay(
+async function reserveAndWait(
   system: System,
   task: Task,
   limited: NamedLimit<RateLimit>,
-  room: WaitList,
-): Promise<ReservedSlot | 'far'> {
-  const turn = await reserveSlot(system, limited)
-  const leftMs = () => turn.at - system.clock.now()
-  const mayStay = leftMs() > AHEAD_MS && leftMs() < MAX_STAY_MS
-  if (mayStay) await room(turn.at - AHEAD_MS)
-  if (leftMs() < MAX_WAIT_MS) return { limited, slot: turn }
-  await waitForTurn(system, task, { limited, slot: turn })
-  return 'far'
+  waitList: WaitList,
+): Promise<ReservedSlot | 'later'> {
+  const slot = await reserveSlot(system, limited)
+  const leftMs = () => slot.at - system.clock.now()
+  const mayWaitInPlace = leftMs() > CLAIM_LEAD_MS && leftMs() < WAIT_LIST_MS_MAX
+  if (mayWaitInPlace) await waitList(slot.at - CLAIM_LEAD_MS)
+  if (leftMs() < SLOT_WAIT_MS_MAX) return { limited, slot }
+  await writeSlotToTask(system, task, { limited, slot })
+  return 'later'
 }
 
 async function startAtSlot(
   system: System,
   task: Task,
   rates: Rates,
-  near?: ReservedSlot,
+  reserved?: ReservedSlot,
 ): Promise<Start | undefined> {
-  const own = near ?? ownTurn(task, rates)
-  if (own) await sleepUntil(system.clock, own.slot.at - aheadMs(rates))
-  for (let nth = 0; ; nth++) {
-    const turns = await turnsFor(system, rates, own)
-    const last = turns.at(-1)
-    if (last && (nth === MAX_MISSED || last.slot.at - system.clock.now() >= MAX_WAIT_MS)) {
-      return waitForTurn(system, task, last)
+  const own = reserved ?? ownSlot(task, rates)
+  if (own) await sleepUntil(system.clock, own.slot.at - claimLeadMs(rates))
+  for (let missed = 0; ; missed++) {
+    const slots = await slotsFor(system, rates, own)
+    const last = slots.at(-1)
+    if (last && (missed === MISSED_SLOTS_MAX || last.slot.at - system.clock.now() >= SLOT_WAIT_MS_MAX)) {
+      await writeSlotToTask(system, task, last)
+      return undefined
     }
-    const start = await startAt(system, turns)
+    const start = await startIn(system, slots)
     if (start) return start
   }
 }
 
-/** For those who take what may begin now, and ask again. */
+/** The policy of a caller that takes only what may start now, and asks again later. */
 export const startAtOnce: StartPolicy = {
-  // The first one of a process is often missed, and the next is taken further ahead.
+  // A process often misses its first slot. After a missed slot, it reserves the next one further ahead.
   start: async (system, _task, rates) => (await startNow(system, rates)) ?? startNow(system, rates),
 }
 
 async function startNow(system: System, rates: Rates): Promise<Start | SlotUnavailable | undefined> {
-  const turns: ReservedSlot[] = []
+  const slots: ReservedSlot[] = []
   for (const limited of rates) {
-    const turn = await reserveSlotNow(system, limited)
-    if ('notBefore' in turn) return turn
-    turns.push({ limited, slot: turn })
+    const slot = await reserveSlotNow(system, limited)
+    if ('notBefore' in slot) return slot
+    slots.push({ limited, slot })
   }
-  return startAt(system, turns.sort(byTime))
+  return startIn(system, slots.sort(byTime))
 }
 
 /**
- * For those who were sent tokens, each naming a task, and take the best task instead: a turn that a named task has
- * waited for is spent on the better one, and the named task waits anew. Named tasks themselves wait for turns.
+ * The policy for a batch of tickets. Each ticket names a task, but its receiver claims the best waiting task instead. A
+ * slot that a named task has waited for is then used by the better task, and the named task waits for a new slot. A named
+ * task that is claimed itself may wait for its slot.
  */
 export function startByTickets(named: readonly Task[]): StartPolicy {
-  const left = [...named]
+  const unspent = [...named]
   return {
     start: async (system, task, rates) => {
-      const granted = await grantedTurns(system, task, left, rates)
+      const granted = await grantedSlots(system, task, unspent, rates)
       const missing = rates.filter(limited => !granted.some(one => one.limited === limited))
-      if (missing.length === 0) return startAt(system, granted)
-      // Its own turn is still to come, and brings a token of its own.
+      if (missing.length === 0) return startIn(system, granted)
+      // The task's own slot is still to come, and a ticket is sent for that time.
       if (task.wait?.kind === 'slot' && task.wait.at > system.clock.now()) return undefined
-      const starting = named.some(({ id }) => id === task.id) ? startInOwnSlot() : startAtOnce
-      const start = await starting.start(system, task, missing)
+      const policy = named.some(({ id }) => id === task.id) ? startInOwnSlot() : startAtOnce
+      const start = await policy.start(system, task, missing)
       return start && 'at' in start && areUsable(granted, start.at) ? start : undefined
     },
   }
 }
 
-/** The task's own turns, or those of some of `left`, which leave these. */
-async function grantedTurns(system: System, task: Task, left: Task[], rates: Rates): Promise<ReservedSlot[]> {
+/** For each limit, the task's own usable slot, or the slot of another named task, which is then removed from `unspent`. */
+async function grantedSlots(
+  system: System,
+  task: Task,
+  unspent: Task[],
+  rates: Rates,
+): Promise<ReservedSlot[]> {
   const granted: ReservedSlot[] = []
   for (const limited of rates) {
-    const turn = usableTurn(system, task, limited) ?? (await turnOfAnother(system, task, left, limited))
-    if (turn) granted.push({ limited, slot: turn })
+    const slot =
+      usableSlot(system, task, limited) ?? (await takeSlotOfAnother(system, task, unspent, limited))
+    if (slot) granted.push({ limited, slot })
   }
   return granted
 }
 
-async function turnOfAnother(
+async function takeSlotOfAnother(
   system: System,
   task: Task,
-  left: Task[],
+  unspent: Task[],
   limited: NamedLimit<RateLimit>,
 ): Promise<Slot | undefined> {
-  for (const other of left.filter(one => one.id !== task.id && usableTurn(system, one, limited))) {
-    left.splice(left.indexOf(other), 1)
-    if (await spend(system, other)) return usableTurn(system, other, limited)
+  for (const other of unspent.filter(one => one.id !== task.id && usableSlot(system, one, limited))) {
+    unspent.splice(unspent.indexOf(other), 1)
+    if (await endWait(system, other)) return usableSlot(system, other, limited)
   }
   return undefined
 }
 
-/** The turn is used once: whoever ends the wait of the task it was reserved for has it. */
-async function spend(system: System, task: Task): Promise<boolean> {
+/** Ends the wait of the task that a slot was reserved for. Only one process succeeds, so the slot is used once. */
+async function endWait(system: System, task: Task): Promise<boolean> {
   const ended = endWait(task, system.clock.now())
   return ended.ok && (await applyChange(system, ended.change)).applied
 }
 
-/** The task's own turn as long as it can be used, and a new one for each other limit, by time. */
-async function turnsFor(
+/** A slot for each limit, by time: the task's own as long as it is usable, and a new one for each other limit. */
+async function slotsFor(
   system: System,
   rates: Rates,
   own: ReservedSlot | undefined,
 ): Promise<ReservedSlot[]> {
   const isOwnUsable = own !== undefined && startingTime([own], system.clock.now()) !== undefined
-  const turns: ReservedSlot[] = []
+  const slots: ReservedSlot[] = []
   for (const limited of rates) {
     const isCovered = isOwnUsable && isUnder(own.limited.name, own.slot, limited)
-    const turn = isCovered ? own.slot : await reserveSlot(system, limited)
-    turns.push({ limited, slot: turn })
+    const slot = isCovered ? own.slot : await reserveSlot(system, limited)
+    slots.push({ limited, slot })
   }
-  return turns.sort(byTime)
+  return slots.sort(byTime)
 }
 
-/** Waits until the last of turns is near; undefined when one was missed. */
-async function startAt(system: System, turns: readonly ReservedSlot[]): Promise<Start | undefined> {
+/** Waits until shortly before the last of the slots and grants the start. Undefined when a slot was missed. */
+async function startIn(system: System, slots: readonly ReservedSlot[]): Promise<Start | undefined> {
   const { clock } = system
-  const last = turns.at(-1)
-  if (last) await sleepUntil(clock, last.slot.at - aheadMs(turns))
-  const at = startingTime(turns, clock.now())
+  const last = slots.at(-1)
+  if (last) await sleepUntil(clock, last.slot.at - claimLeadMs(slots))
+  const at = startingTime(slots, clock.now())
   if (at === undefined) {
     noteMissedSlot(system)
     return undefined
@@ -206,51 +244,50 @@ async function startAt(system: System, turns: readonly ReservedSlot[]): Promise<
   return { at }
 }
 
-/** How long before a turn a claim may be written: of several turns, those that are missed are had anew when the last one comes. */
-function aheadMs(limits: readonly unknown[]): number {
-  return limits.length > 1 ? 0 : AHEAD_MS
+/**
+ * How long before its slot a claim may be written. Under several limits not at all: at the time of the last slot, the
+ * missed ones must be known, since they are reserved again.
+ */
+function claimLeadMs(limits: readonly unknown[]): number {
+  return limits.length > 1 ? 0 : CLAIM_LEAD_MS
 }
 
-/** When a run with these turns may begin, as soon as it can; undefined when one has passed by then. */
-function startingTime(turns: readonly ReservedSlot[], now: number): number | undefined {
-  const at = Math.max(now, ...turns.map(({ slot: turn }) => turn.at))
-  return areUsable(turns, at) ? at : undefined
+/** The earliest time at which a run with these slots may begin. Undefined when one of them has passed by then. */
+function startingTime(slots: readonly ReservedSlot[], now: number): number | undefined {
+  const at = Math.max(now, ...slots.map(({ slot }) => slot.at))
+  return areUsable(slots, at) ? at : undefined
 }
 
-function areUsable(turns: readonly ReservedSlot[], now: number): boolean {
-  return turns.every(({ limited, slot: turn }) => isUsable(turn, limited.limit, now))
+function areUsable(slots: readonly ReservedSlot[], now: number): boolean {
+  return slots.every(({ limited, slot }) => isUsable(slot, limited.limit, now))
 }
 
 function byTime(a: ReservedSlot, b: ReservedSlot): number {
   return a.slot.at - b.slot.at
 }
 
-async function waitForTurn(
-  system: System,
-  task: Task,
-  { limited, slot: turn }: ReservedSlot,
-): Promise<undefined> {
+/** Writes down that the task waits for the slot. The planner then dispatches it for that time. */
+async function writeSlotToTask(system: System, task: Task, { limited, slot }: ReservedSlot): Promise<void> {
   await oneAtATime(system, 'waits')
   await transact(system, task, current =>
     current && isSamePiece(task, current)
-      ? throttle(current, { ...turn, limit: limited.name }, system.clock.now())
+      ? throttle(current, { ...slot, limit: limited.name }, system.clock.now())
       : { ok: false as const, reason: 'finished' as const },
   )
-  return undefined
 }
 
-function usableTurn({ clock }: System, task: Task, limited: NamedLimit<RateLimit>): Slot | undefined {
-  const own = ownTurn(task, [limited])?.slot
+function usableSlot({ clock }: System, task: Task, limited: NamedLimit<RateLimit>): Slot | undefined {
+  const own = ownSlot(task, [limited])?.slot
   return own && isUsable(own, limited.limit, clock.now()) ? own : undefined
 }
 
-/** The turn that the task waits for, under a limit as it is now; it may have passed. */
-function ownTurn({ wait }: Task, rates: Rates): ReservedSlot | undefined {
+/** The slot that the task waits for, if it was reserved under one of `rates` as they are now. It may have passed. */
+function ownSlot({ wait }: Task, rates: Rates): ReservedSlot | undefined {
   if (wait?.kind !== 'slot') return undefined
   const limited = rates.find(one => isUnder(wait.limit, wait, one))
   return limited && { limited, slot: wait }
 }
 
-function isUnder(name: string, { rateText: terms }: Slot, limited: NamedLimit<RateLimit>): boolean {
-  return name === limited.name && terms === rateText(limited.limit)
+function isUnder(name: string, slot: Slot, limited: NamedLimit<RateLimit>): boolean {
+  return name === limited.name && slot.rateText === rateText(limited.limit)
 }

@@ -1,6 +1,6 @@
 import type { IndexEntry, IndexRange, TaskStore } from '../../ports/stores.ts'
 
-/** An entry, and in which of the merged ranges it stood. */
+/** An entry, with the number of the merged range that it came from. */
 export type MergedEntry = IndexEntry & { readonly range: number }
 
 type Source = {
@@ -14,14 +14,16 @@ type Source = {
 export type MergeOptions = {
   readonly pageSize: number
   readonly descending?: boolean
-  /** Continue behind this entry. Its sort key must be a whole number. */
+  /** Continue after this entry. Its sort key must be a whole number. */
   readonly after?: MergedEntry | undefined
 }
 
 /**
- * The entries of several partitions in one order, read page by page: by sort key, of equal ones those of the first range
- * first, within a range as the index has them. So one entry marks a place in all ranges, whatever order the index keeps
- * among equals, and ranges may be added at the end between two pages.
+ * Merges the entries of several partitions into one order, read page by page. Entries are sorted by their sort key. Among
+ * equal keys, those of an earlier range come first; within a range, the index's order holds.
+ *
+ * So one entry marks a position in all ranges, whatever order the index keeps among equal keys. Ranges may be added at the
+ * end between two pages.
  */
 export async function* mergeRanges(
   tasks: TaskStore,
@@ -39,7 +41,10 @@ export async function* mergeRanges(
   }
 }
 
-/** Ranges before the one of `after` have no equals of it left, those behind it still have all. */
+/**
+ * Where reading of one range begins. The ranges before that of `after` have no entries with its sort key left; the ranges
+ * behind it still have all of theirs.
+ */
 function sourceOf(range: IndexRange, number: number, { after, descending }: MergeOptions): Source {
   const fresh = { range, number, buffer: [], last: undefined, more: true }
   if (!after) return fresh
@@ -83,7 +88,7 @@ function precedes(one: Source, other: Source, descending: boolean): boolean {
   return descending ? a > b : a < b
 }
 
-/** The next `count` entries, fewer at the end. */
+/** The next `count` entries. Returns fewer at the end. */
 export async function take<T>(entries: AsyncGenerator<T, void, undefined>, count: number): Promise<T[]> {
   const taken: T[] = []
   while (taken.length < count) {

@@ -1,7 +1,6 @@
 /**
- * The tasks that wait in the ready places of their types, in the order in which they are claimed: this room reads them
- * from the indexes, several partitions at a time (`merge-ranges.ts`), and says which dispatches are tickets for the
- * best of them.
+ * Ready tasks wait in the ready places of their types, in the order in which they are claimed. This room reads them from
+ * the indexes; `merge-ranges.ts` merges several partitions into one order. It also says which dispatches are tickets.
  */
 import { tenantOf } from '../../core/fair/fair.ts'
 import { limitName } from '../../core/limits/limits.ts'
@@ -13,23 +12,26 @@ import type { Chance } from '../../ports/machine.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from './merge-ranges.ts'
 
-/** One page of each partition is enough for most windows. */
-const WIDE_PAGE = 100
+/** The page size for `scatter`: one page of each partition is enough for most windows. */
+const WIDE_PAGE_ENTRIES = 100
 
-/** Tasks that wait to be claimed, as the indexes show them: some may be taken by now. Heads are read as late as may be. */
+/**
+ * Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as
+ * possible.
+ */
 export type ReadyTasks = {
-  /** The next tasks, `count` or a few less; empty when no more wait. */
+  /** The next tasks: `count` or a few less, and none when no more wait. */
   next(count: number): Promise<Task[]>
   /**
-   * Begins anew at the front, as the indexes show it by then, with the first `window` in random order; what follows
-   * them is in order again. Returns how many there are of these.
+   * Begins again at the front, as the indexes show it then. The first `window` tasks come in random order, the later ones
+   * in their order. Returns how many tasks the window holds.
    */
   scatter(window: number): Promise<number>
 }
 
-/** The ready tasks of each type in its order, those of several types in turns; each task once. */
+/** Reads the ready tasks of each type in its order. Several types take turns. Each task comes once. */
 export function readyTasks(system: System, types: readonly TaskType[], pageSize: number): ReadyTasks {
-  // A flow that the index still shows may have gone on to a step of another type.
+  // The index may still show a flow that has moved on to a step of another type.
   const served = new Set(types.map(({ type }) => type))
   const fromTheFront = (size: number) => distinct(inTurns(types.map(type => lineOf(system, type, size))))
   let entries = fromTheFront(pageSize)
@@ -45,7 +47,7 @@ export function readyTasks(system: System, types: readonly TaskType[], pageSize:
       }
     },
     scatter: async window => {
-      entries = fromTheFront(WIDE_PAGE)
+      entries = fromTheFront(WIDE_PAGE_ENTRIES)
       queue = shuffled(await take(entries, window), system.chance)
       return queue.length
     },
@@ -59,14 +61,17 @@ function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
 
 type Line = AsyncGenerator<MergedEntry, void, undefined>
 
-/** The ready tasks of one type, in its order; where it has tenants, they stand there by their turns. */
+/** The ready tasks of one type, in its order. In a fair type that is the order of the tenants' turns. */
 function lineOf({ tasks }: System, type: TaskType, pageSize: number): Line {
   const places = [...shardNumbers(type).map(shard => readyPlace(type.type, shard)), ...waitingPlaces(type)]
   const ranges = places.map(partition => ({ index: 'place' as const, partition }))
   return mergeRanges(tasks, ranges, { pageSize })
 }
 
-/** What waits for a permit of a limit for all elsewhere goes on as soon as there is one, in its order. */
+/**
+ * The place of a limit that counts all of the type's tasks. Its waiting tasks are claimed in order, once a permit is
+ * free.
+ */
 function waitingPlaces(type: TaskType): string[] {
   return isLimitedForAll(type) ? [limitPlace(limitName(type.type, undefined))] : []
 }
@@ -96,7 +101,7 @@ async function headsInOrder(system: System, ids: readonly string[]): Promise<Tas
   return ids.flatMap(id => heads.get(id) ?? [])
 }
 
-/** Whether a dispatch of this task is a token, as its type is now. */
+/** Whether a dispatch of the task is a ticket, by the type's present configuration. */
 export function isTicket(named: Task, type: TaskType | undefined): boolean {
   if (named.options.workerIds.length > 0) return false
   if (tenantOf(named) !== undefined) return true

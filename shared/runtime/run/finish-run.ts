@@ -12,8 +12,8 @@ import type { Hold } from './hold-run.ts'
 const STORAGE_PAUSE_MS = 500
 
 /**
- * Writes the end of a run. While the store does not answer, or other writers are always faster, it is tried again under the
- * run's heartbeats, until the lease would be over anyway. False when the run was no longer ours: how others ended it holds.
+ * Writes the end of a run. While the store does not answer, or other writers are faster, it tries again under the run's
+ * heartbeats until the lease ends. Returns false when another process has ended the run before; that end holds.
  */
 export async function finishRun(
   system: System,
@@ -26,7 +26,7 @@ export async function finishRun(
       return await finished(system, hold.task(), fence, outcome)
     } catch (error) {
       if (!isOutage(error) || hold.leaseLeftMs() <= 0) throw error
-      system.log.warn('finish not written yet', { ...logFields(hold.task()), error })
+      system.log.warn('the end of a run is not written yet', { ...logFields(hold.task()), error })
       await system.clock.sleep(STORAGE_PAUSE_MS)
     }
   }
@@ -44,24 +44,29 @@ async function finished(system: System, seen: Task, fence: number, outcome: Outc
 }
 
 /**
- * A counted success is refused when its run has ended, which the next decision finds out, or on a head of older code that has
- * no room for it. After so many refusals the success is written with the guard of the revision.
+ * After this many refusals, a counted success is written with the guard of the revision instead. A counted success is
+ * refused when its run has ended, which the next decision finds out, or when a head of older code cannot store it.
  */
 const COUNTED_TRIES = 3
 
-/** Ends a run by its worker's word. Repeating it is safe: the same word about a run that it has ended changes nothing. */
+/**
+ * Ends a run by its worker's report. Repeating it is safe: the report that has ended a run changes nothing when it comes
+ * again.
+ */
 export async function writeFinish(
   system: System,
   seen: Task,
-  word: Finish,
+  report: Finish,
 ): Promise<WriteOutcome<FinishDecision>> {
   const outcome = await transact(system, seen, (task, conflicts) =>
-    finish(task, word, system.clock.now(), system.chance.fraction(), { mayCount: conflicts < COUNTED_TRIES }),
+    finish(task, report, system.clock.now(), system.chance.fraction(), {
+      mayCount: conflicts < COUNTED_TRIES,
+    }),
   )
-  // Refused, but by its own work: the answer to the write was lost, and with it the permits to give back.
+  // The write was refused because it was already stored: its answer was lost. The permits are still to be released.
   const { decision, conflicts } = outcome
   if (decision.ok && !decision.change && conflicts > 0) {
-    await releasePermits(system, seen.live[word.fence]?.permits ?? [])
+    await releasePermits(system, seen.live[report.fence]?.permits ?? [])
   }
   return outcome
 }

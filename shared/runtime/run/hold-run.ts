@@ -11,39 +11,46 @@ import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 
-/** The first heartbeat comes this early, so that lists show a run as running within two seconds. */
+/** The first heartbeat is sent after this time at the latest, so that lists show a run as running within two seconds. */
 const FIRST_BEAT_MS = 1_500
 
-/** A beat that is under way at the end gets this long. */
+/** A heartbeat that is in progress when the hold is closed gets this long to end. */
 const LAST_BEAT_MS = 1_000
 
-/** A hold on a run: heartbeats go on until it is let go. */
+/** A hold on a run: it sends heartbeats until it is closed. */
 export type Hold = {
+  /** The handler's signal: aborted when the run must stop. */
   readonly signal: AbortSignal
-  /** Aborted with the signal, or when the hold is let go: a handler's stragglers may outlive its run. */
+  /** Aborted with the signal, and when the hold is closed: work that a handler did not await may outlive its run. */
   readonly over: AbortSignal
-  /** Aborts the signal if that is due. A process that was asleep goes on with its handler before any timer of ours. */
+  /**
+   * Aborts the signal if the lease has ended. After a process was asleep, its handler may resume before the hold's
+   * timers.
+   */
   refresh(): void
   /** Why the signal was aborted. */
   reason(): StopReason | undefined
-  /** How long the lease lasts at least, as far as this process knows; 0 or less when it may be over. */
+  /** How long the lease lasts at least, as far as this process knows. 0 or less when it may have ended. */
   leaseLeftMs(): number
   /** The task as the last heartbeat saw it. */
   task(): Task
+  /** Aborts the handler's signal. The first reason counts. */
   stop(reason: StopReason): void
+  /** Sends the progress with the next heartbeat. */
   report(progress: Json): void
-  /** Ends the heartbeats; resolves when none is under way any more. */
+  /** Ends the heartbeats. Resolves when none is in progress any more. */
   close(): Promise<void>
 }
 
 /**
- * Keeps a run by heartbeats. A beat that finds the run gone aborts the signal at once. Storage that fails, or does not
- * answer at all, is tolerated until the lease would end by either clock. A changed `heartbeatMs` applies from the next beat, since every beat answers with the
- * task as it stands.
+ * Keeps a run alive by heartbeats. A heartbeat that finds the run gone aborts the handler's signal at once. When the store
+ * fails or does not answer, the run goes on until the lease ends by either clock.
+ *
+ * Each heartbeat returns the task as it is stored, so a changed `heartbeatMs` applies from the next heartbeat.
  */
 export function holdRun(system: System, claimed: Claimed): Hold {
   const handler = new AbortController()
-  const letting = new AbortController()
+  const closing = new AbortController()
   let task = claimed.task
   let lease: Lease = { until: claimed.run.leaseUntil, since: momentOf(system.clock) }
   let progress: Json | undefined
@@ -55,12 +62,12 @@ export function holdRun(system: System, claimed: Claimed): Hold {
   }
 
   const beatOnce = async () => {
-    const said = progress
+    const sent = progress
     const since = momentOf(system.clock)
     progress = undefined
-    const beat = { born: task.born, fence: claimed.run.fence, ...(said !== undefined && { progress: said }) }
+    const beat = { born: task.born, fence: claimed.run.fence, ...(sent !== undefined && { progress: sent }) }
     const answer = await sendBeat(system, task, beat).catch(error => {
-      if (progress === undefined) progress = said
+      if (progress === undefined) progress = sent
       throw error
     })
     if (!answer.ok) return stop(answer.reason)
@@ -70,9 +77,9 @@ export function holdRun(system: System, claimed: Claimed): Hold {
 
   const beating = (async () => {
     let interval = Math.min(FIRST_BEAT_MS, beatIntervalMs(task, claimed.run.fence))
-    while (!letting.signal.aborted && !stopped) {
-      await system.clock.sleep(interval, letting.signal)
-      if (letting.signal.aborted || stopped) return
+    while (!closing.signal.aborted && !stopped) {
+      await system.clock.sleep(interval, closing.signal)
+      if (closing.signal.aborted || stopped) return
       await beatOnce().catch(error => {
         system.log.warn('heartbeat failed', { ...logFields(task), error })
       })
@@ -80,19 +87,19 @@ export function holdRun(system: System, claimed: Claimed): Hold {
     }
   })()
   const stopWithoutLease = () => {
-    if (!letting.signal.aborted && leftOf(system.clock, lease) <= 0) stop('storage')
+    if (!closing.signal.aborted && leftOf(system.clock, lease) <= 0) stop('storage')
   }
   const watchingLease = (async () => {
-    while (!letting.signal.aborted && !stopped) {
-      await system.clock.sleep(leftOf(system.clock, lease), letting.signal)
+    while (!closing.signal.aborted && !stopped) {
+      await system.clock.sleep(leftOf(system.clock, lease), closing.signal)
       stopWithoutLease()
     }
   })()
-  const limits = watchLimits(system, claimed, stop, letting.signal)
+  const timeouts = watchTimeouts(system, claimed, stop, closing.signal)
 
   return {
     signal: handler.signal,
-    over: AbortSignal.any([handler.signal, letting.signal]),
+    over: AbortSignal.any([handler.signal, closing.signal]),
     refresh: stopWithoutLease,
     reason: () => stopped,
     leaseLeftMs: () => leftOf(system.clock, lease),
@@ -102,24 +109,24 @@ export function holdRun(system: System, claimed: Claimed): Hold {
       progress = value
     },
     close: async () => {
-      letting.abort(new Error('the run has ended'))
-      // A beat that hangs is not waited for: the fence refuses whatever it may still write.
+      closing.abort(new Error('the run has ended'))
+      // A heartbeat that hangs is not awaited: the fence refuses what it may still write.
       const beaten = new AbortController()
       await Promise.race([
         beating.finally(() => beaten.abort()),
         system.clock.sleep(LAST_BEAT_MS, beaten.signal),
       ])
-      await Promise.all([watchingLease, limits])
+      await Promise.all([watchingLease, timeouts])
     },
   }
 }
 
-/** A lease as this process knows it, and when it had not been asked for yet. */
+/** A lease as this process knows it. `since` is a moment before the lease was asked for. */
 type Lease = { readonly until: number; readonly since: Moment }
 
 /**
- * The wall clock alone would let a run outlast its lease when it is set back: others judge the lease by their own clocks. By
- * the monotonic clock the lease is as long as it was when it was asked for.
+ * How much of the lease is left, by both clocks. With the wall clock alone, a run would outlast its lease after the clock
+ * was set back, since other processes judge the lease by their own clocks. The monotonic clock measures its full length.
  */
 function leftOf(clock: Clock, { until, since }: Lease): number {
   return until - since.wall - elapsedSince(clock, since)
@@ -127,7 +134,7 @@ function leftOf(clock: Clock, { until, since }: Lease): number {
 
 type BeatAnswer = { ok: true; task: Task; leaseUntil: number } | { ok: false; reason: RunGone }
 
-/** One heartbeat, decided again when the task changed under it. */
+/** Writes one heartbeat. It is decided again when the task has changed meanwhile. */
 async function sendBeat(system: System, seen: Task | undefined, beat: Beat): Promise<BeatAnswer> {
   const { decision, task } = await transact(system, seen, current =>
     heartbeat(current, beat, system.clock.now()),
@@ -137,8 +144,8 @@ async function sendBeat(system: System, seen: Task | undefined, beat: Beat): Pro
   return { ok: true, task, leaseUntil: decision.leaseUntil }
 }
 
-/** Stops the run at its own limit or the task's deadline, whichever comes first. */
-async function watchLimits(
+/** Stops the run at its timeout or at the task's deadline, whichever comes first. */
+async function watchTimeouts(
   system: System,
   { task, run }: Claimed,
   stop: (reason: StopReason) => void,
@@ -150,11 +157,11 @@ async function watchLimits(
   )
   if (!Number.isFinite(until)) return
   while (!over.aborted && system.clock.now() < until) {
-    await system.clock.sleep(Math.min(until - system.clock.now(), MAX_SLEEP_MS), over)
+    await system.clock.sleep(Math.min(until - system.clock.now(), SLEEP_MS_MAX), over)
   }
   if (over.aborted) return
   stop(isPastDeadline(task, system.clock.now()) ? 'deadline' : 'timed-out')
 }
 
-/** Timers beyond 2^31 − 1 ms fire at once; longer waits are made of several. */
-const MAX_SLEEP_MS = 3_600_000
+/** A longer wait consists of several sleeps, since a timer of more than 2^31 − 1 ms fires at once. */
+const SLEEP_MS_MAX = 3_600_000

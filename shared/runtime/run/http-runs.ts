@@ -10,11 +10,15 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { writeFinish } from './finish-run.ts'
 
-/** The run that a worker speaks for. */
+/** The run that an HTTP worker reports on. */
 export type RunReference = { readonly taskId: string; readonly born: string; readonly fence: number }
 
 /**
- * Why a run's word does not count. `unknown`: there is no such task; `unknown-run`: the task has handed out no such fence yet.
+ * Why a report on a run is refused.
+ *
+ * - `unknown`      there is no such task
+ * - `unknown-run`  the task has not given out this fence yet
+ * - `RunGone`      the run is over
  */
 export type RunRefusal =
   | { readonly ok: false; readonly reason: 'unknown' }
@@ -24,13 +28,17 @@ export type RunRefusal =
       readonly reason: RunGone
       /** The worker that holds the task now. */
       readonly holder?: string
-      /** How the run ended, where that is still on record. */
+      /** How the run ended, if that is still on record. */
       readonly end?: RecordedEnd
     }
 
 export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal
 
-/** A sign of life of a run over HTTP: its lease is renewed. */
+/**
+ * A heartbeat over HTTP: renews the run's lease.
+ *
+ * @throws BatonError `unavailable` or `contended` when it is not written in time.
+ */
 export function beatOverHttp(
   system: System,
   run: RunReference,
@@ -42,19 +50,21 @@ export function beatOverHttp(
 
 async function beat(system: System, run: RunReference, progress?: Json): Promise<BeatOutcome> {
   const { taskId, born, fence } = run
-  const said = { born, fence, ...(progress !== undefined && { progress }) }
+  const report = { born, fence, ...(progress !== undefined && { progress }) }
   const seen = await system.tasks.head(taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
   const { decision, task } = await transact(system, seen, current =>
-    heartbeat(current, said, system.clock.now()),
+    heartbeat(current, report, system.clock.now()),
   )
   if (!decision.ok || !task) return refusal(system, run, decision.ok ? 'removed' : decision.reason, task)
   return { ok: true, leaseUntil: decision.leaseUntil, task }
 }
 
 /**
- * `no-stages`: the run is of a flow's step, which cannot move on to a stage. `no-room`: the flow's parameters have no room
- * for such a result.
+ * The outcome of a report of a run's end.
+ *
+ * - `no-stages`  the run belongs to a step of a flow, which has no next stage
+ * - `no-room`    the result has more than the `room` bytes that are left among the flow's parameters
  */
 export type EndOutcome =
   | { readonly ok: true; readonly task: Task }
@@ -63,10 +73,10 @@ export type EndOutcome =
   | RunRefusal
 
 /**
- * The end of a run by its worker's word over HTTP. The same word again is accepted again.
+ * Ends a run by its worker's report over HTTP. The same report is accepted again when it is repeated.
  *
- * @throws BatonError `unavailable` or `contended` when it is not written in time: it may have been, or may be yet, and
- * repeating it is safe.
+ * @throws BatonError `unavailable` or `contended` when the end is not written in time. The write may still happen, or may
+ * have happened. Repeating the report is safe.
  */
 export function finishOverHttp(
   system: System,
@@ -99,7 +109,7 @@ function stepProblem(task: Task, { next, result }: Extract<Outcome, { outcome: '
   return isTooLong ? ({ ok: false, reason: 'no-room', room } as const) : undefined
 }
 
-/** The refusal of a word about a run that is over, with how it ended. */
+/** The refusal of a report on a run that is over, with how it ended. */
 async function refusal(
   system: System,
   run: RunReference,
@@ -118,7 +128,7 @@ async function refusal(
   }
 }
 
-/** Heads keep errors in short and forget older runs, whose records have all of it. */
+/** How the run ended. The head shortens errors and forgets older runs; the records of runs keep all of it. */
 async function endOf({ tasks }: System, task: Task, fence: number): Promise<RecordedEnd | undefined> {
   const end = recordedEnd(task, fence)
   if (end?.state === 'succeeded') return end

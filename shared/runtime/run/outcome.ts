@@ -9,8 +9,8 @@ import { Fatal, Next, Release, RetryLater, signalIn } from '../../signals.ts'
 import type { StopReason } from '../kernel/log-run-ends.ts'
 
 /**
- * A handler's return value as the end of its run. A result that cannot be stored fails the task for good, and so does one
- * that is longer than the room there is for it among the parameters of a flow, in bytes.
+ * Turns a handler's return value into the outcome of its run. A result that cannot be stored fails the task for good. So
+ * does a result of more than `room` bytes, which is what a flow's parameters leave for it.
  */
 export function outcomeOfResult(result: unknown, room = BODY_BYTES_MAX, what = 'result'): Outcome {
   if (result instanceof Release) return released(result)
@@ -37,7 +37,10 @@ export function outcomeOfResult(result: unknown, room = BODY_BYTES_MAX, what = '
   return { ...done, next }
 }
 
-/** Constructors refuse such values; a subclass, or code that writes to a signal, may bring them all the same. */
+/**
+ * What is wrong with a `Next`, if anything. Its constructor refuses wrong values, but a subclass, or code that changes the
+ * signal later, may still bring them.
+ */
 function problemOfNext({ stage, priority, delayMs }: Next): string | undefined {
   const problems = [
     ['stage', stageProblem(stage)],
@@ -48,7 +51,7 @@ function problemOfNext({ stage, priority, delayMs }: Next): string | undefined {
   return found && `next: ${found[0]} ${found[1]}`
 }
 
-/** A release whose delay cannot be stored costs a retry, after which it may be another. */
+/** The outcome of a `Release`. One whose delay cannot be stored fails and costs a retry. */
 function released({ delayMs }: Release): Outcome {
   const problem = delayProblem(delayMs)
   return problem === undefined
@@ -61,7 +64,7 @@ type Storable =
   | { readonly ok: true }
   | { readonly ok: false; readonly message: string }
 
-/** A value as it can be stored; undefined is none. */
+/** The value as JSON that can be stored, or what is wrong with it. Undefined is no value. */
 function storable(what: string, value: unknown, most: number): Storable {
   if (value === undefined) return { ok: true }
   const circle = circularAt(value)
@@ -78,9 +81,9 @@ function unstorable(name: string, message: string): Outcome {
   return { outcome: 'fail', fatal: true, error: { name, message } }
 }
 
-/** Dates and other values that say themselves what they are in JSON are taken at their word; the rest is checked. */
+/** Converts values that define `toJSON`, such as dates. All other values are kept as they are and checked afterwards. */
 function toJson(value: unknown, depth = 0): unknown {
-  // What nests deeper is refused as it is.
+  // Values that nest deeper are refused later.
   if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return value
   if (Array.isArray(value)) return value.map(member => toJson(member, depth + 1))
   if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON()
@@ -89,7 +92,7 @@ function toJson(value: unknown, depth = 0): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, toJson(member, depth + 1)]))
 }
 
-/** What a thrown error, or being told to stop, means for the run. */
+/** The outcome of a run whose handler threw or was stopped. */
 export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined, task: Task): Outcome {
   if (stopped === 'stopping') return { outcome: 'release' }
   if (stopped === 'deadline') return { outcome: 'fail', error: deadlineExceeded(task) }
@@ -98,7 +101,7 @@ export function outcomeOfError(thrown: unknown, stopped: StopReason | undefined,
   return outcomeOfThrown(thrown)
 }
 
-/** What a handler threw of its own accord. */
+/** The outcome of a run whose handler threw without being stopped. */
 export function outcomeOfThrown(thrown: unknown): Outcome {
   const signal = signalIn(thrown)
   if (signal instanceof Release) return released(signal)
@@ -108,7 +111,7 @@ export function outcomeOfThrown(thrown: unknown): Outcome {
   return { outcome: 'fail', error }
 }
 
-/** A delay that cannot be stored leaves the retry to the backoff of the task; the error says both. */
+/** The outcome of a `RetryLater`. If its delay cannot be stored, the task's backoff applies, and the error says so. */
 function retriedLater({ delayMs }: RetryLater, error: TaskError): Outcome {
   const problem = delayProblem(delayMs)
   if (problem === undefined) return { outcome: 'fail', error, retryInMs: wholeDelay(delayMs) }
@@ -120,12 +123,12 @@ function timedOut(message: string): Outcome {
   return { outcome: 'fail', error: { name: 'TimedOut', message } }
 }
 
-/** @throws TypeError for progress that JSON cannot hold, naming the place, and for more than 1 KB of it. */
+/** @throws TypeError for progress that is no JSON, with the path of the wrong value, and for progress of more than 1 KB. */
 export function refuseUnstorable(value: Json): void {
   const problem = jsonProblem(value)
   if (problem) throw new TypeError(`progress ${problem.path} ${problem.message}`)
   const bytes = jsonBytes(value)
   if (bytes > PROGRESS_BYTES_MAX) {
-    throw new TypeError(`progress has ${bytes} bytes; it stands in the head, at most ${PROGRESS_BYTES_MAX}`)
+    throw new TypeError(`progress has ${bytes} bytes; at most ${PROGRESS_BYTES_MAX} are kept`)
   }
 }

@@ -5,17 +5,20 @@ import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts
 import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
 
-/** What a handler logs during one run: it goes to the log of its process, and the newest of it is kept for the case that the run fails. */
+/** The log of one run. Its lines go to the log of the process. The newest lines are kept, to be stored if the run fails. */
 export type RunLog = Log & {
-  /** Hides this from now on, in what is logged and in the error with which the run ends. */
+  /** From now on, hides the redacted values in log lines and in the error with which the run ends. */
   hide(redaction: Redaction): void
-  /** The outcome as it is told: a failure with the newest lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
+  /** The outcome as it is stored: a failure gets the newest log lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
   outcomeWithLog(outcome: Outcome): Outcome
 }
 
 type Level = keyof Log
 
-/** `named`: fields that every line carries, whatever else it is given. A line that cannot be written must not fail the handler that writes it. */
+/**
+ * Creates the log of a run. `named` are fields that every line carries; a line's own fields do not replace them. A line
+ * that cannot be written does not fail its handler.
+ */
 export function createRunLog(
   { log, clock }: { readonly log: Log; readonly clock: Clock },
   named: LogFields,
@@ -48,7 +51,9 @@ export function createRunLog(
   }
 }
 
-/** Errors have no members that JSON sees, and their causes may go in circles. */
+/**
+ * The fields, with errors as plain objects: JSON shows no members of an error, and the causes of errors may be circular.
+ */
 export function withPlainErrors(fields: LogFields): LogFields {
   const entries = Object.entries(fields)
   if (!entries.some(([, value]) => value instanceof Error)) return fields
@@ -57,7 +62,7 @@ export function withPlainErrors(fields: LogFields): LogFields {
   )
 }
 
-/** Fields as JSON behind the message; what JSON cannot hold is left out by its name. */
+/** The fields as JSON, to follow the message. Fields that cannot be JSON are listed by their names only. */
 function fieldsText(fields: LogFields | undefined): string {
   if (!fields || Object.keys(fields).length === 0) return ''
   try {
@@ -69,7 +74,7 @@ function fieldsText(fields: LogFields | undefined): string {
 
 const CUT = '…'
 
-/** The newest lines: older ones go first, and one that is too long keeps its beginning. */
+/** Keeps the newest lines. Drops the oldest ones first, and of a line that is too long keeps the beginning. */
 function createTail() {
   const lines: string[] = []
   let bytes = 0
@@ -86,7 +91,7 @@ function createTail() {
 
 function beginningOf(line: string): string {
   if (line.length * 3 <= RUN_LOG_BYTES_MAX || textBytes(line) <= RUN_LOG_BYTES_MAX) return line
-  const room = new Uint8Array(RUN_LOG_BYTES_MAX - textBytes(CUT))
-  const { read } = new TextEncoder().encodeInto(line, room)
+  const kept = new Uint8Array(RUN_LOG_BYTES_MAX - textBytes(CUT))
+  const { read } = new TextEncoder().encodeInto(line, kept)
   return line.slice(0, read) + CUT
 }

@@ -1,7 +1,10 @@
 /**
- * One run from its claim to its end: `runTask` claims a task, keeps the lease by heartbeats, gives the handler its
- * input and context, and writes the outcome. Runs over HTTP begin and end by requests instead (`http-runs.ts`). The
- * fence decides which writes of a run are accepted.
+ * One run, from its claim to its end. `runTask` claims a task, renews the lease by heartbeats, calls the handler with its
+ * input and context, and writes the outcome. The fence decides which writes of a run are accepted.
+ *
+ * Read in this order: `hold-run.ts` (heartbeats, lease, timeouts), `handler-input.ts` and `handler-context.ts` (what the
+ * handler gets), `run-log.ts` (its log), `outcome.ts` (what its return value or error means), `finish-run.ts` (the write
+ * of the end). Runs of HTTP workers are kept and ended by requests instead: `http-runs.ts`.
  */
 import { roomForResult } from '../../core/flow/flow.ts'
 import type { Claimer } from '../../core/run/claim.ts'
@@ -16,18 +19,18 @@ import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import type { StartPolicy } from '../limits/start-policy.ts'
 import { finishRun } from './finish-run.ts'
+import { handlerContext } from './handler-context.ts'
+import { handlerInput } from './handler-input.ts'
 import { type Hold, holdRun } from './hold-run.ts'
-import { handlerInput } from './input-of.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
-import { handlerContext } from './run-context.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
 
-/** What became of one dispatch. */
+/** Whether a task was claimed and run, and the run's outcome. */
 export type RunTaskResult = NotRun | Ran
 
 type NotRun = { readonly ran: false; readonly why: NotClaimed['refused'] }
 
-/** `stopped`: the run was no longer ours at its end. */
+/** A run that was executed. Outcome `stopped`: another process had ended the run before its worker could. */
 export type Ran = {
   readonly ran: true
   readonly outcome: Outcome['outcome'] | 'stopped'
@@ -38,19 +41,19 @@ export type Ran = {
 
 export type RunTools = {
   readonly definition: TaskDefinition
-  /** How it begins where rate limits have a say. @default in its turn, for which it is sent again if that is far */
+  /** How the claim gets its slots under rate limits. @default `startInOwnSlot()`: a late slot is written to the task */
   readonly startPolicy?: StartPolicy
-  /** Stops the run before its process must end; it is then released. */
+  /** Stops the run before its process ends. The run is then released. */
   readonly stopping?: AbortSignal
   /** Awaited between the claim and the handler, under the run's heartbeats. */
   readonly onClaimed?: (claimed: Claimed) => Promise<void> | void
-  /** Ends the run as timed out: it had all the time its process can give, and giving it back would only repeat that. */
+  /** Ends the run as timed out. It has had all the time that its process can give, so a release would only repeat that. */
   readonly outOfTime?: AbortSignal
   /** Added to the handler's context. */
   readonly context?: Partial<Pick<TaskContext, 'webhook'>>
 }
 
-/** Claims the task that was seen and runs it to its end: the whole life of one run. */
+/** Claims the task that the caller saw, and runs it to its end. */
 export async function runTask(
   system: System,
   seen: Task,
@@ -72,11 +75,11 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
   const hold = holdRun(system, claimed)
   const unwatch = [stopOn(hold, tools.stopping, 'stopping'), stopOn(hold, tools.outOfTime, 'out-of-time')]
   try {
-    const told = createRunLog(system, {
+    const runLog = createRunLog(system, {
       ...logFields(claimed.task),
       runId: runId(claimed.task.born, claimed.run.fence),
     })
-    const outcome = told.outcomeWithLog(await outcomeOf(system, claimed, hold, told, tools))
+    const outcome = runLog.outcomeWithLog(await outcomeOf(system, claimed, hold, runLog, tools))
     const { fence, startedAt } = claimed.run
     system.metrics.add('RunTime', system.clock.now() - startedAt, claimed.task.type)
     const isGone = hasLostItsRun(hold)
@@ -97,24 +100,24 @@ function stopOn(hold: Hold, signal: AbortSignal | undefined, reason: 'stopping' 
   return () => signal?.removeEventListener('abort', stop)
 }
 
-/** Stops that leave the run its own to end. */
+/** The stop reasons after which the worker itself still ends the run. */
 const OWN_ENDINGS: ReadonlySet<StopReason> = new Set(['stopping', 'out-of-time', 'timed-out', 'deadline'])
 
-/** A run that a heartbeat found gone has nothing left to write. */
+/** Whether a heartbeat found the run gone, so that its worker has nothing left to write. */
 function hasLostItsRun(hold: Hold): boolean {
   const reason = hold.reason()
   return reason !== undefined && !OWN_ENDINGS.has(reason)
 }
 
-/** The handler's word, or the hold's when it was told to stop and the handler does not answer. */
+/** The outcome of the handler. When the hold stops the run, its reason decides, and the handler is not awaited. */
 async function outcomeOf(
   system: System,
   claimed: Claimed,
   hold: Hold,
-  told: RunLog,
+  runLog: RunLog,
   tools: RunTools,
 ): Promise<Outcome> {
-  const handler = handle(system, claimed, hold, told, tools)
+  const handler = handle(system, claimed, hold, runLog, tools)
   handler.catch(() => undefined)
   try {
     const result = await Promise.race([handler, aborted(hold.signal)])
@@ -128,18 +131,18 @@ async function handle(
   system: System,
   claimed: Claimed,
   hold: Hold,
-  told: RunLog,
+  runLog: RunLog,
   { definition, context, onClaimed }: RunTools,
 ): Promise<unknown> {
   await onClaimed?.(claimed)
-  const { input, ...content } = await handlerInput(system, claimed.task, definition, told)
+  const { input, ...content } = await handlerInput(system, claimed.task, definition, runLog)
   const { localRetries } = claimed.task.options.retry
   for (let repetition = 0; ; repetition++) {
-    // Told to stop before the handler began: the run may be somebody else's already.
+    // The run was stopped before the handler began. Another worker may run the task already.
     if (hold.signal.aborted) throw hold.signal.reason
     try {
       return await definition.run(input, {
-        ...handlerContext(system, claimed, hold, told),
+        ...handlerContext(system, claimed, hold, runLog),
         ...content,
         ...context,
       })
@@ -147,7 +150,7 @@ async function handle(
       const outcome = outcomeOfError(error, hold.reason(), claimed.task)
       const repeatable = outcome.outcome === 'fail' && !outcome.fatal && outcome.retryInMs === undefined
       if (!repeatable || repetition >= localRetries || hold.signal.aborted) throw error
-      told.info('failed, repeating in the same run', { repetition, error: outcome.error })
+      runLog.info('failed, repeating in the same run', { repetition, error: outcome.error })
     }
   }
 }

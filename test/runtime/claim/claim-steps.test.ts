@@ -33,8 +33,8 @@ async function claimed(system: MemorySystem, task: Task): Promise<Task> {
 
 const word = { born: BORN, fence: 1 }
 
-describe('claiming steps', () => {
-  it('hands out no more results of steps before than an answer can carry', async () => {
+describe('a claim of the steps of flows', () => {
+  it('hands out no more results of earlier steps than an answer can carry', async () => {
     const system = aMemorySystem()
     const type = await registered(system, {
       type: 'jobs',
@@ -48,7 +48,7 @@ describe('claiming steps', () => {
 
     const { claimed: claims } = await claimReady(system, [type], W1, { wanted: 100 })
 
-    // Each is shown twice: among the params, and as the input. Escaping may double both.
+    // Each result is shown twice: among the params, and as the input. Escaping may double both.
     expect(claims).toHaveLength(Math.floor(ANSWER_BYTES_MAX / (2 * 2 * 340_002)))
   })
 
@@ -64,7 +64,7 @@ describe('claiming steps', () => {
     expect(system.counted('Lateness')).toBe(7)
   })
 
-  it('is refused to whoever was told of a piece that is over', async () => {
+  it('is refused when its dispatch names a step that is over', async () => {
     const system = aMemorySystem()
     const seen = await publishedAs(system, 'k')
     const first = await claimed(system, seen)
@@ -73,7 +73,7 @@ describe('claiming steps', () => {
     expect(await claimTask(system, seen, { workerId: 'w2' })).toMatchObject({ refused: 'gone' })
   })
 
-  it('shows whose runs they are, undoing too', async () => {
+  it('shows the type of each run, also while the flow undoes its steps', async () => {
     const system = aMemorySystem()
     const configuration = { kind: 'flow', defaults: {}, shards: 1 } as const
     await registered(system, { type: 'order', configuration })

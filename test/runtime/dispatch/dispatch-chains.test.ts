@@ -45,7 +45,7 @@ function inOutage(system: MemorySystem): System {
   return { ...system, tasks: { ...system.tasks, apply } }
 }
 
-/** The task after a run whose worker fell silent: it runs alone, and the rest of its batch is sent on. */
+/** The task after a run whose worker died: it runs alone, and the rest of its batch is sent on. */
 async function aSuspect(system: MemorySystem): Promise<Task> {
   const seen = await stored(system, { key: 'suspect' })
   await claimTask(system, seen, { workerId: 'lambda-0' })
@@ -54,7 +54,7 @@ async function aSuspect(system: MemorySystem): Promise<Task> {
   return (await system.tasks.head(seen.id)) as Task
 }
 
-/** Why a function sends a dispatch on: the system it does so in, and what it has received. */
+/** The reasons why a function sends a dispatch on, each with the system and the received dispatches. */
 const REASONS: Record<
   string,
   () => Promise<{ system: MemorySystem; received: ReceivedDispatch[]; on?: System }>
@@ -79,7 +79,7 @@ const REASONS: Record<
     await acquirePermits(system, seen, [limited(1)])
     return { system, received: [{ messageId: 'm', seen }] }
   },
-  'a ticket that finds nothing': async () => {
+  'a ticket that finds no task': async () => {
     const system = aMemorySystem()
     await registered(system, {
       configuration: { kind: 'handler', defaults: {}, shards: 1, ordering: 'priority' },
@@ -91,23 +91,26 @@ const REASONS: Record<
 }
 
 describe('a chain of dispatches', () => {
-  it.each(Object.entries(REASONS))('counts one more when it goes on because of %s', async (_name, given) => {
-    const { system, received, on } = await given()
+  it.each(Object.entries(REASONS))(
+    'counts one hop more when a dispatch is sent on because of %s',
+    async (_name, given) => {
+      const { system, received, on } = await given()
 
-    const again = await served(
-      system,
-      received.map(one => ({ ...one, hops: 7 })),
-      on,
-    )
+      const again = await served(
+        system,
+        received.map(one => ({ ...one, hops: 7 })),
+        on,
+      )
 
-    expect([again, system.messages.dispatches.map(({ hops }) => hops)]).toEqual([[], [8]])
-  })
+      expect([again, system.messages.dispatches.map(({ hops }) => hops)]).toEqual([[], [8]])
+    },
+  )
 
   it.each(Object.entries(REASONS))(
-    'ends at its bound, in spite of %s: its message stays in the queue, but for a ticket that is not needed',
+    'ends at its bound, in spite of %s: the message stays in the queue, unless it is a ticket that is not needed',
     async (name, given) => {
       const { system, received, on } = await given()
-      const stays = name === 'a ticket that finds nothing' ? [] : ['m']
+      const stays = name === 'a ticket that finds no task' ? [] : ['m']
 
       const again = await served(
         system,
@@ -120,7 +123,7 @@ describe('a chain of dispatches', () => {
     },
   )
 
-  it('goes on from the longest one of its batch, as its trace does', async () => {
+  it('continues the longest chain of its batch, as Lambda counts it', async () => {
     const system = aMemorySystem()
     const received = [
       { messageId: 'a', seen: await stored(system, { key: 'a' }), hops: 1 },

@@ -18,7 +18,7 @@ const CLAIMER = { workerId: 'lambda-1' }
 
 type Parts = Parameters<typeof stored>[1]
 
-/** Serves the tasks, as messages m0, m1 and so on, with a handler; answers what comes again. */
+/** Serves the tasks, as messages m0, m1 and so on, with a handler. Returns the ids of the messages to deliver again. */
 async function served(
   system: MemorySystem,
   tasks: readonly Task[],
@@ -45,7 +45,7 @@ function storedAll(system: MemorySystem, ...all: Parts[]): Promise<Task[]> {
   return Promise.all(all.map((parts, index) => stored(system, { key: `k${index}`, ...parts })))
 }
 
-/** The task after a run whose worker fell silent, due again. */
+/** The task after a run whose worker died, due again. */
 async function afterLostRun(system: MemorySystem, seen: Task): Promise<Task> {
   await claimTask(system, seen, { workerId: 'lambda-0' })
   await system.clock.advance(MINUTE)
@@ -61,12 +61,12 @@ async function statesOf(system: MemorySystem, tasks: readonly Task[]): Promise<u
   return heads.map(head => head?.state)
 }
 
-/** A handler that ends when it is told to. */
+/** A handler that ends when the test lets it. */
 const untilStopped = ({ signal }: TaskContext) =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 describe('a batch of dispatches', () => {
-  it('runs side by side, under the name of its invocation, and none comes again', async () => {
+  it('runs concurrently, under the name of its invocation, and no message is delivered again', async () => {
     const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {}, {})
     let running = 0
@@ -84,7 +84,7 @@ describe('a batch of dispatches', () => {
     expect((await system.tasks.head(tasks[0]!.id))?.ended[1]?.workerId).toBe('lambda-1')
   })
 
-  it('waits out what is less than a second and a half early, and sends back what is earlier', async () => {
+  it('waits for a task that is less than a second and a half early, and is sent back when it is earlier', async () => {
     const system = aMemorySystem()
     const tasks = await storedAll(system, { dueAt: NOW + 1_400 }, { dueAt: NOW + 20 * SECOND })
     const startedAt: number[] = []
@@ -96,7 +96,7 @@ describe('a batch of dispatches', () => {
     expect(system.messages.dispatches).toEqual([{ task: tasks[1], delaySeconds: 20, hops: 1 }])
   })
 
-  it('with a task whose last run was lost runs that one alone; the rest goes back before it begins', async () => {
+  it('runs a task whose last run was lost alone, and sends the rest back before it begins', async () => {
     const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, {}, {}, {})
     const begun: string[] = []
@@ -117,7 +117,7 @@ describe('a batch of dispatches', () => {
     ])
   })
 
-  it('sends back one of each suspect, however often it came', async () => {
+  it('sends one dispatch of each suspect back, however many came', async () => {
     const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, {}, {}, { options: { concurrency: 2 } })
     const [one, two] = [await afterLostRun(system, first!), await afterLostRun(system, second!)]
@@ -129,7 +129,7 @@ describe('a batch of dispatches', () => {
     expect(system.messages.dispatches.map(({ task }) => task.key)).toEqual(['k1', 'k2', 'k2'])
   })
 
-  it('with a flow that lost a run in an earlier step runs all of it', async () => {
+  it('is run whole when a flow has lost a run in an earlier step', async () => {
     const system = aMemorySystem()
     const [first, second] = await storedAll(
       system,
@@ -147,7 +147,7 @@ describe('a batch of dispatches', () => {
   })
 })
 
-describe('a dispatch whose task somebody else is about to claim', () => {
+describe('a dispatch whose task another worker is about to claim', () => {
   it('is sent again a second later, up to ten times', async () => {
     const system = await aSystemWith(1)
     const task = await stored(system)
@@ -162,7 +162,7 @@ describe('a dispatch whose task somebody else is about to claim', () => {
   })
 })
 
-describe('a message comes again by itself', () => {
+describe('the queue delivers a message again', () => {
   it.each([
     ['that could not be sent back to let a suspect run alone', {}, true, ['m2']],
     ['that came too early and could not be sent back', { dueAt: NOW + MINUTE }, false, ['m0', 'm2']],
@@ -198,8 +198,8 @@ describe('a message comes again by itself', () => {
   })
 
   it.each([
-    ['is sent anew in twenty seconds when the store does not answer', true, []],
-    ['comes again by itself when it cannot be sent, either', false, ['m0']],
+    ['is sent again in twenty seconds when the store does not answer', true, []],
+    ['is delivered again by its queue when it cannot be sent, either', false, ['m0']],
   ])('whose claim met an outage %s', async (_name, isSendable, expected) => {
     const system = aMemorySystem()
     const [task] = await storedAll(system, {})
@@ -218,7 +218,7 @@ describe('a message comes again by itself', () => {
 })
 
 describe('an invocation without time left', () => {
-  it('ends its runs as timed out, which costs a retry, and their messages do not come again', async () => {
+  it('ends its runs as timed out, which costs a retry, and their messages are not delivered again', async () => {
     const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {})
 

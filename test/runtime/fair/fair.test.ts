@@ -22,7 +22,7 @@ import { aMemorySystem, type MemorySystem, registered, timed } from '../../suppo
 
 const LARGE = 'large'
 const SMALL = Array.from({ length: 40 }, (_, nth) => `small-${nth}`)
-/** All of one hash modulo 16, as `large` is. */
+/** Names with the same hash modulo 16 as `large`. */
 const COLLIDING = Array.from({ length: 2_000 }, (_, nth) => `tenant-${nth}`)
   .filter(name => hash32(name) % 16 === hash32(LARGE) % 16)
   .slice(0, 40)
@@ -36,7 +36,7 @@ async function aSystem(parts: Partial<TypeConfiguration> = {}): Promise<MemorySy
 }
 
 let keys = 0
-/** Of each tenant so many tasks, one after the other, in batches, some milliseconds apart. */
+/** Publishes this many tasks of each tenant, one tenant after the other, in batches some milliseconds apart. */
 async function publishFor(system: MemorySystem, tenants: readonly string[], count: number, more = {}) {
   const requests: PublishRequest[] = tenants.flatMap(tenant =>
     Array.from({ length: count }, () => {
@@ -59,7 +59,7 @@ async function claim(system: System, wanted: number, workerId = 'w1'): Promise<C
 
 const tenantsOf = (claims: readonly Claimed[]) => claims.map(({ task }) => task.fairnessKey ?? '')
 
-/** The tenants of the claims of one claimer, in order, until it has claimed so many. */
+/** The tenants of the first claims of one claimer, in order. */
 async function claimedTenants(system: System, count: number, wanted = 10): Promise<string[]> {
   const tenants: string[] = []
   while (tenants.length < count) {
@@ -70,7 +70,7 @@ async function claimedTenants(system: System, count: number, wanted = 10): Promi
   return tenants
 }
 
-/** Calls take their time, each another one, so that those of several claimers come in between each other. */
+/** Calls take varying times, so that the calls of several claimers interleave. */
 function unsteady(system: MemorySystem, seed: number, onClaim: (task: Task) => void): System {
   const chance = createSeededChance(seed)
   const pause = async () => {
@@ -103,21 +103,24 @@ function unsteady(system: MemorySystem, seed: number, onClaim: (task: Task) => v
 
 describe('tenants take turns', () => {
   it.each([
-    ['of any names', SMALL],
-    ['whose names share a hash', COLLIDING],
-  ])('%s: two tasks each come first, beside a thousand of another', async (_name, small) => {
-    const system = await aSystem()
-    await publishFor(system, [LARGE], 1_000)
-    await publishFor(system, small, 2)
+    ['with any names', SMALL],
+    ['with names that share a hash', COLLIDING],
+  ])(
+    '%s: the two tasks of each small tenant come before the thousand tasks of a large one',
+    async (_name, small) => {
+      const system = await aSystem()
+      await publishFor(system, [LARGE], 1_000)
+      await publishFor(system, small, 2)
 
-    const tenants = await claimedTenants(system, 120)
+      const tenants = await claimedTenants(system, 120)
 
-    expect(small).toHaveLength(40)
-    expect(tenants.slice(0, EXACT_TURNS).filter(name => name !== LARGE)).toHaveLength(80)
-    expect(tenants.slice(EXACT_TURNS)).toEqual(Array(38).fill(LARGE))
-  })
+      expect(small).toHaveLength(40)
+      expect(tenants.slice(0, EXACT_TURNS).filter(name => name !== LARGE)).toHaveLength(80)
+      expect(tenants.slice(EXACT_TURNS)).toEqual(Array(38).fill(LARGE))
+    },
+  )
 
-  it('with those that name no tenant as one more', async () => {
+  it('and all tasks without a tenant count as one more tenant', async () => {
     const system = await aSystem()
     await publishFor(system, ['a'], 1)
     await publishFor(system, [''], 300)
@@ -130,7 +133,7 @@ describe('tenants take turns', () => {
     [4, 10],
     [8, 1],
   ])(
-    'within two claims of each that is under way, with %i claimers of %i at a time',
+    'to within two for each claim in progress, with %i claimers of %i tasks at a time',
     async (claimers, each) => {
       for (const seed of [1, 2, 3]) {
         const memory = await aSystem()
@@ -151,7 +154,7 @@ describe('tenants take turns', () => {
     },
   )
 
-  it('though there are ten thousand of them, and the items of none grows', async () => {
+  it('even if there are ten thousand of them, and no item grows', async () => {
     const system = await aSystem({ shards: 64 })
     await publishFor(system, [LARGE], 100)
     const names = Array.from({ length: 10_000 }, (_, nth) => `tenant-${nth}`)
@@ -171,7 +174,7 @@ describe('tenants take turns', () => {
     expect(order.lastIndexOf(order.findLast(name => name !== LARGE))).toBeLessThanOrEqual(10_001)
   })
 
-  it('by priority within each priority', async () => {
+  it('within each priority', async () => {
     const system = await aSystem()
     await publishFor(system, ['a'], 3, { priority: 1 })
     await publishFor(system, ['b', 'c'], 1, { priority: 1 })
@@ -186,7 +189,7 @@ describe('tenants take turns', () => {
 })
 
 describe('a tenant', () => {
-  it('that begins does not wait behind the backlog of one that was first, nor that one behind its own', async () => {
+  it('that begins does not wait behind the backlog of an earlier tenant, nor the earlier tenant behind its own', async () => {
     const system = await aSystem()
     await publishFor(system, ['a'], 200)
     await claimedTenants(system, 50)
@@ -198,7 +201,7 @@ describe('a tenant', () => {
     expect(tenants.filter(name => name === 'a')).toHaveLength(10)
   })
 
-  it('that was served before does not wait behind the backlog of a newcomer', async () => {
+  it('that was served before does not wait behind the backlog of a new tenant', async () => {
     const system = await aSystem()
     await publishFor(system, ['a'], 500)
     await claimedTenants(system, 500)
@@ -209,7 +212,7 @@ describe('a tenant', () => {
     expect((await claimedTenants(system, 4)).sort()).toEqual(['a', 'a', 'b', 'b'])
   })
 
-  it('that was served while limits held others back does not wait behind the backlog of a newcomer', async () => {
+  it('that was served while limits held others back does not wait behind the backlog of a new tenant', async () => {
     const limits = { rate: { limit: 1, perMs: 60 * MINUTE, key: 'userId' } }
     const system = await aSystem({ limits })
     await publishFor(system, ['held back'], 20, { userId: 'u1' })
@@ -228,7 +231,7 @@ describe('a tenant', () => {
     expect(tenants).toContain('b')
   })
 
-  it('keeps its turn when its task is changed, and loses it to nobody by a duplicate', async () => {
+  it('keeps its turn when its task is changed or published again', async () => {
     const system = await aSystem()
     await publishMany(system, [{ type: 'resize', key: 'first', fairnessKey: 'a' }])
     await publishFor(system, ['a'], 20)
@@ -255,7 +258,7 @@ describe('a tenant', () => {
 })
 
 describe('a task that no worker may claim', () => {
-  it('does not hold the front: a newcomer does not overtake tenants that have been served since', async () => {
+  it('does not hold the front: a new tenant does not overtake tenants that have been served since', async () => {
     const system = await aSystem()
     await publishMany(system, [
       { type: 'resize', key: 'unclaimable', fairnessKey: 'x', options: { minWorkerVersion: '99.0.0' } },
@@ -275,7 +278,7 @@ describe('a task that no worker may claim', () => {
 })
 
 describe('a type that gets its first tenant', () => {
-  it('gives turns to what waits already, in the background, and serves it first until then', async () => {
+  it('gives turns to its waiting tasks in the background, and serves them first until then', async () => {
     const system = await aSystem({ ordering: 'arrival' })
     await publishFor(system, [''], 50)
     await publishFor(system, ['a'], 2)
@@ -291,8 +294,8 @@ describe('a type that gets its first tenant', () => {
   })
 })
 
-describe('by tickets', () => {
-  /** Dispatches of all that waits, in order of publishing. */
+describe('fairness by tickets', () => {
+  /** The dispatches of all waiting tasks, in the order of their publishing. */
   async function tickets(system: MemorySystem): Promise<Task[]> {
     const places = [0, 1, 2, 3].map(shard => `ready#resize#${shard}`)
     const pages = await Promise.all(
@@ -330,9 +333,11 @@ describe('by tickets', () => {
     await publishFor(system, [LARGE], 300)
     await publishFor(system, COLLIDING.slice(0, 10), 2)
     const type = (await system.types.get('resize')) as TaskType
-    const desk = createTicketWaitList(system, { workerId: 'w1' })
+    const claimByTicket = createTicketWaitList(system, { workerId: 'w1' })
 
-    const outcomes = await Promise.all((await tickets(system)).slice(0, 30).map(named => desk(type, named)))
+    const outcomes = await Promise.all(
+      (await tickets(system)).slice(0, 30).map(named => claimByTicket(type, named)),
+    )
 
     const tenants = outcomes.map(one => (typeof one === 'string' ? one : (one.task.fairnessKey ?? '')))
     expect(tenants.filter(name => name !== LARGE)).toHaveLength(20)
@@ -340,7 +345,7 @@ describe('by tickets', () => {
 })
 
 describe('a task that is tried again', () => {
-  it('gets a new turn behind those of its tenant, beside those of others', async () => {
+  it('gets a new turn behind those of its own tenant, and beside those of others', async () => {
     const system = await aSystem()
     await publishFor(system, ['a'], 30)
     await publishFor(system, ['b'], 30)

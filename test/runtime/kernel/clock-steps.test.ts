@@ -14,7 +14,7 @@ import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-
 import { SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
-/** A process with clocks of its own, both of which a test may set. */
+/** A process with its own two clocks. A test may set both. */
 function aProcess(system: MemorySystem) {
   const set = { wall: 0, monotonic: 0 }
   const clock = {
@@ -25,16 +25,21 @@ function aProcess(system: MemorySystem) {
   return { set, clock, process: { ...system, types: { ...system.types }, clock } as System }
 }
 
-describe('what is known for a second', () => {
+describe('a value that is cached for a second', () => {
   const STEPS: ReadonlyArray<[string, { wall?: number; monotonic?: number }, number, boolean]> = [
-    ['is known within it', {}, 999, true],
-    ['is not known after it', {}, 1_000, false],
-    ['is not known after it when the wall clock is set back by less than that', { wall: -700 }, 1_100, false],
-    ['is not known after it when the wall clock is set back by more', { wall: -3_000 }, 1_100, false],
-    ['is not known when the wall clock is set back at once', { wall: -1_000 }, 10, false],
-    ['is not known when the wall clock is set forward', { wall: 5_000 }, 10, false],
+    ['is cached within that second', {}, 999, true],
+    ['is read again after it', {}, 1_000, false],
     [
-      'is not known after a freeze, in which the monotonic clock stands still',
+      'is read again after it when the wall clock is set back by less than a second',
+      { wall: -700 },
+      1_100,
+      false,
+    ],
+    ['is read again after it when the wall clock is set back by more', { wall: -3_000 }, 1_100, false],
+    ['is read again when the wall clock is set back at once', { wall: -1_000 }, 10, false],
+    ['is read again when the wall clock is set forward', { wall: 5_000 }, 10, false],
+    [
+      'is read again after a freeze, during which the monotonic clock stands still',
       { monotonic: -5_000 },
       5_010,
       false,
@@ -57,7 +62,7 @@ describe('what is known for a second', () => {
     expect((await cache.get(clock, 'a', read)).value).toBe(isKnown ? 1 : 2)
   })
 
-  it('is forgotten when it could not be read', async () => {
+  it('is not cached when it could not be read', async () => {
     const { clock } = aMemorySystem()
     const cache = createTimedCache<number>(SECOND)
 
@@ -69,7 +74,7 @@ describe('what is known for a second', () => {
 
 describe('a clock that is set back', () => {
   it.each([-500, -900, -3_000, -3_600_000])(
-    'by %d ms lets nothing begin once a pause is acknowledged',
+    'by %d ms allows no run to begin after a pause is acknowledged',
     async step => {
       const system = aMemorySystem()
       await registered(system)
@@ -82,13 +87,13 @@ describe('a clock that is set back', () => {
 
       set.wall = step
 
-      // As that process sees it, the task is due all the same.
+      // By that process's clock, the task is due.
       const seen = { ...second, dueAt: second.dueAt + step }
       expect(await claimTask(process, seen, { workerId: 'w1' })).toMatchObject({ refused: 'paused' })
     },
   )
 
-  it('lets no handler outlast its lease while the store does not answer', async () => {
+  it('does not let a handler outlast its lease while the store does not answer', async () => {
     const system = aMemorySystem()
     const { process, set } = aProcess(system)
     const task = await stored(system)
@@ -108,7 +113,7 @@ describe('a clock that is set back', () => {
     void hold.close()
   })
 
-  it('has permits asked for that were taken too long ago to be sure of', async () => {
+  it('makes a claim confirm permits that it may have taken too long ago', async () => {
     const system = aMemorySystem()
     const { process, clock, set } = aProcess(system)
     const since = momentOf(clock)
@@ -118,7 +123,7 @@ describe('a clock that is set back', () => {
     expect(await confirmPermits(process, [{ limit: 'resize', holder: 'gone' }], since)).toBe(false)
   })
 
-  it('keeps no claim waiting for longer than it asked', async () => {
+  it('does not make a claim wait for longer than it asked', async () => {
     const system = aMemorySystem()
     await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1 } })
     const { process, set } = aProcess(system)
@@ -135,7 +140,7 @@ describe('a clock that is set back', () => {
     await claiming
   })
 
-  it('sends a dispatch back whose time has not come although it was waited for', async () => {
+  it('makes a worker send back a dispatch that is still not due after its wait', async () => {
     const system = aMemorySystem()
     await registered(system)
     const task: Task = await stored(system, { dueAt: system.clock.now() + SECOND })

@@ -9,12 +9,12 @@ const waits = (concurrency: number, writeMs = 10) =>
     conflictWaitMs(aTask({ options: { concurrency } }), { count, writeMs, operation }, LAST),
   )
 
-it('a lost race for a task of one slot is tried again at once, then after the time of a few writes', () => {
+it('after a lost race for a task with one slot, the writer tries at once, then after the time of a few writes', () => {
   expect(waits(1)[0]).toBe(0)
   expect(waits(1).every(ms => ms <= 8 * 10)).toBe(true)
 })
 
-it('windows grow with each race, up to the time that all possible rivals need', () => {
+it('the window grows with each lost race, up to the time that all possible rivals need', () => {
   const [first, second, third, fourth = 0, fifth = 0] = waits(100)
 
   expect([first, second, third]).toEqual([40, 240, 1_439])
@@ -23,18 +23,18 @@ it('windows grow with each race, up to the time that all possible rivals need', 
   expect(fifth).toBeLessThan(2 * fourth)
 })
 
-it('a slow write does not prolong windows without bound', () => {
+it('a slow write prolongs the window only up to a bound', () => {
   expect(waits(100, 9_000)).toEqual(waits(100, 25))
 })
 
-it('waits are spread over the window by chance', () => {
+it('the waits are spread at random over the window', () => {
   const task = aTask({ options: { concurrency: 100 } })
   const at = (chance: number) => conflictWaitMs(task, { count: 3, writeMs: 10, operation }, chance)
 
   expect([at(0), at(0.5), at(1)]).toEqual([0, 720, 1_440])
 })
 
-it('a claim waits for those that may claim, not for those that have: the last slots go fast', () => {
+it('a claim counts as rivals only workers that may still claim, so the last slots are taken fast', () => {
   const live = Array.from({ length: 98 }, (_, nth) => aRun({ fence: nth + 1, workerId: `w${nth}` }))
   const task = aTask({ options: { concurrency: 100 }, live })
   const waitOf = (writes: 'claim' | 'fail') =>
@@ -44,7 +44,7 @@ it('a claim waits for those that may claim, not for those that have: the last sl
   expect(waitOf('fail')).toBeGreaterThan(1_000)
 })
 
-it('what has ended is decided on at once, and so is what lost no race', () => {
+it('a writer does not wait when the task has ended, or when it lost no race', () => {
   const task = aTask({ options: { concurrency: 100 }, live: [aRun()], ended: [] })
   const ended = aTask({ state: 'succeeded' })
 
@@ -52,7 +52,7 @@ it('what has ended is decided on at once, and so is what lost no race', () => {
   expect(conflictWaitMs(task, { count: 0, writeMs: 10, operation }, LAST)).toBe(0)
 })
 
-it('a write that was decided on an old sight of the task has lost no race', () => {
+it('a write that was decided on an outdated copy of the task has lost no race', () => {
   const current = aTask({ updatedAt: NOW })
   const refused = (sentAt: number) => isLostRace({ current, sentAt, answeredAt: sentAt + 10 })
 

@@ -22,13 +22,13 @@ import {
 } from '../../support/worlds/memory-system.ts'
 
 const CROWD = 100
-/** Kept in an item of its own. */
+/** So large that it is stored in an item of its own. */
 const RESULT = 'x'.repeat(1_000)
 
 const numbered = <T>(count: number, one: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => one(n))
 
-/** What one worker writes, and how long its calls take, there and back. */
+/** What one worker writes, and how long its calls take in each direction. */
 type Reach = { readonly system: System; writes(): number }
 
 /** The system as one worker reaches it: each call takes 4 to 12 ms, and each conditional write and each body counts. */
@@ -61,7 +61,7 @@ async function aCrowdedTask(concurrency = CROWD, more: object = {}) {
   return { system, task: await stored(system, { options }) }
 }
 
-/** So many runs, claimed one after the other. */
+/** `count` runs, claimed one after the other. */
 async function withRuns(concurrency: number, count = concurrency, more: object = {}) {
   const { system, task } = await aCrowdedTask(concurrency, more)
   const claims: Claimed[] = []
@@ -81,7 +81,7 @@ async function finished(system: System, claimed: Claimed, result = 'done') {
 
 const headOf = async (system: System, { id }: Task) => (await system.tasks.head(id)) as Task
 
-/** A store that dies with every write of this kind. */
+/** A store that fails at every write of this kind. */
 function without(system: System, fails: (after: Task) => boolean): System {
   const tasks: TaskStore = {
     ...system.tasks,
@@ -93,8 +93,8 @@ function without(system: System, fails: (after: Task) => boolean): System {
   return { ...system, tasks }
 }
 
-describe('100 workers at one moment', () => {
-  it('that finish one task all count, with at most three writes each', async () => {
+describe('100 workers that act at one moment', () => {
+  it('all count when they finish one task, with at most three writes each', async () => {
     const { system, task, claims } = await withRuns(CROWD)
     const workers = claims.map(claimed => ({ claimed, ...reached(system) }))
 
@@ -111,7 +111,7 @@ describe('100 workers at one moment', () => {
     expect(workers.reduce((sum, { writes }) => sum + writes(), 0)).toBe(2 * CROWD + 1)
   })
 
-  it('that claim one task all hold a run within five seconds, with at most eight writes each', async () => {
+  it('all get a run when they claim one task, within five seconds and with at most eight writes each', async () => {
     const { system, task } = await aCrowdedTask()
     const began = system.clock.now()
     const workers = numbered(CROWD, n => ({ workerId: `w${n}`, ...reached(system) }))
@@ -127,7 +127,7 @@ describe('100 workers at one moment', () => {
     expect(Math.max(...workers.map(({ writes }) => writes()))).toBeLessThanOrEqual(8)
   })
 
-  it('that fail one task are all recorded, each once', async () => {
+  it('are each recorded once when they fail one task', async () => {
     const { system, task, claims } = await withRuns(CROWD, CROWD, { retry: { maxRetries: 1_000 } })
     const error = { name: 'E', message: 'no' }
 
@@ -147,8 +147,8 @@ describe('100 workers at one moment', () => {
   })
 })
 
-describe('a worker that dies between its success, which was the last one needed, and the end of the task', () => {
-  /** The success of the second worker is counted on an old sight; the end cannot be written. */
+describe('a worker that dies between the last needed success and the write of the task end', () => {
+  /** The success of the second worker is counted on an outdated copy, and the end cannot be written. */
   const completeTask = async (more: object = {}) => {
     const { system, task, claims } = await withRuns(2, 2, more)
     const [first, second] = claims as [Claimed, Claimed]
@@ -160,7 +160,7 @@ describe('a worker that dies between its success, which was the last one needed,
     return { system, head, second }
   }
 
-  it('loses nothing: the look that the planner sends writes the end', async () => {
+  it('loses nothing, since the look that the planner sends writes the end', async () => {
     const { system, head } = await completeTask()
 
     await timed(system, wakeTasks(system, lookOf(head, system.clock.now())))
@@ -177,14 +177,14 @@ describe('a worker that dies between its success, which was the last one needed,
     expect(await headOf(system, head)).toMatchObject({ state: 'succeeded' })
   })
 
-  it('loses nothing to a person who cancels the task: it has succeeded', async () => {
+  it('loses nothing to a cancel: the task has succeeded', async () => {
     const { system, head } = await completeTask()
 
     expect(await cancelTask(system, head.id)).toMatchObject({ ok: false, reason: 'finished' })
     expect(await headOf(system, head)).toMatchObject({ state: 'succeeded' })
   })
 
-  it('may say its success again, which then writes the end', async () => {
+  it('may report its success again, which then writes the end', async () => {
     const { system, head, second } = await completeTask()
     const run = { taskId: head.id, born: head.born, fence: second.run.fence }
 
@@ -194,7 +194,7 @@ describe('a worker that dies between its success, which was the last one needed,
   })
 })
 
-it('a claim whose write is refused late finds the task taken, and is no outage', async () => {
+it('a claim whose write is refused late finds the task taken and reports no outage', async () => {
   const { system, task } = await aCrowdedTask(1)
   const late = { ...system, tasks: { ...system.tasks } }
   late.tasks.apply = async change => {
@@ -210,7 +210,7 @@ it('a claim whose write is refused late finds the task taken, and is no outage',
 })
 
 describe('a success', () => {
-  it('whose answer was lost, and after which others have succeeded, counts once and gives its permits back', async () => {
+  it('counts once and releases its permits when its answer was lost and others succeeded after it', async () => {
     const { system, task } = await withRuns(3, 0)
     const permit = { limit: 'resize', holder: '0123456789' }
     const claims = []
@@ -223,7 +223,7 @@ describe('a success', () => {
     await system.limits.acquire(permit.limit, holder, 1)
     const fence = first.run.fence
     const seen = { ...first.task, live: { ...first.task.live, [fence]: { ...first.run, permits: [permit] } } }
-    // Written, but nobody was told; then another success hides it.
+    // The write is stored, but its answer is lost. Then another success hides it.
     await finishOverHttp(
       system,
       { taskId: task.id, born: task.born, fence },
@@ -241,7 +241,7 @@ describe('a success', () => {
     expect((await system.limits.permits(permit.limit)).holders).toEqual([])
   })
 
-  it('that always loses its races is tried again under its lease, as in an outage, until it is written', async () => {
+  it('is tried again under its lease, as in an outage, while it loses all its races', async () => {
     const { system, task, claims } = await withRuns(1)
     const [claimed] = claims as [Claimed]
     const until = system.clock.now() + MINUTE

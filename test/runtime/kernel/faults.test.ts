@@ -13,7 +13,7 @@ import { aMemorySystem, type MemorySystem, registered, stored } from '../../supp
 const HTTP = { configuration: { kind: 'http' as const, defaults: {}, shards: 1 }, type: 'jobs' }
 const WORKER = { workerId: 'w1' }
 
-/** The store refuses these writes of the task `jobs:bad` for what stands in them. */
+/** A store that refuses these writes of the task `jobs:bad` because of their content. */
 function refusing(system: MemorySystem, refused: (operation: Operation) => boolean): MemorySystem {
   const { apply } = system.tasks
   return {
@@ -48,21 +48,21 @@ beforeEach(async () => {
   await threeTasks(system)
 })
 
-describe('a task whose claim the store refuses for what it would write', () => {
-  test('keeps no other from being claimed', async () => {
+describe('a task whose claim the store refuses because of its content', () => {
+  test('does not keep other tasks from being claimed', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
 
     expect((await claimAll(faulty)).sort()).toEqual(['a', 'c'])
   })
 
-  test('alone makes no claim fail', async () => {
+  test('does not make the claim request fail, even alone', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
     await claimAll(faulty)
 
     expect(await claimAll(faulty)).toEqual([])
   })
 
-  test('shows why, waits for its retry, and has failed at the end of its budget', async () => {
+  test('shows why, waits for its retry, and fails at the end of its budget', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
 
     await claimAll(faulty)
@@ -82,7 +82,7 @@ describe('a task whose claim the store refuses for what it would write', () => {
     expect(system.counted('TaskFault')).toBe(4)
   })
 
-  test('is not put on record for longer than its claim has time', async () => {
+  test('is recorded only within the time of its claim', async () => {
     let writes = 0
     const faulty = refusing(system, operation => operation === 'claim')
     const apply: typeof faulty.tasks.apply = async change => {
@@ -99,7 +99,7 @@ describe('a task whose claim the store refuses for what it would write', () => {
     expect(writes).toBe(1)
   })
 
-  test('is not tried by every claim when nothing can be written of it, and can be removed', async () => {
+  test('is not tried by every claim when it cannot be written at all, and can be removed', async () => {
     let tries = 0
     const faulty = refusing(system, operation => {
       tries += operation === 'claim' ? 1 : 0
@@ -116,7 +116,7 @@ describe('a task whose claim the store refuses for what it would write', () => {
     expect(await removeTask(faulty, 'jobs:bad')).toEqual({ ok: true })
   })
 
-  test('harms no other as its limit has no name that the store takes', async () => {
+  test('does not harm other tasks when the store refuses the name of its limit', async () => {
     await system.types.put(
       { ...(await registered(system, HTTP)), configuration: { ...HTTP.configuration, limits: BY_TENANT } },
       1,
@@ -134,7 +134,7 @@ describe('a task whose claim the store refuses for what it would write', () => {
     expect(await head(system, 'bad')).toMatchObject({ failures: 1 })
   })
 
-  test('is no outage, and an outage fails no task', async () => {
+  test('is not an outage, and an outage fails no task', async () => {
     const out: MemorySystem = {
       ...system,
       tasks: { ...system.tasks, apply: () => Promise.reject(new BatonError('unavailable', 'no answer')) },
@@ -217,5 +217,5 @@ describe('work on many tasks goes on without the one that is at fault', () => {
   })
 })
 
-/** A run that no code can have written: it makes whatever looks into it throw. */
+/** A run that no code can have written: all code that reads it throws. */
 const BROKEN = null as never

@@ -6,7 +6,7 @@ import { patchTask, restartTask } from '../../../shared/runtime/operate/operate.
 import { aRun, aTask, DAY, NOW } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
-/** A system that notes which bodies were renewed until when. */
+/** A system that records which bodies were renewed, and until when. */
 function aWatchedSystem(): { system: MemorySystem; renewed: Array<[string, number]> } {
   const system = aMemorySystem()
   const renewed: Array<[string, number]> = []
@@ -14,10 +14,10 @@ function aWatchedSystem(): { system: MemorySystem; renewed: Array<[string, numbe
   return { system: { ...system, tasks: { ...system.tasks, renewBody } }, renewed }
 }
 
-describe('an input that is kept apart', () => {
+describe('an input that is stored apart from its head', () => {
   const input = 'x'.repeat(1_000)
 
-  test('is left alone by plain changes', async () => {
+  test('is not written by plain changes', async () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input })
     await patchTask(system, id, { priority: 1, dueAt: NOW + DAY })
@@ -50,7 +50,7 @@ describe('an input that is kept apart', () => {
     })
   })
 
-  test('costs a heartbeat nothing', async () => {
+  test('costs nothing at a heartbeat', async () => {
     const { system, renewed } = aWatchedSystem()
     const ageing = { ref: 'in#x', bytes: 1_000, expiresAt: NOW }
     const task = aTask({ live: [aRun()], input: ageing })

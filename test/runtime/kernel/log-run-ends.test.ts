@@ -15,7 +15,7 @@ import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support
 
 type Line = { readonly level: keyof Log; readonly message: string; readonly fields: Record<string, unknown> }
 
-/** A system, and what it logs about runs. */
+/** A system, and the lines that it logs about runs. */
 function aLoggingSystem(parts: Partial<MemorySystem> = {}) {
   const lines: Line[] = []
   const write =
@@ -45,7 +45,7 @@ const throwing = (error: unknown) => () => {
 }
 const refused = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') })
 
-describe('each run that ends is one line', () => {
+describe('each end of a run is one log line', () => {
   it.each<[string, Run, object, Partial<Line>]>([
     ['a success, for information', () => 1, {}, { level: 'info', message: 'run succeeded' }],
     ['a release, for information', () => new Release(), {}, { level: 'info', message: 'run released' }],
@@ -101,7 +101,7 @@ describe('each run that ends is one line', () => {
     expect(lines[0]?.fields).toMatchObject({ taskId: task.id, runId: expect.stringContaining(task.born) })
   })
 
-  it('a lost one is a line of the waker, which makes it claimable at once', async () => {
+  it('the waker logs a lost run, whose task is claimable at once', async () => {
     const { system, lines } = aLoggingSystem()
     const task = await claimed(system, await stored(system))
     await system.clock.advance(task.options.leaseMs + SECOND)
@@ -119,7 +119,7 @@ describe('each run that ends is one line', () => {
     ])
   })
 
-  it('a cancelled one is a line of who cancelled it, and one of its worker', async () => {
+  it('a cancelled run is logged by the process that cancelled it, and by its worker', async () => {
     const { system, lines } = aLoggingSystem()
     const task = await stored(system)
 
@@ -136,7 +136,7 @@ describe('each run that ends is one line', () => {
     ])
   })
 
-  it('is told once when the answer to the write was lost', async () => {
+  it('a run is logged once when the answer to its write was lost', async () => {
     const memory = aMemorySystem()
     let outages = 1
     const apply: typeof memory.tasks.apply = async change => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { sleepUntil } from '../../../shared/runtime/kernel/moment.ts'
 import { createManualClock } from '../../../shared/testing/clock.ts'
 
-it('never ends early, though timers fire a millisecond before their time', async () => {
+it('the wait never ends early, although timers fire a millisecond before their time', async () => {
   let now = 1_000
   const hasty = {
     now: () => now,
@@ -17,7 +17,7 @@ it('never ends early, though timers fire a millisecond before their time', async
   expect(now).toBeGreaterThanOrEqual(1_500)
 })
 
-it('waits no longer than it had to when the clock is set back meanwhile', async () => {
+it('the wait is not longer when the clock is set back meanwhile', async () => {
   const clock = createManualClock(1_000)
   let isOver = false
   const waiting = sleepUntil(clock, 3_000).then(() => {

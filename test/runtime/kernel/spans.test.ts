@@ -36,7 +36,7 @@ async function published(traceparent?: string) {
   return outcome.task
 }
 
-/** Publishes a task, runs it, and returns what its handler was given. */
+/** Publishes a task, runs it, and returns what its handler got. */
 async function runWith(run: (context: TaskContext) => unknown, traceparent?: string) {
   let given: TaskContext | undefined
   const definition = defineTask('resize', {
@@ -98,7 +98,7 @@ describe('with an SDK in the process', () => {
     })
   })
 
-  it('a handler goes on from its run: by its traceparent, by the active context, by what it publishes', async () => {
+  it('a handler continues the trace of its run: in its traceparent, its active context, and its publications', async () => {
     const ctx = await runWith(async given => {
       trace.getTracer('test').startSpan('inner').end()
       await given.publish({ type: 'resize', key: 'child' })
@@ -122,7 +122,7 @@ describe('with an SDK in the process', () => {
     expect(link?.context.spanId).toBe(invocation.spanContext().spanId)
   })
 
-  it('a publish without a traceparent belongs to what its caller is doing', async () => {
+  it('a publish without a traceparent belongs to the active span of its caller', async () => {
     const caller = trace.getTracer('test').startSpan('caller')
 
     const task = await context.with(trace.setSpan(ROOT_CONTEXT, caller), () => published())
@@ -151,7 +151,7 @@ describe('with an SDK in the process', () => {
     expect(flushes).toBe(1)
   })
 
-  it('an exporter that hangs is not waited for longer than two seconds', async () => {
+  it('flushing waits at most two seconds for an exporter that hangs', async () => {
     trace.disable()
     const processor = new SimpleSpanProcessor(exporter)
     processor.forceFlush = () => new Promise(() => undefined)
@@ -176,7 +176,7 @@ describe('without an SDK', () => {
     expect((await published()).traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
 
-  it('there is nothing to flush', async () => {
+  it('flushing does nothing', async () => {
     await expect(flushSpans(system.clock)).resolves.toBeUndefined()
   })
 })
@@ -191,7 +191,7 @@ function spanNamed(name: string) {
   return span
 }
 
-/** What an SDK brings for Node. */
+/** The parts of an SDK for Node. */
 function contextsByAsyncLocalStorage(): ContextManager {
   const storage = new AsyncLocalStorage<Context>()
   const manager: ContextManager = {

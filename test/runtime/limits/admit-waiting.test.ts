@@ -19,8 +19,8 @@ import {
 } from '../../support/worlds/limited-system.ts'
 import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
-describe('those who wait for a permit', () => {
-  it('are let in though nobody can run the one in front', async () => {
+describe('tasks that wait in the place of a limit', () => {
+  it('are admitted although no worker can run the first one', async () => {
     const system = await aSystemWith(1)
     const [targeted, next] = [
       await stored(system, { key: 'a', options: { workerIds: ['dead'] } }),
@@ -39,7 +39,7 @@ describe('those who wait for a permit', () => {
     expect(system.messages.dispatches).toEqual([])
   })
 
-  it('are all let in by looks that come at once, one for each permit that came back', async () => {
+  it('are all admitted by concurrent looks, one for each released permit', async () => {
     const system = await aSystemWith(10)
     const tasks = await storedAll(system, 30)
     await blocked(system, tasks)
@@ -49,7 +49,7 @@ describe('those who wait for a permit', () => {
     expect(await waitingKeys(system, tasks)).toHaveLength(20)
   })
 
-  it('are found behind those that the index shows though they were let in', async () => {
+  it('are found behind tasks that the index still shows after they were admitted', async () => {
     const system = await aSystemWith(60)
     const tasks = await storedAll(system, 60)
     await blocked(system, tasks)
@@ -72,7 +72,7 @@ describe('those who wait for a permit', () => {
     expect(await waitingKeys(system, tasks)).toEqual([])
   })
 
-  it('are seen to again soon when some were let in', async () => {
+  it('are looked at again soon after some were admitted', async () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 2))
 
@@ -82,8 +82,8 @@ describe('those who wait for a permit', () => {
   })
 })
 
-describe('those who wait where tasks are taken in order', () => {
-  /** Each run is followed by what the waker and the planner do. Answers whose tasks were run, in order. */
+describe('tasks of an ordered type that wait for a permit', () => {
+  /** After each run, the waker and the planner do their work. Returns whose tasks were run, in order. */
   async function ranFor(system: MemorySystem): Promise<Array<string | undefined>> {
     const type = (await system.types.get('resize')) as TaskType
     const planned: Task[] = []
@@ -108,7 +108,7 @@ describe('those who wait where tasks are taken in order', () => {
     return ran
   }
 
-  it('stay in the turn of their tenant', async () => {
+  it('keep the turns of their tenants', async () => {
     const system = await aSystemWith(1)
     const keys = Array.from({ length: 60 }, (_, nth) => `a${nth}`)
     await publishMany(
@@ -124,14 +124,14 @@ describe('those who wait where tasks are taken in order', () => {
     expect(ran.indexOf('b')).toBeLessThan(3)
   })
 
-  it('are all let in one after the other, whether or not they know that they wait', async () => {
+  it('are all admitted one after the other, whether or not their wait is recorded', async () => {
     const system = await aSystemWith(1, { ordering: 'priority' })
     await storedAll(system, 40, { ordering: 'priority' })
 
     expect(await ranFor(system)).toHaveLength(40)
   })
 
-  it('are let in beside those who wait in the place of the limit, who are not kept either', async () => {
+  it('are admitted together with those that wait in the place of the limit', async () => {
     const system = await aSystemWith(1, { ordering: 'priority' })
     const ready = await storedAll(system, 3, { ordering: 'priority' })
     const targeted = await stored(system, {
@@ -147,7 +147,7 @@ describe('those who wait where tasks are taken in order', () => {
     expect(system.messages.dispatches.length).toBeGreaterThan(3)
   })
 
-  it('need no more tokens than their queue holds', async () => {
+  it('get no more tickets than they need when their queue holds some', async () => {
     const system = await aSystemWith(5, { ordering: 'priority' })
     await storedAll(system, 9, { ordering: 'priority' })
     system.messages.backlogs.set('resize', 9)
@@ -159,8 +159,8 @@ describe('those who wait where tasks are taken in order', () => {
   })
 })
 
-describe('tokens for those who wait', () => {
-  it('are not sent in a pause, which drops them', async () => {
+describe('tickets for tasks that wait for a permit', () => {
+  it('are not sent in a pause, since it would drop them', async () => {
     const system = await aSystemWith(5, { ordering: 'priority' }, { paused: true })
     await storedAll(system, 3, { ordering: 'priority' })
 
@@ -169,11 +169,11 @@ describe('tokens for those who wait', () => {
     expect(system.messages.dispatches).toEqual([])
   })
 
-  it('are not sent to those whose turn under a rate limit is to come', async () => {
+  it('are not sent for tasks whose slot is still to come', async () => {
     const system = await aSystemWith(5, { ordering: 'priority' })
     const [task] = (await storedAll(system, 1, { ordering: 'priority' })) as [Task]
-    const turn = { limit: 'resize', at: NOW + 60 * SECOND, rateText: '1/60000' }
-    await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
+    const slot = { limit: 'resize', at: NOW + 60 * SECOND, rateText: '1/60000' }
+    await system.tasks.apply(changeOf(throttle(task, slot, NOW)))
 
     await serveLimitLook(system, lookOnce)
 

@@ -34,7 +34,7 @@ async function throttled(system: MemorySystem, ordering: 'arrival' | 'priority')
   return applied.task
 }
 
-/** Serves the only dispatch when its queue delivers it; answers when its run began. */
+/** Serves the only dispatch when its queue delivers it. Returns when its run began. */
 async function served(system: MemorySystem): Promise<number[]> {
   const [dispatch, ...others] = system.messages.dispatches.splice(0)
   if (!dispatch || others.length > 0) throw new Error(`${others.length + 1} dispatches`)
@@ -87,7 +87,7 @@ describe('a slot ten hours ahead', () => {
     expect(await served(system)).toHaveLength(1)
   })
 
-  it('of a task that is taken in order is a look every 15 minutes, which no handler sees, and one delivery', async () => {
+  it('of a task of an ordered type costs a look every 15 minutes, which no handler sees, and one delivery', async () => {
     const system = aMemorySystem()
     const { place } = await throttled(system, 'priority')
     let looks = 0

@@ -9,7 +9,7 @@ import { type MemorySystem, timed } from '../../support/worlds/memory-system.ts'
 
 const REQUEST_MS = 100
 
-/** Each request takes the same time, so that the time a call takes counts the requests that follow one another. */
+/** Each request takes the same time, so the duration of a call counts its requests in a row. */
 function slow<Port extends object>(port: Port, system: MemorySystem): Port {
   const entries = Object.entries(port).map(([name, call]) => [
     name,

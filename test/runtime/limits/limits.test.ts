@@ -15,7 +15,7 @@ async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {})
   return system
 }
 
-/** What the claim came to, time going by while it waits. */
+/** The outcome of a claim. The clock moves on while the claim waits. */
 async function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
   let outcome: Claimed | NotClaimed | undefined
   const claiming = claimTask(on, task, { workerId }).then(answer => {
@@ -34,7 +34,7 @@ async function head(system: MemorySystem, { id }: Task): Promise<Task> {
   return task
 }
 
-/** The looks that come again come now. */
+/** Delivers the pending looks of the series now. */
 async function lookAgain(system: MemorySystem): Promise<void> {
   for (const look of system.messages.limitLooks.splice(0)) await serveLimitLook(system, look)
 }
@@ -46,7 +46,7 @@ async function storedAll(system: MemorySystem, count: number, parts: object = {}
 }
 
 describe('a rate limit', () => {
-  it('has a task wait for a turn of its own, once, and is not asked again before that', async () => {
+  it('makes a task wait once for a slot of its own, and is not asked again before that', async () => {
     const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000 } })
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
 
@@ -63,7 +63,7 @@ describe('a rate limit', () => {
     expect((await head(system, second)).wait).toBeUndefined()
   })
 
-  it('has a turn that comes soon waited for, at no write', async () => {
+  it('makes a claim wait in place for a near slot, without a write', async () => {
     const system = await aLimitedSystem({ rate: { limit: 1, perMs: 500 } })
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
     const begin = await claim(system, first)
@@ -75,7 +75,7 @@ describe('a rate limit', () => {
     expect((await head(system, second)).revision).toBe(2)
   })
 
-  it('gives a turn that was missed to nobody, and a task that missed its turn another', async () => {
+  it('grants a missed slot to no task, and gives the task that missed it another slot', async () => {
     const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000 } })
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
     await claim(system, first)
@@ -89,7 +89,7 @@ describe('a rate limit', () => {
     expect((await head(system, second)).wait).not.toEqual(waiting.wait)
   })
 
-  it('is for all that a type serves: the steps of flows and the flow itself', async () => {
+  it('counts all that its type serves: the steps of flows and the flow itself', async () => {
     const system = await aLimitedSystem({ rate: { limit: 1, perMs: 10_000, key: 'userId' } })
     const [first, second, third] = (await storedAll(system, 3, { userId: 'u' })) as [Task, Task, Task]
     const other = await stored(system, { key: 'other', userId: 'v' })
@@ -104,7 +104,7 @@ describe('a rate limit', () => {
 describe('a concurrency limit', () => {
   const ONE = { concurrency: { max: 1 } }
 
-  it('has a task wait in its place, and whoever ends a run tells the waker', async () => {
+  it('makes a task wait in its place, and the end of a run sends the waker a look', async () => {
     const system = await aLimitedSystem(ONE)
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
     const begun = await claim(system, first)
@@ -115,13 +115,13 @@ describe('a concurrency limit', () => {
     expect([refusalOf(begun), refusalOf(refused)]).toEqual([undefined, 'concurrency-limit'])
     expect(waiting).toMatchObject({ operation: 'block', place: { name: 'limit#resize' } })
     expect(plan(waiting, system.clock.now())).toEqual({})
-    // A look is on its way that comes again as long as somebody waits.
+    // The first look of the series has been sent. The series goes on as long as a task waits.
     expect(system.messages.limitLooks).toEqual([
       { limit: 'resize', quiet: 0, since: waiting.updatedAt, delaySeconds: 15 },
     ])
   })
 
-  it('lets the first of those who wait in when a run is lost', async () => {
+  it('admits the first waiting task when a run is lost', async () => {
     const system = await aLimitedSystem(ONE)
     const [first, second, third] = (await storedAll(system, 3)) as [Task, Task, Task]
     await claim(system, first)
@@ -140,7 +140,7 @@ describe('a concurrency limit', () => {
     expect(refusalOf(await claim(system, letIn))).toBeUndefined()
   })
 
-  it('finds a permit whose holder died before its claim, and lets the next one in', async () => {
+  it('finds a permit whose holder died before its claim, and admits the next task', async () => {
     const system = await aLimitedSystem(ONE)
     const [dead, waiting] = (await storedAll(system, 2)) as [Task, Task]
     await system.limits.acquire('resize', { holder: 'h', taskId: dead.id, since: NOW }, 1)
@@ -153,7 +153,7 @@ describe('a concurrency limit', () => {
     expect((await head(system, waiting)).operation).toBe('surface')
   })
 
-  it('keeps the permits of runs that live, however long', async () => {
+  it('keeps the permits of live runs, however long they take', async () => {
     const system = await aLimitedSystem(ONE)
     const [running, waiting] = (await storedAll(system, 2)) as [Task, Task]
     await claim(system, running)
@@ -166,7 +166,7 @@ describe('a concurrency limit', () => {
     expect((await head(system, waiting)).operation).toBe('block')
   })
 
-  it('is looked at until nobody has waited twice in a row and once more, and by the sweeper when that look got lost', async () => {
+  it('is looked at until two looks in a row find no waiting task and once more, and by the sweeper when that look is lost', async () => {
     const system = await aLimitedSystem(ONE)
     const [running, waiting] = (await storedAll(system, 2)) as [Task, Task]
     await claim(system, running)
@@ -187,7 +187,7 @@ describe('a concurrency limit', () => {
     expect(looks).toEqual([{ limit: 'resize', quiet: 0, since: since + 2 * MINUTE, delaySeconds: 15 }])
   })
 
-  it('lets all in that wait for one that is no more', async () => {
+  it('admits all waiting tasks after it was removed', async () => {
     const system = await aLimitedSystem(ONE)
     const tasks = await storedAll(system, 4)
     for (const task of tasks) await claim(system, task)
@@ -205,7 +205,7 @@ describe('a concurrency limit', () => {
     expect(heads.filter(({ operation }) => operation === 'surface')).toHaveLength(3)
   })
 
-  it('holds across a store that fails: the permit of a claim that was not written is given back', async () => {
+  it('gets its permit back when the store fails and a claim is not written', async () => {
     const system = await aLimitedSystem(ONE)
     const task = await stored(system)
     const failing = {
@@ -220,7 +220,7 @@ describe('a concurrency limit', () => {
 })
 
 describe('a pause', () => {
-  it('that was acknowledged while a claim was under way ends it before anything begins', async () => {
+  it('that was acknowledged during a claim releases it before its handler begins', async () => {
     const system = await aLimitedSystem({})
     const task = await stored(system)
     const type = await system.types.get('resize')

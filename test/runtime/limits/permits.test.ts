@@ -19,7 +19,7 @@ describe('a permit that was taken long before the claim was written', () => {
     if (!acquired.ok) throw new Error('used up')
     return acquired
   }
-  it('is lost to its run when a look found it stale', async () => {
+  it('is lost to its run when a look removed it as stale', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
     await system.clock.advance(11 * SECOND)
@@ -28,7 +28,7 @@ describe('a permit that was taken long before the claim was written', () => {
     expect(await confirmPermits(system, permits, since)).toBe(false)
   })
 
-  it('is kept by a look that found it stale just before it was asked for', async () => {
+  it('is not removed by a look that found it stale just before it was confirmed', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
     await system.clock.advance(11 * SECOND)
@@ -48,7 +48,7 @@ describe('a permit that was taken long before the claim was written', () => {
     expect((await system.limits.permits('resize')).holders).toHaveLength(1)
   })
 
-  it('is not asked for when the claim was quick', async () => {
+  it('is not confirmed when the claim was quick', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
     const { renew: _keep, ...limits } = system.limits
@@ -66,7 +66,7 @@ describe('a permit of a run of the same task', () => {
     return 'refused' in outcome ? outcome.refused : undefined
   }
 
-  it('that is about to begin leaves the task as it is', async () => {
+  it('does not change the task while that run is about to begin', async () => {
     const system = await aSystemWith(1)
     const task = await stored(system)
     await acquirePermits(system, task, [limited(1)])
@@ -75,7 +75,7 @@ describe('a permit of a run of the same task', () => {
     expect((await system.tasks.head(task.id))?.wait).toBeUndefined()
   })
 
-  it('that has ended, and has not yet given it back, is waited for like any other', async () => {
+  it('is waited for like any other when that run has ended and has not released it yet', async () => {
     const system = await aSystemWith(1)
     const claimed = await claimTask(system, await stored(system), { workerId: 'w1' })
     if ('refused' in claimed) throw new Error(claimed.refused)
@@ -90,7 +90,7 @@ describe('a permit of a run of the same task', () => {
     expect(system.messages.limitLooks).toHaveLength(1)
   })
 
-  it('that never begins keeps nobody for longer than ten seconds', async () => {
+  it('delays other claims for at most ten seconds when that run never begins', async () => {
     const system = await aSystemWith(1)
     const task = await stored(system)
     await acquirePermits(system, task, [limited(1)])
@@ -101,7 +101,7 @@ describe('a permit of a run of the same task', () => {
 })
 
 describe('a claim that takes long', () => {
-  it('gives its run back when another has got its permit meanwhile', async () => {
+  it('releases its run when another run has got its permit meanwhile', async () => {
     const system = await aSystemWith(1)
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
     const frozen: MemorySystem = {

@@ -17,20 +17,20 @@ const RATE = { limit: 1, perMs: 10 * SECOND }
 const RATE_TEXT = '1/10000'
 const W1 = { workerId: 'w1' }
 
-/** A task of a type with a rate limit, that waits for its turn at `at`. */
+/** A task of a type with a rate limit, which waits for its slot at `at`. */
 async function waitingUntil(system: MemorySystem, at: number): Promise<Task> {
   const task = await stored(system, { type: 'email' })
   await registered(system, {
     type: 'email',
     configuration: { kind: 'handler', defaults: {}, shards: 1, limits: { rate: RATE } },
   })
-  const turn = { limit: 'email', at, rateText: RATE_TEXT }
-  const { after } = changeOf(throttle(task, turn, NOW))
-  await system.tasks.apply(changeOf(throttle(task, turn, NOW)))
+  const slot = { limit: 'email', at, rateText: RATE_TEXT }
+  const { after } = changeOf(throttle(task, slot, NOW))
+  await system.tasks.apply(changeOf(throttle(task, slot, NOW)))
   return after
 }
 
-it('a worker that finds a task before its turn does not put that off, however often it looks', async () => {
+it('a worker that finds a task before its slot does not put the slot off, however often it looks', async () => {
   const system = aMemorySystem()
   const task = await waitingUntil(system, NOW + 8 * SECOND)
 
@@ -40,7 +40,7 @@ it('a worker that finds a task before its turn does not put that off, however of
   expect((await system.tasks.head(task.id))?.wait).toEqual(task.wait)
 })
 
-it('a turn that was spent on another task starts no second one', async () => {
+it('a slot that was used for another task starts no second one', async () => {
   const system = aMemorySystem()
   const seen = await waitingUntil(system, NOW)
   await system.tasks.apply(changeOf(endWait(seen, NOW)))
@@ -51,7 +51,7 @@ it('a turn that was spent on another task starts no second one', async () => {
   expect((await system.tasks.head(seen.id))?.live).toEqual({})
 })
 
-it('a claim over HTTP that waits is answered when the next start is free, and looks no more often', async () => {
+it('a waiting claim over HTTP is answered when the next slot is free, and polls no more often', async () => {
   const system = aMemorySystem()
   const limits = { rate: { limit: 1, perMs: SECOND } }
   await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1, limits } })

@@ -4,14 +4,14 @@ import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 const LIMITED = { name: 'resize', limit: { limit: 10, perMs: 1_000 } }
 
-it('who asks at the very moment when all others were served is served, too', async () => {
+it('a caller that asks at the very moment when all others were served is served, too', async () => {
   const system = aMemorySystem()
-  const turns: unknown[] = []
+  const slots: unknown[] = []
 
-  const asking = reserveSlotNow(system, LIMITED).then(async turn => {
-    turns.push(turn, await reserveSlotNow(system, LIMITED))
+  const asking = reserveSlotNow(system, LIMITED).then(async slot => {
+    slots.push(slot, await reserveSlotNow(system, LIMITED))
   })
   await Promise.race([asking, system.clock.advance(1_000)])
 
-  expect(turns).toHaveLength(2)
+  expect(slots).toHaveLength(2)
 })

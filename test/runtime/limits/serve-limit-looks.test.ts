@@ -7,7 +7,7 @@ import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../sup
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
 describe('the looks of a limit', () => {
-  it('are one series, however many find the limit used up at once', async () => {
+  it('are one series, however many claims find the limit used up at once', async () => {
     const system = await aSystemWith(1)
     const tasks = await storedAll(system, 50)
 
@@ -31,7 +31,7 @@ describe('the looks of a limit', () => {
     expect(system.messages.limitLooks).toHaveLength(1)
   })
 
-  it('go on while somebody waits, though the limit is not used up', async () => {
+  it('go on while a task waits, although the limit is not used up', async () => {
     const system = await aSystemWith(2)
     const tasks = await storedAll(system, 3)
     await blocked(system, tasks)
@@ -45,7 +45,7 @@ describe('the looks of a limit', () => {
     expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since }])
   })
 
-  it('find who waits by a note that had just been taken away', async () => {
+  it('find a task whose claim read the note just before it was removed', async () => {
     const system = await aSystemWith(1)
     const [task] = (await storedAll(system, 1)) as [Task]
     await system.limits.renewWaiting('resize', NOW, undefined)
@@ -60,7 +60,7 @@ describe('the looks of a limit', () => {
     expect(system.messages.limitLooks).toMatchObject([{ quiet: 0, since: NOW + 15 * SECOND }])
   })
 
-  it('end with the one that found nobody after their end', async () => {
+  it('end with the last look when it finds no waiting task', async () => {
     const system = await aSystemWith(1)
 
     await serveLimitLook(system, { limit: 'resize', quiet: 1, delaySeconds: 0 })
@@ -68,7 +68,7 @@ describe('the looks of a limit', () => {
     expect(system.messages.limitLooks).toEqual([])
   })
 
-  it('are not needed where a permit came back before anybody was noted to wait', async () => {
+  it('are not needed when a permit was released before a waiting task was noted', async () => {
     const system = await aSystemWith(1)
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
     const held = await acquirePermits(system, first, [limited(1)])

@@ -39,7 +39,7 @@ async function headOf(system: System, { id }: Task): Promise<Task> {
   return task
 }
 
-/** Runs the task, and its permits are given back. */
+/** Runs the task, and its permits are released. */
 async function ran(system: MemorySystem, task: Task): Promise<void> {
   const claimed = await claim(system, task)
   if ('refused' in claimed) throw new Error(`not run: ${claimed.refused}`)
@@ -47,7 +47,7 @@ async function ran(system: MemorySystem, task: Task): Promise<void> {
   await transact(system, claimed.task, current => finish(current, word, system.clock.now(), 0))
 }
 
-/** The same system, which knows how often it has been asked for a permit. */
+/** The same system, which counts how often a permit was asked for. */
 function countingPermits(system: System) {
   let asked = 0
   const acquire: System['limits']['acquire'] = (...permit) => {
@@ -59,8 +59,8 @@ function countingPermits(system: System) {
 
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
 
-describe('a turn', () => {
-  it('that is still to come is kept by whoever finds its task before that', async () => {
+describe('a slot', () => {
+  it('that is still to come is kept by a worker that finds its task before that time', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: SECOND } })
     const tasks: Task[] = []
     for (let nth = 0; nth < 6; nth++) {
@@ -77,7 +77,7 @@ describe('a turn', () => {
     expect(claimed.map(({ task }) => task.key).sort()).toEqual(['k0', 'k1', 'k2', 'k3', 'k4', 'k5'])
   })
 
-  it('is had by one of those who ask again and again for a task that may run alone', async () => {
+  it('is granted to one of several workers that keep asking for a task that may run alone', async () => {
     const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
     const first = await stored(system, { key: 'first' })
     const both = await stored(system, { key: 'both', options: { workerIds: ['w1', 'w2'] } })
@@ -100,7 +100,7 @@ describe('a turn', () => {
     expect(claimed.map(({ task }) => task.key)).toEqual(['both'])
   })
 
-  it('costs no permit as long as it is not near', async () => {
+  it('takes no permit until shortly before its time', async () => {
     const { system } = await aLimited({ concurrency: { max: 1 }, rate: { limit: 1, perMs: 10 * SECOND } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await ran(system, first)
@@ -112,7 +112,7 @@ describe('a turn', () => {
     expect([refusalOf(outcome), counting.asked()]).toEqual(['rate-limit', 0])
   })
 
-  it('is not put off by a dispatch that has not heard of it', async () => {
+  it('is not put off by an older dispatch that does not show it', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 10 * SECOND } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
@@ -124,7 +124,7 @@ describe('a turn', () => {
     expect((await headOf(system, second)).wait).toEqual(waiting.wait)
   })
 
-  it('is recorded with a task that missed its turns again and again, so that it is sent once more', async () => {
+  it('is written to a task that missed its slots again and again, so that it is dispatched once more', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
@@ -137,7 +137,7 @@ describe('a turn', () => {
     expect((await headOf(system, second)).wait).toMatchObject({ kind: 'slot', limit: 'resize' })
   })
 
-  it('is claimed a little ahead, and answered when it has come', async () => {
+  it('is claimed a little ahead, and the claim is answered at its time', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
@@ -158,7 +158,7 @@ describe('a turn', () => {
     expect(answeredAt).toBeGreaterThanOrEqual(Number(ahead?.startedAt))
   })
 
-  it('is not missed by a process that is kept from going on for a quarter of a second', async () => {
+  it('is not missed by a process that is blocked for a quarter of a second', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 500 } })
     const [first, second] = [await stored(system, { key: 'a' }), await stored(system, { key: 'b' })]
     await claim(system, first)
@@ -174,7 +174,7 @@ describe('a turn', () => {
     expect('run' in outcome && outcome.run.startedAt - begunAt).toBeLessThan(600)
   })
 
-  it('that was missed by a claim that does not wait is asked for once more', async () => {
+  it('that was missed by a claim that does not wait is reserved once more', async () => {
     const { system, type } = await aLimited({ rate: { limit: 2, perMs: SECOND } }, { kind: 'http' })
     await stored(system, { kind: 'http' })
     let writes = 0
@@ -190,7 +190,7 @@ describe('a turn', () => {
     expect([claimed.length, writes]).toEqual([1, 2])
   })
 
-  it('is waited for by a task that another worker runs already, if that may have more', async () => {
+  it('is waited for by a task that another worker runs already, if more workers may run it', async () => {
     const { system } = await aLimited({ rate: { limit: 1, perMs: 10 * SECOND } })
     const task = await stored(system, { options: { concurrency: 2 } })
     await claim(system, task)
@@ -206,7 +206,7 @@ describe('a turn', () => {
     expect(Object.keys((await headOf(system, task)).live)).toHaveLength(2)
   })
 
-  it('is had under all limits at once, or none is used', async () => {
+  it('is granted under all limits at once, or not at all', async () => {
     const { system } = await aLimited({})
     const limits: Record<string, RateLimit> = {
       flow: { limit: 5, perMs: SECOND },
@@ -233,8 +233,8 @@ describe('a turn', () => {
   })
 })
 
-describe('what limits hold back', () => {
-  it('is asked for once in a call, where one limit is for all', async () => {
+describe('a limit that refuses tasks of a claim', () => {
+  it('is asked once per call, if it counts all tasks', async () => {
     const { system, type } = await aLimited({ concurrency: { max: 1 } }, { kind: 'http' })
     for (let nth = 0; nth < 200; nth++) await stored(system, { key: `k${nth}`, kind: 'http' })
     await claimReady(system, [type], CLAIMER, { wanted: 1 })
@@ -245,7 +245,7 @@ describe('what limits hold back', () => {
     expect([claimed.length, counting.asked()]).toEqual([0, 1])
   })
 
-  it('keeps no named task from its turn, however much stands before it', async () => {
+  it('does not keep a named task from its slot, however many tasks stand before it', async () => {
     const { system, type } = await aLimited(
       { rate: { limit: 1, perMs: 10 * SECOND } },
       { ordering: 'priority' },
@@ -257,11 +257,11 @@ describe('what limits hold back', () => {
 
     const outcome = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
 
-    expect(outcome).toMatchObject({ claimed: [], held: 1 })
+    expect(outcome).toMatchObject({ claimed: [], waiting: 1 })
     expect((await headOf(system, low)).wait).toMatchObject({ kind: 'slot' })
   })
 
-  it('keeps no task from running whose own key has starts left', async () => {
+  it('does not keep a task from running whose own key has slots left', async () => {
     const rate = { limit: 1, perMs: 10 * SECOND, key: 'userId' }
     const { system, type } = await aLimited({ rate }, { kind: 'http' })
     for (let nth = 0; nth < 1_500; nth++) await stored(system, { key: `a${nth}`, userId: 'a', kind: 'http' })

@@ -18,8 +18,8 @@ async function aPrioritySystem(limits: TypeLimits = {}) {
 
 const keysOf = ({ claimed }: ClaimResult) => claimed.map(({ task }) => task.key)
 
-describe('a token', () => {
-  it('claims the best task that waits, not the one it names', async () => {
+describe('a ticket', () => {
+  it('claims the best waiting task, not the one that it names', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const low = await storedAs('low', 1)
     await storedAs('high', 9)
@@ -43,7 +43,7 @@ describe('a token', () => {
     expect(keysOf(outcome)).toEqual(['left'])
   })
 
-  it('of which several are served together claim as many, in order', async () => {
+  it('is served together with others: they claim as many tasks, in order', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const named: Task[] = []
     for (let nth = 0; nth < 6; nth++) named.push(await storedAs(`k${nth}`, nth))
@@ -53,7 +53,7 @@ describe('a token', () => {
     expect(keysOf(outcome)).toEqual(['k5', 'k4', 'k3'])
   })
 
-  it('claims large inputs, too: what a function claims for its own handler is no answer over HTTP', async () => {
+  it('claims tasks with large inputs, too, since they need not fit an answer over HTTP', async () => {
     const { system, type } = await aPrioritySystem()
     const named: Task[] = []
     const input = { ref: 'in', bytes: 350 * 1_024, expiresAt: Number.MAX_SAFE_INTEGER }
@@ -66,54 +66,54 @@ describe('a token', () => {
     expect(outcome.claimed).toHaveLength(10)
   })
 
-  it('that ask one by one while others are served are served together', async () => {
+  it('waits while others are served, and is then served together with all that wait', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
     const named: Task[] = []
     for (let nth = 0; nth < 3; nth++) named.push(await storedAs(`k${nth}`, nth))
-    const desk = createTicketWaitList(system, CLAIMER)
+    const claimByTicket = createTicketWaitList(system, CLAIMER)
 
-    const outcomes = await Promise.all([...named, named[0] as Task].map(task => desk(type, task)))
+    const outcomes = await Promise.all([...named, named[0] as Task].map(task => claimByTicket(type, task)))
 
     const claimed = outcomes.flatMap(one => (typeof one === 'object' ? one.task.key : []))
     expect(claimed.sort()).toEqual(['k0', 'k1', 'k2'])
-    expect(outcomes.filter(one => one === 'nothing')).toHaveLength(1)
+    expect(outcomes.filter(one => one === 'no-task')).toHaveLength(1)
   })
 
-  it('that comes while others are served is served by the type as it is known by then', async () => {
+  it('that comes while others are served is served by the latest configuration of its type', async () => {
     const { system, type, storedAs } = await aPrioritySystem()
-    const desk = createTicketWaitList(system, CLAIMER)
+    const claimByTicket = createTicketWaitList(system, CLAIMER)
     const first = await storedAs('first', 1)
     const grown = { ...type, configuration: { ...type.configuration, shards: 2 } }
     await stored(system, { key: 'second', ordering: 'priority', shard: 1 })
 
-    const asking = [desk(type, first), desk(grown, first)]
+    const asking = [claimByTicket(type, first), claimByTicket(grown, first)]
     const outcomes = await timed(system, Promise.all(asking))
 
     expect(outcomes).toMatchObject([{ task: { key: 'first' } }, { task: { key: 'second' } }])
   })
 
-  it('spends the turn that its task has waited for on a better one, and the other waits anew', async () => {
+  it('uses the slot of its task for a better task, and the named task waits for a new slot', async () => {
     const { system, type, storedAs } = await aPrioritySystem({ rate: { limit: 1, perMs: 10_000 } })
     const [first, low] = [await storedAs('first', 1), await storedAs('low', 1)]
     await timed(system, claimByTickets(system, type, CLAIMER, [first]))
-    const held = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
+    const early = await timed(system, claimByTickets(system, type, CLAIMER, [low]))
     const waiting = (await system.tasks.head(low.id)) as Task
-    const turn = waiting.wait?.kind === 'slot' ? waiting.wait.at : 0
+    const slotAt = waiting.wait?.kind === 'slot' ? waiting.wait.at : 0
     await storedAs('high', 9)
 
-    await system.clock.advance(turn - system.clock.now())
+    await system.clock.advance(slotAt - system.clock.now())
     const outcome = await timed(system, claimByTickets(system, type, CLAIMER, [waiting]))
     const twice = await timed(system, claimByTickets(system, type, CLAIMER, [waiting]))
     const spent = (await system.tasks.head(low.id)) as Task
     const again = await timed(system, claimByTickets(system, type, CLAIMER, [spent]))
 
-    expect([keysOf(held), held.waiting]).toEqual([[], 1])
+    expect([keysOf(early), early.waiting]).toEqual([[], 1])
     expect(keysOf(outcome)).toEqual(['high'])
     expect(await system.tasks.head(low.id)).toMatchObject({ operation: 'throttle' })
     expect([keysOf(twice), keysOf(again)]).toEqual([[], []])
   })
 
-  it('takes who waits for a permit before who has come later', async () => {
+  it('claims a task that waits for a permit before one that came later', async () => {
     const { system, type, storedAs } = await aPrioritySystem({ concurrency: { max: 1 } })
     const [running, waits] = [await storedAs('running', 1), await storedAs('waits', 5)]
     const begun = await claimByTickets(system, type, CLAIMER, [running, waits])

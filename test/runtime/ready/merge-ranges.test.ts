@@ -4,7 +4,7 @@ import type { IndexEntry, IndexQuery, TaskStore } from '../../../shared/ports/st
 import { type MergedEntry, mergeRanges, take } from '../../../shared/runtime/ready/merge-ranges.ts'
 import { createMemoryTaskStore } from '../../../shared/testing/task-store.ts'
 
-/** Partitions by number; among equal sort keys each has an order of its own, as DynamoDB's indexes have. */
+/** Partitions by number. Each has its own order among equal sort keys, as DynamoDB's indexes have. */
 function storeOf(partitions: ReadonlyArray<readonly IndexEntry[]>): TaskStore {
   const page = async ({ partition, from, to, after, descending, limit }: IndexQuery) => {
     const all = partitions[Number(partition)] ?? []
@@ -26,7 +26,7 @@ const partitions = fc
     ),
   )
 
-test('merged ranges show every entry once and in order, wherever a reader stops and goes on', async () => {
+test('merged ranges show every entry once and in order, wherever a reader stops and continues', async () => {
   const steps = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(

@@ -6,7 +6,7 @@ import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
-/** A held run whose first heartbeat fails, after `during` has happened; its progress after the second one. */
+/** The progress of a run after its second heartbeat. The first heartbeat fails, after `during` was called. */
 async function progressAfterFailedBeat(reported: Json, during: (report: (value: Json) => void) => void) {
   const system = aMemorySystem()
   const task = await stored(system)
@@ -31,12 +31,12 @@ async function progressAfterFailedBeat(reported: Json, during: (report: (value: 
   return head?.live[1]?.progress
 }
 
-it('of a heartbeat that fails goes with the next one', async () => {
+it('the progress of a heartbeat that fails is sent with the next one', async () => {
   expect(await progressAfterFailedBeat({ done: 1 }, () => undefined)).toEqual({ done: 1 })
 })
 
 it.each([[{ done: 2 }], [null]])(
-  'reported during a heartbeat that fails is the one that counts: %j',
+  'progress that is reported during a heartbeat that fails replaces the one of that heartbeat: %j',
   async later => {
     expect(await progressAfterFailedBeat({ done: 1 }, report => report(later))).toEqual(later)
   },

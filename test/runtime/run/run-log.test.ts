@@ -19,14 +19,14 @@ function aRunLog() {
   const log: Log = { debug: write, info: write, warn: write, error: write }
   const runLog = createRunLog({ ...system, log }, { taskId: 'resize:k' })
   const tail = () => {
-    const told = runLog.outcomeWithLog(FAILED)
-    return told.outcome === 'fail' ? told.log : undefined
+    const outcome = runLog.outcomeWithLog(FAILED)
+    return outcome.outcome === 'fail' ? outcome.log : undefined
   }
   return { runLog, lines, tail }
 }
 
-describe('what a handler logs', () => {
-  it('goes to the log with its ids, and is kept in its order for the case that the run fails', () => {
+describe('the log of a run', () => {
+  it('goes to the log of the process with its ids, and is kept in order in case the run fails', () => {
     const { runLog, lines, tail } = aRunLog()
 
     runLog.info('fetching', { url: 'http://x' })
@@ -63,7 +63,7 @@ describe('what a handler logs', () => {
     expect(kept.isWellFormed()).toBe(true)
   })
 
-  it('never fails the handler, whatever it logs', () => {
+  it('never fails its handler, whatever that logs', () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     const error = new Error('outer')
@@ -81,7 +81,7 @@ describe('what a handler logs', () => {
     ])
   })
 
-  it('does not overwrite the ids of its run', () => {
+  it('does not let fields overwrite the ids of the run', () => {
     const { runLog, lines } = aRunLog()
 
     runLog.info('copying', { taskId: 'another', size: 1 })
@@ -89,7 +89,7 @@ describe('what a handler logs', () => {
     expect(lines).toEqual([['copying', { taskId: 'resize:k', size: 1 }]])
   })
 
-  it('is written as text where the log refuses its fields', () => {
+  it('is written as text when the log of the process refuses the fields', () => {
     const system = aMemorySystem()
     const lines: unknown[] = []
     const strict = (message: string, fields: object = {}) => lines.push([message, JSON.stringify(fields)])
@@ -100,22 +100,22 @@ describe('what a handler logs', () => {
     expect(lines).toEqual([['big', JSON.stringify({ taskId: 'resize:k', fields: ' {"count":"7"}' })]])
   })
 
-  it('lacks what is to be hidden, as does the error', () => {
+  it('does not show redacted values, and neither does the error', () => {
     const { runLog, lines } = aRunLog()
     runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
 
     runLog.info('charging 4111', { card: { number: '4111' } })
-    const told = runLog.outcomeWithLog({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
+    const outcome = runLog.outcomeWithLog({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
 
-    expect(JSON.stringify([lines, told])).not.toContain('4111')
-    expect(told).toMatchObject({
+    expect(JSON.stringify([lines, outcome])).not.toContain('4111')
+    expect(outcome).toMatchObject({
       error: { message: '[redacted] is wrong' },
       log: expect.stringContaining('[redacted]'),
     })
   })
 })
 
-it('a value to be hidden does not show in an error deep within what a handler logs', () => {
+it('a redacted value does not show in an error deep within logged fields', () => {
   const { runLog, lines, tail } = aRunLog()
   runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
 
@@ -125,7 +125,7 @@ it('a value to be hidden does not show in an error deep within what a handler lo
   expect(tail()).not.toContain('4111')
 })
 
-describe('a run that failed', () => {
+describe('a run that ended', () => {
   // biome-ignore lint/suspicious/noExplicitAny: handlers of any input
   type Run = (input: any, context: TaskContext) => unknown
 
@@ -144,7 +144,7 @@ describe('a run that failed', () => {
     return { records: await system.tasks.runRecords(id, born, 10), head: await system.tasks.head(id) }
   }
 
-  it('keeps what its handler logged, and what its error was caused by', async () => {
+  it('keeps what its handler logged, and the causes of its error', async () => {
     const { records, head } = await recordsAfter((_input, { log }) => {
       log.info('fetching')
       throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') })
@@ -163,7 +163,7 @@ describe('a run that failed', () => {
     expect(JSON.stringify(head)).not.toContain('fetching')
   })
 
-  it('keeps what all repetitions within it logged, and why each failed', async () => {
+  it('keeps what all its repetitions logged, and why each failed', async () => {
     const { records } = await recordsAfter(
       (_input, { log }) => {
         log.info('trying')
@@ -181,7 +181,7 @@ describe('a run that failed', () => {
     expect(lines[1]).toContain('not yet')
   })
 
-  it('keeps nothing that its definition marks', async () => {
+  it('keeps no value that its definition marks as redacted', async () => {
     const { records } = await recordsAfter(
       (input, { log }) => {
         log.info(`with ${input.token}`, { input })
@@ -195,7 +195,7 @@ describe('a run that failed', () => {
     expect(records[0]?.error?.message).toBe('refused [redacted]')
   })
 
-  it('that succeeded stores nothing of it', async () => {
+  it('stores no log when it succeeded', async () => {
     const { records, head } = await recordsAfter((_input, { log }) => log.info('all is well'))
 
     expect([records, JSON.stringify(head).includes('all is well')]).toEqual([[], false])

@@ -17,7 +17,7 @@ const CLAIMER = { workerId: 'w1' }
 // biome-ignore lint/suspicious/noExplicitAny: handlers of any input
 type Run = (input: any, context: TaskContext) => unknown
 
-/** Runs `task` with a handler, moving the clock on until the run is over. */
+/** Runs `task` with a handler, and moves the clock on until the run is over. */
 async function runWith(
   system: MemorySystem,
   task: Task,
@@ -36,7 +36,7 @@ async function runWith(
   return { report, after, runs: Object.values(after?.ended ?? {}) }
 }
 
-/** Waits until its run is told to stop. */
+/** Waits until the run's signal is aborted. */
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
@@ -108,7 +108,7 @@ describe('a handler that ends by itself', () => {
     }
   })
 
-  it('gets its input parsed; what does not fit fails without a retry, naming the field', async () => {
+  it('gets its input parsed; an input that does not fit fails without a retry and names the field', async () => {
     const system = aMemorySystem()
     const input = z.object({ width: z.number() })
     const good = await stored(system, { key: 'good', input: { width: 3 } })
@@ -159,7 +159,7 @@ describe('a handler whose run ends under it', () => {
     ['removed', (task: Task) => ({ ok: true, change: remove(task, task.updatedAt + 1) }), 'removed'],
     ['excluded', (task: Task) => patch(task, { options: { workerIds: ['w2'] } }, task.updatedAt + 1), 'open'],
   ])(
-    '%s: its signal aborts with the next heartbeat, and its word is not written',
+    '%s: its signal aborts with the next heartbeat, and its result is not written',
     async (_name, decide, state) => {
       const system = aMemorySystem()
       const task = await stored(system)
@@ -179,7 +179,7 @@ describe('a handler whose run ends under it', () => {
     },
   )
 
-  it('over its limit: the run fails as timed out and is retried', async () => {
+  it('over its timeout: the run fails as timed out and is retried', async () => {
     const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
@@ -189,7 +189,7 @@ describe('a handler whose run ends under it', () => {
     expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
-  it('over its limit, though it does not listen: the run fails all the same', async () => {
+  it('over its timeout, although it ignores its signal: the run fails all the same', async () => {
     const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
@@ -210,7 +210,7 @@ describe('a handler whose run ends under it', () => {
     expect(runs[0]?.error).not.toHaveProperty('stack')
   })
 
-  it('that has used up all the time of its function fails as timed out: giving it back would repeat that for ever', async () => {
+  it('that has used up all the time of its function fails as timed out, since a release would repeat that for ever', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     const outOfTime = new AbortController()
@@ -229,7 +229,7 @@ describe('a handler whose run ends under it', () => {
     expect(after).toMatchObject({ state: 'open', failures: 1 })
   })
 
-  it('before it began is not started any more', async () => {
+  it('before it began: it is not called any more', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     let started = false
@@ -247,7 +247,7 @@ describe('a handler whose run ends under it', () => {
     expect(runs.map(({ state }) => state)).toEqual(['released'])
   })
 
-  it('in a process that must stop: the task is given back and no retry is counted', async () => {
+  it('in a process that must stop: the task is released and no retry is counted', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     const stopping = new AbortController()
@@ -268,7 +268,7 @@ describe('a handler whose run ends under it', () => {
 })
 
 describe('heartbeats', () => {
-  it('move the lease while the handler works, from 1.5 s on, and report progress', async () => {
+  it('renew the lease while the handler works, from 1.5 s on, and report progress', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     const leases: Array<number | undefined> = []
@@ -285,7 +285,7 @@ describe('heartbeats', () => {
     expect(leases.map(lease => (lease ?? 0) - task.dueAt)).toEqual([16_500, 21_500, 26_500])
   })
 
-  it('take up a changed interval with the next beat', async () => {
+  it('use a changed interval from the next heartbeat on', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     let beats = 0
@@ -308,7 +308,7 @@ describe('heartbeats', () => {
     expect(beats).toBe(8)
   })
 
-  it('tolerate a store that does not answer until the lease would be over, then abort the handler', async () => {
+  it('tolerate a store that does not answer until the lease ends, then abort the handler', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     const broken = { ...system, tasks: { ...system.tasks } }
@@ -365,8 +365,8 @@ describe('heartbeats', () => {
   })
 })
 
-describe('a claim that comes to nothing', () => {
-  it('of another birth: the dispatch dies and touches nothing', async () => {
+describe('a claim that is refused, or whose run cannot begin or end', () => {
+  it('of another birth: the dispatch is dropped and changes nothing', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     await system.tasks.apply(remove(task, system.clock.now()))
@@ -390,7 +390,7 @@ describe('a claim that comes to nothing', () => {
     expect(runs[0]?.result).toEqual({ inline: 'first' })
   })
 
-  it('of a task whose input the store does not give just now: it is given back and no retry is counted', async () => {
+  it('of a task whose input cannot be read now: the task is released and no retry is counted', async () => {
     const system = aMemorySystem()
     const task = await stored(system, { input: 'x'.repeat(1_000), options: { retry: { maxRetries: 0 } } })
     const broken = { ...system, tasks: { ...system.tasks } }
@@ -402,7 +402,7 @@ describe('a claim that comes to nothing', () => {
     expect(after).toMatchObject({ state: 'open', failures: 0 })
   })
 
-  it('and a store that fails once at the end is tried again within the lease', async () => {
+  it('and a store that fails once at the end: the end is written again within the lease', async () => {
     const system = aMemorySystem()
     const task = await stored(system)
     let failures = 3
@@ -418,7 +418,7 @@ describe('a claim that comes to nothing', () => {
   })
 })
 
-describe('a result that JSON cannot say fails the task for good, with where it is', () => {
+describe('a result that JSON cannot hold fails the task for good, and the error names its path', () => {
   const circular = () => {
     const order: Record<string, unknown> = { id: 1 }
     return { orders: [{ id: 0 }, Object.assign(order, { customer: { order } })] }

@@ -9,7 +9,7 @@ import type { Hold } from './hold-run.ts'
 import { refuseUnstorable } from './outcome.ts'
 import type { RunLog } from './run-log.ts'
 
-/** What the handler of a run is given besides its input. */
+/** What the handler of a run gets besides its input. */
 export function handlerContext(
   system: System,
   { task, run, traceparent }: Claimed,
@@ -24,7 +24,7 @@ export function handlerContext(
     attempt: task.failures + 1,
     fence: run.fence,
     idempotencyKey: idempotencyKey(task),
-    ...placeOf(task),
+    ...pieceOf(task),
     ...(traceparent !== undefined && { traceparent }),
     signal: hold.signal,
     progress: value => {
@@ -47,8 +47,8 @@ export function handlerContext(
   }
 }
 
-/** Where in its stages or steps the task is. */
-function placeOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
+/** The stage or step that the task is in. */
+function pieceOf({ stage, flow }: Task): Pick<TaskContext, 'stage' | 'step' | 'direction'> {
   const step = flow?.definition.steps[flow.at]
   return {
     ...(stage !== undefined && { stage }),

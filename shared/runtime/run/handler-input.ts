@@ -8,11 +8,11 @@ import type { System } from '../kernel/system.ts'
 import type { RunLog } from './run-log.ts'
 
 /**
- * What a handler is given: the content of the task, its input parsed by the definition's schema. From then on the run's log hides
- * what the definition marks.
+ * What a handler gets: the content of the task, with its input parsed by the definition's schema. From then on the run's
+ * log hides the values that the definition marks.
  *
- * @throws Fatal when it does not fit the schema, or has expired: no retry would help. Release when the store does not
- * answer, which is not the task's failure.
+ * @throws Fatal when the input does not fit the schema or has expired, since no retry would help. Release when the store
+ * does not answer, which is not the task's failure.
  */
 export async function handlerInput(
   system: System,
@@ -27,7 +27,7 @@ export async function handlerInput(
 
 const STORAGE_PAUSE_MS = 5_000
 
-/** That the store does not answer gives the task back for a while. */
+/** Turns a failed read into a signal: the task is released for a while when the store does not answer. */
 function asSignal(error: unknown): never {
   if (error instanceof BatonError && error.code === 'unavailable') throw new Release(STORAGE_PAUSE_MS)
   if (error instanceof BodyGone) throw new Fatal(error.message)
@@ -35,9 +35,9 @@ function asSignal(error: unknown): never {
 }
 
 /**
- * An input as its handler gets it.
+ * An input, parsed by the definition's schema.
  *
- * @throws Fatal when it does not fit the definition's schema.
+ * @throws Fatal when the input does not fit the schema.
  */
 export async function parsedInput(value: unknown, definition: TaskDefinition): Promise<unknown> {
   if (!definition.input) return value

@@ -6,28 +6,33 @@ import type { System } from '../kernel/system.ts'
 import type { Claimed } from './claim.ts'
 
 /**
- * Claims with a request id: repeated, because the answer was lost or did not come in time, such a request is answered
- * with what it claimed the first time, as long as those runs live. While the first is still waiting or claiming, a
- * repetition waits for its answer. If the first died on the way, the repetition claims by itself once the first must be
- * over; what the first had claimed by then is lost with its leases, at the cost of a retry each.
+ * Claims with a request id. A worker repeats a request when its answer was lost or came too late. The repetition is
+ * answered with the claims of the first request, as long as their runs live.
+ *
+ * While the first request still waits or claims, a repetition waits for its answer. If the first request died, the
+ * repetition claims by itself once the first must be over. The claims of the dead request are then lost when their leases
+ * run out, at the cost of one retry each.
  */
 
-/** What was claimed is answered within so long: its inputs are read. */
+/** An answer is sent within this time after its claims: their inputs are read. */
 const ANSWERING_MS = 1_000
-/** Beyond its wait, a claim is over within so long. */
+/** A claim request ends within this time after its wait. */
 const CLAIMING_MS = CLAIM_PATIENCE_MS + ANSWERING_MS
-/** A repetition looks for the first one's answer so often. */
+/** A repetition polls for the answer of the first request at this interval. */
 const POLL_MS = 250
-const MOST_READS_AT_ONCE = 25
+const CONCURRENT_READS_MAX = 25
 
-/** What a claim came to, by name, or by whom it is under way. */
-type Remembered = { readonly claims: readonly ClaimReference[] } | { readonly by: string }
+/** The record of a request: its claims, or the id of the attempt that is in progress. */
+type RequestRecord = { readonly claims: readonly ClaimReference[] } | { readonly by: string }
 /** How long a request may wait, and since when. */
 type ClaimWait = { readonly begun: Moment; readonly ms: number }
 
 type ClaimReference = { readonly id: string; readonly born: string; readonly fence: number }
 
-/** Claims by `claim`, which gets how long it may wait, unless a request of this name has done so or is doing so. */
+/**
+ * Calls `claim` with the time that it may wait, unless a request with the same record name has claimed already or is
+ * claiming now. Then its claims are returned instead.
+ */
 export async function claimOncePerRequest(
   system: System,
   name: string,
@@ -46,21 +51,24 @@ export async function claimOncePerRequest(
   }
 }
 
-/** What the earlier request of this name claimed, nothing if that is not over in time; undefined: there is none. */
+/**
+ * The claims of the earlier request with this name. Empty when that request does not end in time. Undefined when there is
+ * none, so that this request has to claim.
+ */
 async function earlierAnswer(system: System, name: string, wait: ClaimWait): Promise<Claimed[] | undefined> {
   const { clock, records } = system
   const by = system.chance.ulid(clock.now())
   const overAt = wait.begun.wall + wait.ms
   for (;;) {
     const found = await records.putNew(name, { by }, Math.max(overAt, clock.now()) + CLAIMING_MS)
-    // Its own: the write was repeated because its answer was lost.
+    // The record may be this request's own: the write was repeated because its answer was lost.
     if (found === undefined || isBy(by, found)) return undefined
     const answer = await answerOf(system, name, found, wait)
     if (answer) return stillHeld(system, answer)
   }
 }
 
-/** The answer that stands or comes to stand under the name; none when its time is over; undefined when it is gone. */
+/** Waits for the claims of the earlier request. Empty when its time is over, and undefined when its record has expired. */
 async function answerOf(
   { clock, records }: System,
   name: string,
@@ -68,8 +76,8 @@ async function answerOf(
   { begun, ms }: ClaimWait,
 ): Promise<readonly ClaimReference[] | undefined> {
   for (let present: Json | undefined = found; present !== undefined; present = await records.get(name)) {
-    const remembered = present as Remembered
-    if ('claims' in remembered) return remembered.claims
+    const record = present as RequestRecord
+    if ('claims' in record) return record.claims
     if (elapsedSince(clock, begun) >= ms + CLAIMING_MS) return []
     await clock.sleep(POLL_MS)
   }
@@ -77,12 +85,12 @@ async function answerOf(
 }
 
 function isBy(by: string, found: Json): boolean {
-  const remembered = found as Remembered
-  return 'by' in remembered && remembered.by === by
+  const record = found as RequestRecord
+  return 'by' in record && record.by === by
 }
 
 async function stillHeld(system: System, claims: readonly ClaimReference[]): Promise<Claimed[]> {
-  const held = await sideBySide(claims, MOST_READS_AT_ONCE, async ({ id, born, fence }) => {
+  const held = await sideBySide(claims, CONCURRENT_READS_MAX, async ({ id, born, fence }) => {
     const task = await system.tasks.head(id)
     const run = task?.born === born ? task.live[fence] : undefined
     return task && run ? [{ task, run }] : []
@@ -90,11 +98,17 @@ async function stillHeld(system: System, claims: readonly ClaimReference[]): Pro
   return held.flat()
 }
 
-/** A request that came to nothing is forgotten at once: its name may be used again. */
+/**
+ * Records the claims until the last lease ends. A request without claims is forgotten at once, so its id may be used
+ * again.
+ */
 async function remember(system: System, name: string, claimed: readonly Claimed[]): Promise<void> {
   const claims = claimed.map(({ task, run }) => ({ id: task.id, born: task.born, fence: run.fence }))
   const until = Math.max(system.clock.now(), ...claimed.map(({ run }) => run.leaseUntil))
   await system.records.put(name, { claims }, until).catch(error => {
-    system.log.warn('claims will not be repeated', { name, error })
+    system.log.warn('the claims of a request were not recorded; a repetition will not return them', {
+      name,
+      error,
+    })
   })
 }

@@ -1,0 +1,97 @@
+import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
+import { escapedBytes, type Json } from '../../core/json.ts'
+import { claimFrameBytes } from '../../core/run/claim-size.ts'
+import { finish, type Outcome } from '../../core/run/finish.ts'
+import { transact } from '../kernel/kernel.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
+import type { Claimed } from './claim.ts'
+import { BodyGone, type Content, contentOf } from './content-of.ts'
+
+/** A claimed task with its run and its content. */
+export type ClaimedTask = Claimed &
+  Content & {
+    /** The input equals the parameters and is left out, because only one of them fits the answer. */
+    readonly isInputParams?: true
+  }
+
+const CONCURRENT_READS_MAX = 25
+
+/**
+ * Adds the contents to the claims of an answer. A claim that cannot be delivered is left out, and its run is ended. That
+ * happens when its input cannot be read, or when it has grown and no longer fits the answer.
+ */
+export async function withContents(system: System, claimed: readonly Claimed[]): Promise<ClaimedTask[]> {
+  const read = await sideBySide(claimed, CONCURRENT_READS_MAX, async one => {
+    try {
+      return [{ ...one, ...(await contentOf(system, one.task, CLAIMED_LISTS_BYTES_MAX / claimed.length)) }]
+    } catch (error) {
+      await endUnread(system, one, error)
+      return []
+    }
+  })
+  const { fitting, excess } = withinAnswer(read.flat())
+  await sideBySide(excess, CONCURRENT_READS_MAX, async one => {
+    await releaseClaim(system, one, 'it does not fit the answer')
+  })
+  return fitting
+}
+
+/** Divides the tasks into the first ones that fit one answer, at least one, and the others. */
+function withinAnswer(tasks: readonly ClaimedTask[]): { fitting: ClaimedTask[]; excess: ClaimedTask[] } {
+  const [first, ...others] = tasks
+  if (!first) return { fitting: [], excess: [] }
+  const fitting = [withoutRepeatedInput(first)]
+  let bytesLeft = ANSWER_BYTES_MAX - bytesOf(first)
+  const excess = others.filter(one => {
+    bytesLeft -= bytesOf(one)
+    if (bytesLeft >= 0) fitting.push(one)
+    return bytesLeft < 0
+  })
+  return { fitting, excess }
+}
+
+function withoutRepeatedInput(task: ClaimedTask): ClaimedTask {
+  const { input, ...rest } = task
+  if (input === undefined || input !== task.params || bytesOf(task) <= ANSWER_BYTES_MAX) return task
+  return { ...rest, isInputParams: true }
+}
+
+function bytesOf({ task, input, params, previous }: ClaimedTask): number {
+  const contents: Array<Json | undefined> = [input, params, previous]
+  return contents.reduce<number>(
+    (bytes, value) => bytes + (value === undefined ? 0 : escapedBytes(value)),
+    claimFrameBytes(task),
+  )
+}
+
+async function endUnread(system: System, one: Claimed, error: unknown): Promise<void> {
+  if (error instanceof BodyGone) {
+    const { name, message } = error
+    return end(system, one, { outcome: 'fail', error: { name, message }, fatal: true })
+  }
+  await releaseClaim(system, one, 'its input could not be read', error)
+}
+
+/** Releases the run of a claim that is not delivered to its worker. */
+export async function releaseClaim(
+  system: System,
+  one: Claimed,
+  why: string,
+  error?: unknown,
+): Promise<void> {
+  system.log.warn(`a claim was released: ${why}`, {
+    taskId: one.task.id,
+    ...(error !== undefined && { error }),
+  })
+  await end(system, one, { outcome: 'release' })
+}
+
+async function end(system: System, { task, run }: Claimed, outcome: Outcome): Promise<void> {
+  const report = { born: task.born, fence: run.fence, ...outcome }
+  await transact(system, task, current =>
+    finish(current, report, system.clock.now(), system.chance.fraction()),
+  ).catch(error => {
+    system.log.warn('the end of a run was not written; its lease runs out', { taskId: task.id, error })
+  })
+}
