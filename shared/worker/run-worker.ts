@@ -10,7 +10,7 @@ import type { Inbox } from '../ports/messages.ts'
 import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
-import { cachedTypes } from '../runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receive, receiveTargets } from './receive.ts'
 import { type Serving, serve, serveClaimed } from './serve.ts'
@@ -65,7 +65,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const gone = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
-  const typeOf = cachedTypes(system)
+  const typeOf = cachedTypeReader(system)
   const takeToken = createTicketWaitList(system, claimer)
   const starting = startInOwnSlot(createWaitList(system.clock, slots, over.signal))
   const running = new Set<Promise<void>>()

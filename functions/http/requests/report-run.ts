@@ -37,7 +37,7 @@ export async function sayAlive(
   if (tooLarge) return { ok: false, problem: tooLarge }
   const beaten = await speak(word, run => beatOverHttp(system, run, word.said, until))
   const workerId = beaten.ok ? beaten.task.live[word.fence]?.workerId : undefined
-  if (beaten.ok && workerId !== undefined) await httpWorkers.seen({ workerId }, [beaten.task.type])
+  if (beaten.ok && workerId !== undefined) await httpWorkers.recordActivity({ workerId }, [beaten.task.type])
   return beaten
 }
 

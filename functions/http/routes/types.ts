@@ -14,7 +14,7 @@ import {
 } from '../../../shared/api/types.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { PURGES_MAX, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { type PutTypeOutcome, putType } from '../../../shared/runtime/types/types.ts'
@@ -147,7 +147,7 @@ async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
   const started = await startPurge(system, type.type, { statuses, before, askedAt })
   if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
   if (!started.ok) {
-    const told = `${type.type} is being purged of ${MOST_PURGES} other things; ask again when one of them is over`
+    const told = `${type.type} is being purged of ${PURGES_MAX} other things; ask again when one of them is over`
     return answerProblem(problem('conflict', told))
   }
   return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }

@@ -33,7 +33,7 @@ export type Plan = {
   /** Have the waker see to the canvas at this time. */
   readonly driveAt?: number
   /** Publish what the task's end owes. */
-  readonly settles?: true
+  readonly owesCallbacks?: true
   /** Make sure this minute's schedule exists (minutes since the epoch). */
   readonly minute?: number
 }
@@ -59,7 +59,7 @@ export function plan(task: Task, now: number): Plan {
 
 /** What cannot be published is tried again when a type has changed, which the sweeper sees, or when a person says so. */
 function endedPlan({ owes, unpublished }: Task): Plan {
-  return owes && !unpublished ? { settles: true } : {}
+  return owes && !unpublished ? { owesCallbacks: true } : {}
 }
 
 /**

@@ -9,12 +9,12 @@ import { logFault } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import type { Operated } from '../operate/operate.ts'
-import { publicationOf, withOwnBirth } from '../publish/publication-of.ts'
-import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
+import type { OperateOutcome } from '../operate/operate.ts'
+import { resolvePublication, withNewBirth } from '../publish/publication-of.ts'
+import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
 import { continueCanvas } from './go-on.ts'
-import { allEnds } from './known-ends.ts'
+import { readAllEnds } from './known-ends.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
@@ -30,7 +30,7 @@ export async function cancelMembers(
   from: number,
   stopAt: number,
 ): Promise<void> {
-  const { reach } = evaluate(canvas.tree, (await allEnds(system, canvas)).endOf)
+  const { reach } = evaluate(canvas.tree, (await readAllEnds(system, canvas)).endOf)
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
     leaf => leaf >= from && reach(leaf) !== 'skipped',
   )
@@ -49,7 +49,7 @@ const NONE = { ok: false, reason: 'owes-nothing' } as const
 async function cancelPage(system: System, canvas: Canvas, leaves: readonly number[]): Promise<void> {
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   const byId = new Map(heads.map(task => [task.id, task]))
-  const reading = { ...system, typeOf: typesReadOnce(system) }
+  const reading = { ...system, typeOf: batchTypeReader(system) }
   await sideBySide(leaves, MOST_AT_ONCE, async leaf => {
     const id = memberId(canvas, leaf)
     try {
@@ -74,7 +74,7 @@ async function cancelLeaf(
   await transact(system, seen, current => {
     if (current) return cancel(current, system.clock.now())
     if (!unborn) return NONE
-    return createCancelled(withOwnBirth(system, unborn), system.clock.now())
+    return createCancelled(withNewBirth(system, unborn), system.clock.now())
   })
 }
 
@@ -85,7 +85,8 @@ async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
   const type = await typeOf(request.type)
   const settings = { ...system, typeOf }
   const resolved =
-    type && (await publicationOf(settings, type, { ...request, key: memberKey(canvas.born, leaf), member }))
+    type &&
+    (await resolvePublication(settings, type, { ...request, key: memberKey(canvas.born, leaf), member }))
   return resolved?.ok ? resolved.publication : undefined
 }
 
@@ -96,7 +97,7 @@ const MOST_MS = 15_000
  * Cancels a canvas: nothing of it starts any more, its members are cancelled, here or, of a large one, by the waker.
  * Repeating it changes nothing.
  */
-export async function cancelCanvas(system: System, id: string): Promise<Operated<'finished'>> {
+export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
     current?.canvas && !isGone(current, system.clock.now()) ? cancel(current, system.clock.now()) : UNKNOWN,
   )

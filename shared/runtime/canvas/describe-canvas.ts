@@ -12,8 +12,8 @@ import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
-import { toldBy } from './end-canvas.ts'
-import { allEnds, type KnownEnds } from './known-ends.ts'
+import { impliedError } from './end-canvas.ts'
+import { type KnownEnds, readAllEnds } from './known-ends.ts'
 import { memberResults } from './member-results.ts'
 
 type MemberStatus = (typeof MEMBER_STATUSES)[number]
@@ -98,7 +98,7 @@ type Seen = {
 }
 
 async function view(system: System, canvas: Canvas, head: Task): Promise<Seen> {
-  const known = await allEnds(system, canvas)
+  const known = await readAllEnds(system, canvas)
   return { system, canvas, head, known, evaluation: evaluate(canvas.tree, known.endOf) }
 }
 
@@ -160,7 +160,7 @@ async function itemOf(seen: Seen, leaf: number, task: Task | undefined): Promise
   const status = statusOfMember(seen, leaf, task)
   const body = task && status === 'succeeded' ? resultOf(task) : undefined
   const result = body && (await bodyValue(system, taskId, body))
-  const error = task && status !== 'succeeded' ? (task.error ?? toldBy(task)) : undefined
+  const error = task && status !== 'succeeded' ? (task.error ?? impliedError(task)) : undefined
   return {
     path: pathOf(canvas.tree, leaf),
     taskId,

@@ -20,8 +20,8 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
-import { typesReadOnce } from '../types/type-cache.ts'
+import { resolvePublication, type UnknownType } from '../publish/publication-of.ts'
+import { batchTypeReader } from '../types/type-cache.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
 import { startLeaves } from './start-leaves.ts'
@@ -96,12 +96,12 @@ async function refusalOf(
     const message = `has ${leaves.length} tasks; a canvas has at most ${MAX_CANVAS_LEAVES}`
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
-  const typeOf = typesReadOnce(system)
+  const typeOf = batchTypeReader(system)
   const settings = { ...system, typeOf }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const type = await typeOf(request.type)
     if (!type) return { leaf, problems: [], unknown: [{ type: request.type, path: 'type' }] }
-    const resolved = await publicationOf(settings, type, { ...UNNAMED, ...request })
+    const resolved = await resolvePublication(settings, type, { ...UNNAMED, ...request })
     return resolved.ok ? undefined : { leaf, ...resolved }
   })
   const refused = found.filter(one => one !== undefined)

@@ -13,7 +13,7 @@ import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket } from '../ready/ready.ts'
 import { runTask } from '../run/run.ts'
-import type { cachedTypes } from '../types/type-cache.ts'
+import type { cachedTypeReader } from '../types/type-cache.ts'
 import {
   caught,
   chainedTogether,
@@ -33,7 +33,7 @@ import { serveTickets } from './serve-tickets.ts'
 
 type ServingTools = {
   readonly definition: TaskDefinition
-  readonly typeOf: ReturnType<typeof cachedTypes>
+  readonly typeOf: ReturnType<typeof cachedTypeReader>
   /** By the system's clock: when runs are told to stop, and end as timed out. */
   readonly stopAt: number
 }

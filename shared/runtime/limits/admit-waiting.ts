@@ -10,7 +10,7 @@ import { applyChange } from '../kernel/apply-change.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket, readyTasks } from '../ready/ready.ts'
-import { cachedTypes } from '../types/type-cache.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 
 const PAGE = 100
 /** Entries read beyond those that are wanted: some will have been let in already. */
@@ -45,7 +45,7 @@ async function readyFor(
   limit: string,
   most: number,
 ): Promise<Pick<Waiting, 'type' | 'ready'>> {
-  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
+  const type = typeOfLimit(limit) === limit ? await cachedTypeReader(system)(limit) : undefined
   return { type, ready: type ? await readyUnder(system, type, Math.max(1, most)) : [] }
 }
 

@@ -13,7 +13,7 @@ import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../co
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { knownType, TYPE_LIFETIME_MS } from '../types/type-cache.ts'
+import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
 /** A claim whose run has not begun so long after it could have read an older type asks again: see `PAUSE_ACK_MS`. */
 const MAX_CLAIM_MS = 400
@@ -36,7 +36,7 @@ export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
  */
 export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
   const names = new Set([task.type, workOf(task).type])
-  const known = await Promise.all([...names].map(name => knownType(system, name)))
+  const known = await Promise.all([...names].map(name => cachedType(system, name)))
   const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
@@ -57,7 +57,7 @@ export function areRulesFresh(
   { clock }: Pick<System, 'clock'>,
   { readAt }: Pick<LimitRules, 'readAt'>,
 ): boolean {
-  return readAt.every(moment => isWithin(clock, moment, TYPE_LIFETIME_MS + MAX_CLAIM_MS))
+  return readAt.every(moment => isWithin(clock, moment, TYPE_CACHE_MS + MAX_CLAIM_MS))
 }
 
 async function limitedBy<Limit extends { readonly key?: string }>(

@@ -12,7 +12,7 @@ import {
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
-import { cachedTypes } from '../types/type-cache.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 import { admitWaiting, waitingFor } from './admit-waiting.ts'
 
 /** An index may show late who has just begun to wait: so often in a row nobody may be found before nobody waits. */
@@ -61,7 +61,7 @@ async function handOn(system: System, limit: string, given: number): Promise<voi
 }
 
 async function mostOf(system: System, limit: string): Promise<number | undefined> {
-  const type = await cachedTypes(system)(typeOfLimit(limit))
+  const type = await cachedTypeReader(system)(typeOfLimit(limit))
   return type?.configuration.limits?.concurrency?.max
 }
 

@@ -21,7 +21,7 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * All of it follows from the stored task, so doing it twice is harmless. One task's trouble harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
+  const indebted = tasks.filter(task => plan(task, system.clock.now()).owesCallbacks)
   const [unsent, unsettled] = await Promise.all([
     sendMessages(system, tasks),
     indebted.length > 0 ? publishOwedCallbacks(system, indebted) : [],
@@ -117,7 +117,7 @@ const APART_AT_ONCE = 10
  * Does the work for all tasks together. Where that throws, one of them may be at odds with what the code expects of a head:
  * each is then worked on by itself, so that only that one is let go. An outage concerns all, and the batch comes again.
  */
-export async function apartIfNeeded(
+export async function isolateFaults(
   work: Work,
   system: PlanningSystem,
   tasks: readonly Task[],
@@ -128,7 +128,7 @@ export async function apartIfNeeded(
     if (isOutage(error)) throw error
     const [only, ...others] = tasks
     if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
-    const each = await sideBySide(tasks, APART_AT_ONCE, task => apartIfNeeded(work, system, [task]))
+    const each = await sideBySide(tasks, APART_AT_ONCE, task => isolateFaults(work, system, [task]))
     return each.flat()
   }
 }

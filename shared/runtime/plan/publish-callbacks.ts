@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 10
 export async function publishOwedCallbacks(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const failures = await sideBySide(tasks, MOST_AT_ONCE, async task => {
     try {
-      await publishCallbacksOf(system, task)
+      await publishTaskCallbacks(system, task)
       return []
     } catch (error) {
       const transient = isOutage(error)
@@ -43,7 +43,7 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
  *
  * @throws whatever kept a callback from being published.
  */
-export async function publishCallbacksOf(
+export async function publishTaskCallbacks(
   system: System,
   { id, born }: Pick<Task, 'id' | 'born'>,
 ): Promise<void> {
@@ -119,7 +119,7 @@ function shortProblem(path: string, message: string): FieldProblem {
 }
 
 /** Whether what could not be published may be possible by now, or its bodies would expire before it is tried again. */
-export function isWorthAnotherTry(task: Task, typesChangedAt: number, now: number): boolean {
+export function areCallbacksWorthRetrying(task: Task, typesChangedAt: number, now: number): boolean {
   const { owes, unpublished } = task
   if (!owes || !unpublished) return false
   const hasChanged = typesChangedAt + CLOCKS_APART_MS >= unpublished.judgedAt

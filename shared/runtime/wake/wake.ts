@@ -130,7 +130,7 @@ export async function wakeMinute({ messages, records, clock }: System, minute: n
 }
 
 /** Whether a minute has been woken. */
-export async function hasFired({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
+export async function wasMinuteWoken({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
   return (await records.get(firedRecord(minute))) !== undefined
 }
 

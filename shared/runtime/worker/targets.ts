@@ -47,7 +47,7 @@ function markersOf(task: Task, now: number): Marker[] {
  * Which of the tasks lack a marker that they should have: the planner's or the waker's work got lost. Of more than 2,000
  * markers it looks for so many, from one chosen by chance on, so that over the rounds all get their turn.
  */
-export async function unmarked(system: System, tasks: readonly Task[]): Promise<Task[]> {
+export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
   const wanted = someOf(
     tasks.flatMap(task => markersOf(task, now)),

@@ -7,7 +7,7 @@ import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
 import { DISPATCH_HOPS_MAX, type Received } from '../../../shared/runtime/dispatch/received-dispatch.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
@@ -25,7 +25,7 @@ async function served(system: MemorySystem, received: readonly Received[], on: S
     on,
     received,
     { workerId: 'lambda-1' },
-    { definition, typeOf: cachedTypes(on), stopAt },
+    { definition, typeOf: cachedTypeReader(on), stopAt },
   )
   void serving.then(ids => {
     again = ids

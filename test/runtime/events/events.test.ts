@@ -6,7 +6,7 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { WORKER_DROP_MS } from '../../../shared/core/worker/worker.ts'
 import type { LateEvents, SendFailure } from '../../../shared/ports/messages.ts'
-import { createEventPublisher, type PublishedChange } from '../../../shared/runtime/events/events.ts'
+import { createEventPublisher, type StreamChange } from '../../../shared/runtime/events/events.ts'
 import { type EventSystem, publishLateEvents } from '../../../shared/runtime/events/publish-late-events.ts'
 import { sweepWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { createMemoryEvents, createMemoryLateBox } from '../../../shared/testing/events.ts'
@@ -72,7 +72,7 @@ function aWorld(scope: EventSystem['scope'] = 'types'): World {
   return world
 }
 
-const changes = (...tasks: Task[]): PublishedChange[] =>
+const changes = (...tasks: Task[]): StreamChange[] =>
   tasks.map((task, index) => ({ task, position: `p${index}` }))
 const all = (transient: boolean) => (count: number) =>
   Array.from({ length: count }, (_, index) => ({ index, reason: 'no', transient }))

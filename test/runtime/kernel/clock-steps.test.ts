@@ -10,7 +10,7 @@ import { createTimedCache } from '../../../shared/runtime/kernel/timed-cache.ts'
 import { stillHolds } from '../../../shared/runtime/limits/permits.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { pauseType } from '../../../shared/runtime/types/pause-type.ts'
-import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
+import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
@@ -124,7 +124,7 @@ describe('a clock that is set back', () => {
     const { process, set } = aProcess(system)
     let answer: unknown
     const request = { types: ['resize'], claimer: { workerId: 'w1' }, limit: 1, waitMs: 5 * SECOND }
-    const claiming = claimOverHttp(process, request, httpWorkers(process)).then(came => {
+    const claiming = claimOverHttp(process, request, createHttpWorkers(process)).then(came => {
       answer = came
     })
     await system.clock.advance(SECOND)

@@ -3,7 +3,7 @@ import { throttle, unblock } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
-import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
+import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
@@ -58,7 +58,7 @@ it('a claim over HTTP that waits is answered when the next start is free, and lo
   for (const key of ['a', 'b']) await stored(system, { key, kind: 'http' })
   const request = { types: ['resize'], claimer: W1, limit: 1, waitMs: 5 * SECOND }
   let looks = 0
-  const workers = httpWorkers(system)
+  const workers = createHttpWorkers(system)
   const read = system.targets.of
   Object.assign(system.targets, {
     of: (...args: Parameters<typeof read>) => {
