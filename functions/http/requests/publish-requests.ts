@@ -7,8 +7,8 @@ import type { PatchedOptions } from '../../../shared/core/options/cleared-option
 import { isTraceparent } from '../../../shared/core/rules/scalars.ts'
 import { given } from '../../../shared/runtime/kernel/given.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/operate.ts'
-import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { dotted } from '../check.ts'
 
 /** What of a body's fields does not go together, or is out of bounds that no schema knows. */

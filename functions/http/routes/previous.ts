@@ -1,7 +1,7 @@
 import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
 import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
-import { readPreviousPage } from '../../../shared/runtime/canvas/previous-of.ts'
+import { readPreviousPage } from '../../../shared/runtime/canvas/read-previous.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'
 import { isTaskId } from '../requests/task-ids.ts'

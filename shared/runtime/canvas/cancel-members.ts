@@ -10,10 +10,10 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
-import { resolvePublication, withNewBirth } from '../publish/publication-of.ts'
+import { resolvePublication, withNewBirth } from '../publish/resolve-publication.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
-import { continueCanvas } from './go-on.ts'
+import { continueCanvas } from './continue-canvas.ts'
 import { readAllEnds } from './known-ends.ts'
 
 const PAGE = 100

@@ -15,7 +15,7 @@ import { type Task, taskId } from '../../core/task/task.ts'
 import type { CanvasName, TaskStore } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import type { PublishRequest } from '../publish/publication-of.ts'
+import type { PublishRequest } from '../publish/resolve-publication.ts'
 
 /** What the leaf of a canvas is published as: what makes it a member is added then. */
 export type LeafRequest = Omit<

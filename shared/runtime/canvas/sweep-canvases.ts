@@ -10,8 +10,8 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, loadCanvas } from './canvas.ts'
+import { sendCanvasLook } from './continue-canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
-import { sendCanvasLook } from './go-on.ts'
 
 /** Canvases per shard that one round looks at; members of all of them, shared among them, and of each at least. */
 const CANVASES = 50

@@ -29,9 +29,9 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
-import { type PublicationDraft, typeOptions, withNewBirth } from '../publish/publication-of.ts'
 import { flowInputProblems, resolveFlow } from '../publish/resolve-flow.ts'
-import { deleteLastingBodies } from './drop-bodies.ts'
+import { type PublicationDraft, typeOptions, withNewBirth } from '../publish/resolve-publication.ts'
+import { deleteLastingBodies } from './delete-lasting-bodies.ts'
 
 export type OperateOutcome<Refusal extends string> =
   | { readonly ok: true; readonly task: Task }

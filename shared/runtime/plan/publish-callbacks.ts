@@ -13,8 +13,8 @@ import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import type { PublishRequest } from '../publish/publication-of.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
+import type { PublishRequest } from '../publish/resolve-publication.ts'
 
 /** Each publishes its callbacks side by side, too. */
 const MOST_AT_ONCE = 10

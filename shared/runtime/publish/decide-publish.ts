@@ -3,7 +3,7 @@ import { restart } from '../../core/operate/restart.ts'
 import { create, isGone, type Publication } from '../../core/publish/publish.ts'
 import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import type { PublishRequest } from './publication-of.ts'
+import type { PublishRequest } from './resolve-publication.ts'
 
 /** What a publish comes to where `current` stands under its key; not `ok`: that is at work and in the way. */
 export type PublishDecision =

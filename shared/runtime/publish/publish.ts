@@ -26,7 +26,7 @@ import {
   resolvePublication,
   type UnknownType,
   withNewBirth,
-} from './publication-of.ts'
+} from './resolve-publication.ts'
 
 /** Publishes of one batch that are under way at a time. */
 const MOST_AT_ONCE = 25
