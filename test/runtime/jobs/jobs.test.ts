@@ -69,6 +69,6 @@ it('a job that cannot be sent, or whose tasks cannot, says so: its message comes
   const broken = { ...system, messages: { ...system.messages, goOnWithJobs: unsent, dispatch: unsent } }
 
   await expect(startJob(broken, type, RESUME)).rejects.toThrow('no answer')
-  await expect(workOnJob(broken, LOOK, LATER)).rejects.toThrow('1 tasks were not sent again: no answer')
+  await expect(workOnJob(broken, LOOK, LATER)).rejects.toThrow('1 tasks could not be sent again: no answer')
   await expect(workOnJob(broken, LOOK, NOW)).rejects.toThrow('no answer')
 })

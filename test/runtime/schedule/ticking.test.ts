@@ -336,7 +336,7 @@ describe('what cannot be published', () => {
     const shown = await head(world)
     await pass({ ...world, types: { ...world.types, get } }, at('11.000'))
 
-    expect(world.errors).toEqual(['a tick publishes no task: it is refused'])
+    expect(world.errors).toEqual(['the task of a tick was refused and is not published'])
     expect(shown).toMatchObject({ error: { name: 'UnknownType' }, dueAt: Date.parse(at('10.250')) })
     expect(shown.schedule?.lastRunAt).toBeUndefined()
     expect(await publishedTicks(world)).toEqual([at('10.250')])

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
-import { patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {

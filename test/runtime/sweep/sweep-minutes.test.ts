@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { cancelTask, patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { type CheckedMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
 import { DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
