@@ -114,7 +114,7 @@ export type StatusReaders = {
   allowsStart(task: Task): Promise<boolean>
 }
 
-/** Of a task that has ended or runs nobody asks who could take it. */
+/** The answer for a task that has ended or runs: no worker needs to take it. */
 const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false, isRateUsedUp: false }
 
 /**

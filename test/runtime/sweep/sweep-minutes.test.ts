@@ -25,7 +25,7 @@ async function dispatchedBy(system: MemorySystem): Promise<string[]> {
   return system.messages.dispatches.map(({ task }) => task.key).sort()
 }
 
-/** How often the store and the records are asked. */
+/** How often the store and the records are read. */
 function counting(system: MemorySystem) {
   const asked = { pages: 0, records: 0 }
   return {
@@ -71,7 +71,7 @@ describe('a far minute whose schedule was lost', () => {
     },
   )
 
-  it('is not taken for lost while its schedule may still fire', async () => {
+  it('does not count as lost while its schedule may still fire', async () => {
     const system = await aMinuteIn(60 * SECOND)
 
     expect(await sweepMinutes(system, new Set())).toEqual({ repaired: 0, failed: 0 })
@@ -112,7 +112,7 @@ describe('a far minute that needs no repair', () => {
     expect((await sweepMinutes(system, new Set())).repaired).toBe(0)
   })
 
-  it('is left empty by what was cancelled, removed or moved to another time', async () => {
+  it('is left empty by tasks that were cancelled, removed or moved to another time', async () => {
     const system = await aMinuteIn(20 * MINUTE)
     await cancelTask(system, 'resize:k0')
     await removeTask(system, 'resize:k1')
