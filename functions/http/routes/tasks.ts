@@ -15,7 +15,14 @@ import { listMembers } from '../../../shared/runtime/canvas/list-members.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts'
 import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
-import { cancelTask, type OperateOutcome, removeTask, restartTask, resumeTask, retryCallbacks } from '../../../shared/runtime/operate/operate.ts'
+import {
+  cancelTask,
+  type OperateOutcome,
+  removeTask,
+  restartTask,
+  resumeTask,
+  retryCallbacks,
+} from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
 import { presentTask } from '../present/tasks.ts'

@@ -49,7 +49,7 @@ export async function listMembers(system: System, query: MemberQuery): Promise<L
   if (query.cursor !== undefined && !after)
     return refused(
       'cursor',
-      'belongs to another query: leave it out, or pass nextCursor with the query it came from',
+      'is no cursor of this query: leave it out, or pass nextCursor with the query it came from',
     )
   const order = await orderOf(system, canvas, query)
   if (!order)

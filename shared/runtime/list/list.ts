@@ -43,7 +43,7 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
 }
 
 const FOREIGN_CURSOR =
-  'belongs to another query: leave it out to begin at the start, or pass nextCursor with the query it came from'
+  'is no cursor of this query: leave it out to begin at the start, or pass nextCursor with the query it came from'
 
 function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
