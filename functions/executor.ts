@@ -4,7 +4,7 @@ import type { AwsWorld } from '../shared/aws/system.ts'
 import { invocationWorkerId } from '../shared/core/worker/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { serveDispatches } from '../shared/runtime/dispatch/dispatch.ts'
-import type { Received } from '../shared/runtime/dispatch/received-dispatch.ts'
+import type { ReceivedDispatch } from '../shared/runtime/dispatch/received-dispatch.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
 import { composeWorld, flushMetrics } from './compose/compose.ts'
@@ -38,7 +38,7 @@ export function executorOf(definition: TaskDefinition): Handler {
   }
 }
 
-type ReadRecord = { readonly received?: Received; readonly unread?: string }
+type ReadRecord = { readonly received?: ReceivedDispatch; readonly unread?: string }
 
 /** What cannot be read at all is let go; the sweeper sends a fresh dispatch. What cannot be read now comes again. */
 async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord): Promise<ReadRecord> {

@@ -1,6 +1,6 @@
 import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
-import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
+import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { readPreviousPage } from '../../../shared/runtime/canvas/read-previous.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'
@@ -9,7 +9,7 @@ import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 20
 /** The frame of a page takes less than 1 KB of its answer. */
-const PAGE_BYTES = MAX_ANSWER_BYTES - 1_024
+const PAGE_BYTES = ANSWER_BYTES_MAX - 1_024
 
 export const previousRoutes = [
   route({

@@ -1,8 +1,8 @@
-import { MAX_STARTED_AT_ONCE } from '../../core/bounds.ts'
+import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { createCancelled } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
-import { isFaultOfOne } from '../../core/errors.ts'
-import { cancel, settle } from '../../core/operate/operate.ts'
+import { isItemFault } from '../../core/errors.ts'
+import { cancel, recordCallbacksPublished } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
@@ -31,7 +31,7 @@ export async function cancelMembers(
   from: number,
   stopAt: number,
 ): Promise<void> {
-  const { reach } = evaluate(canvas.tree, (await readAllEnds(system, canvas)).endOf)
+  const { reachOf: reach } = evaluate(canvas.tree, (await readAllEnds(system, canvas)).endOf)
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
     leaf => leaf >= from && reach(leaf) !== 'skipped',
   )
@@ -41,7 +41,7 @@ export async function cancelMembers(
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE_LEAVES))
   }
   await transact(system, head, current =>
-    current?.born === canvas.born ? settle(current, system.clock.now()) : OWES_NOTHING,
+    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : OWES_NOTHING,
   )
 }
 
@@ -56,7 +56,7 @@ async function cancelPage(system: System, canvas: Canvas, leaves: readonly numbe
     try {
       await cancelLeaf(reading, canvas, leaf, byId.get(id))
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error
+      if (!isItemFault(error)) throw error
       logFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
     }
   })
@@ -111,7 +111,7 @@ export async function cancelCanvas(system: System, id: string): Promise<OperateO
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 async function cancelNow(system: System, head: Task): Promise<void> {
-  if ((head.canvas?.leaves ?? 0) > MAX_STARTED_AT_ONCE) return
+  if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
     if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + CANCEL_MS_MAX)

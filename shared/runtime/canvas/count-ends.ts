@@ -1,4 +1,4 @@
-import { MAX_STARTED_AT_ONCE } from '../../core/bounds.ts'
+import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS } from '../../core/canvas/canvas.ts'
 import { chunkOf } from '../../core/canvas/chunks.ts'
 import { type Followed, follow } from '../../core/canvas/follow.ts'
@@ -114,7 +114,7 @@ async function startOrDefer(
   leaves: readonly number[],
 ): Promise<number[]> {
   const [from] = leaves
-  if (from === undefined || leaves.length <= MAX_STARTED_AT_ONCE)
+  if (from === undefined || leaves.length <= CANVAS_TASKS_AT_ONCE_MAX)
     return startLeaves(system, canvas, head, leaves)
   await sendCanvasLook(system, canvas, from)
   return []

@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX } from '../../core/bounds.ts'
 import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
 import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, pathOf } from '../../core/canvas/tree.ts'
@@ -47,7 +47,7 @@ const FRAME_BYTES = 64 * 1024
  * when escaped.
  */
 const ITEM_BYTES_MAX = 1.75 * 1024 * 1024
-const RESULT_BYTES_MAX = MAX_ANSWER_BYTES - FRAME_BYTES - ITEM_BYTES_MAX
+const RESULT_BYTES_MAX = ANSWER_BYTES_MAX - FRAME_BYTES - ITEM_BYTES_MAX
 /**
  * The answer contains the result of a canvas with at most this many members. Longer results are read page by
  * page.
@@ -131,7 +131,7 @@ function statusOfMember(
   const now = system.clock.now()
   if (task?.state === 'removed') return 'cancelled'
   if (task && !isGone(task, now)) return statusOf(task, now)
-  const reach = evaluation.reach(leaf)
+  const reach = evaluation.reachOf(leaf)
   if (reach === 'skipped') return 'skipped'
   return known.endOf(leaf) ?? (head.state === 'cancelled' ? 'cancelled' : 'pending')
 }
@@ -145,7 +145,7 @@ async function countsOf(seen: CanvasView): Promise<Record<MemberStatus, number>>
   const leaves = canvas.types.map((_type, leaf) => leaf)
   const heads = canvas.leaves <= COUNTED_HEADS_MAX ? await headsOf(seen, leaves) : undefined
   for (const leaf of leaves) {
-    const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reach(leaf) === 'ready'
+    const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reachOf(leaf) === 'ready'
     const status = statusOfMember(seen, leaf, heads?.get(memberId(canvas, leaf)))
     counts[isUnseen && status === 'pending' ? 'running' : status] += 1
   }

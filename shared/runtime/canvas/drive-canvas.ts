@@ -71,7 +71,7 @@ export async function repairMembers(
     return undefined
   }
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
-    leaf => leaf >= from && evaluation.reach(leaf) === 'ready' && known.endOf(leaf) === undefined,
+    leaf => leaf >= from && evaluation.reachOf(leaf) === 'ready' && known.endOf(leaf) === undefined,
   )
   for (let done = 0; done < leaves.length; done += PAGE_LEAVES) {
     if (done >= budget || system.clock.now() >= stopAt) return leaves[done]

@@ -1,9 +1,9 @@
 import {
+  BODY_BYTES_MAX,
+  CANVAS_LEAVES_MAX,
   CANVAS_MEMBERS_SHOWN_MAX,
+  CANVAS_TASKS_AT_ONCE_MAX,
   DEFAULT_SHARDS,
-  MAX_BODY_BYTES,
-  MAX_CANVAS_LEAVES,
-  MAX_STARTED_AT_ONCE,
 } from '../../core/bounds.ts'
 import { createCanvas, noteStarted } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
@@ -65,7 +65,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
     types,
     pages.map(({ from }) => from),
   )
-  if (jsonBytes(layout) > MAX_BODY_BYTES) return layoutTooLong()
+  if (jsonBytes(layout) > BODY_BYTES_MAX) return layoutTooLong()
   const content = {
     layout,
     pages: pages.map(({ requests }) => requests as unknown as Json),
@@ -80,7 +80,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
 
 /** The ids of all members, in the order of the publish body; undefined when there are too many to list. */
 export function memberIds(canvas: Canvas): string[] | undefined {
-  if (canvas.leaves > MAX_STARTED_AT_ONCE || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
+  if (canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
     return undefined
   return canvas.types.map((_type, leaf) => memberId(canvas, leaf))
 }
@@ -92,8 +92,8 @@ async function refusalOf(
   tree: Tree,
   leaves: readonly LeafRequest[],
 ): Promise<Refusal | undefined> {
-  if (leaves.length > MAX_CANVAS_LEAVES) {
-    const message = `has ${leaves.length} tasks; a canvas has at most ${MAX_CANVAS_LEAVES}`
+  if (leaves.length > CANVAS_LEAVES_MAX) {
+    const message = `has ${leaves.length} tasks; a canvas has at most ${CANVAS_LEAVES_MAX}`
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
   const typeOf = batchTypeReader(system)
@@ -158,9 +158,9 @@ async function storeCanvas(
 
 /** Publishes the first members. The canvas is stored already, so the planner's look completes what fails here. */
 async function startFirstLeaves(system: System, canvas: Canvas, head: Task): Promise<void> {
-  if (head.state !== 'open' || head.canvas?.started || canvas.leaves > MAX_STARTED_AT_ONCE) return
+  if (head.state !== 'open' || head.canvas?.started || canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
-    const { reach } = evaluate(canvas.tree, () => undefined)
+    const { reachOf: reach } = evaluate(canvas.tree, () => undefined)
     const first = canvas.types.map((_type, leaf) => leaf).filter(leaf => reach(leaf) === 'ready')
     const refused = await startLeaves(system, canvas, head, first)
     if (refused.length > 0)

@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
@@ -56,7 +56,7 @@ function isRefused(
   outcome: PublishOutcome | undefined,
 ): boolean {
   if (!outcome || (outcome.ok && outcome.task.member?.born === born)) return false
-  const isOutcomeUnknown = !outcome.ok && outcome.reason === 'error' && !isFaultOfOne(outcome.error)
+  const isOutcomeUnknown = !outcome.ok && outcome.reason === 'error' && !isItemFault(outcome.error)
   if (isOutcomeUnknown) throw outcome.error
   system.log.error('a member of a canvas cannot be published; it counts as failed', {
     canvasId: id,

@@ -4,7 +4,7 @@ import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import type { HttpWorkers, WaitHistory } from '../worker/announce-http-workers.ts'
 import type { Claimed } from './claim.ts'
-import type { ClaimedOrHeld } from './claim-ready.ts'
+import type { ClaimResult } from './claim-ready.ts'
 
 /**
  * How a claim over HTTP waits for work.
@@ -36,7 +36,7 @@ export type WaitOutcome = {
 }
 
 /** One look for work, and when a limit may allow the next start. */
-type TryOnce = () => Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>>
+type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>>
 
 type Wait = {
   readonly claimer: Claimer
@@ -129,9 +129,9 @@ async function poll(
   system: System,
   { claimer, types, workers, tryOnce, waitMs }: Wait,
   { begun, endMs, isBrisk, nextStart }: Polling,
-): Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+): Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
   const { clock, chance } = system
-  let last: Pick<ClaimedOrHeld, 'claimed' | 'nextStart'> = { claimed: [], nextStart }
+  let last: Pick<ClaimResult, 'claimed' | 'nextStart'> = { claimed: [], nextStart }
   for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, LAST_POLL_MS)) {
     const spentMs = elapsedSince(clock, begun)
     if (spentMs >= endMs) return last

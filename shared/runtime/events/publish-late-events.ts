@@ -1,11 +1,11 @@
 import type { BatonEvent } from '../../core/events/event-types.ts'
-import type { Events, LateBox, LateEvents, SendFailure } from '../../ports/messages.ts'
+import type { Events, LateEventQueue, LateEvents, SendFailure } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 
 /** What publishing events needs of the system. */
 export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly events: Events
-  readonly lateBox: LateBox
+  readonly lateBox: LateEventQueue
   /**
    * `types`: events of types that ask for them, and events that belong to no type once one type asks. `all`:
    * all events, whatever the types say.

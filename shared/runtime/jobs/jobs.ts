@@ -9,7 +9,7 @@
  */
 
 import type { Decision } from '../../core/change/change.ts'
-import { reorder, unblock } from '../../core/limits/wait.ts'
+import { endWait, reorder } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -42,7 +42,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
       await recordProgress(system, look, position)
-      return throwIfUnsent(system.messages.goOnWithJobs([rest]), job)
+      return throwIfUnsent(system.messages.continueJobs([rest]), job)
     }
     const page = await system.tasks.page({
       index: 'view',
@@ -81,7 +81,7 @@ async function workOnPage(system: System, { type, job }: JobLook, tasks: readonl
     case 'resume':
       return sendAgain(system, tasks)
     case 'relimit':
-      return changeEach(system, tasks, task => unblock(task, system.clock.now()))
+      return changeEach(system, tasks, task => endWait(task, system.clock.now()))
     case 'reorder':
       return reorderTasks(system, type, tasks)
     case 'purge':

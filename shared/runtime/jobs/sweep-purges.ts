@@ -53,7 +53,7 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
     return { repaired: 0, failed: 0 }
   }
   const looks = steps.flatMap(({ one, step }) => (typeof step === 'object' ? [jobLookOf(one, step)] : []))
-  const failures = await system.messages.goOnWithJobs(looks)
+  const failures = await system.messages.continueJobs(looks)
   const lost = steps.filter(({ step }) => typeof step === 'object' && step.isLost).length
   if (lost > 0) system.metrics.add('SweeperRepaired', lost, type.type)
   return { repaired: lost, failed: failures.length }

@@ -5,7 +5,7 @@
  *
  * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks.
  */
-import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
+import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { plan, slotLookAt } from '../../core/plan/plan.ts'
@@ -65,7 +65,7 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
   if (dispatchAt === undefined) return []
   const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? SLOT_LEAD_MS : 0)
-  return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), MAX_QUEUE_DELAY_MS) / 1_000) }]
+  return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), QUEUE_DELAY_MS_MAX) / 1_000) }]
 }
 
 /**
@@ -78,7 +78,7 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
 export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const { lookAt } = plan(task, now)
   if (lookAt === undefined) return []
-  const delayMs = Math.min(Math.max(0, lookAt - now), MAX_QUEUE_DELAY_MS)
+  const delayMs = Math.min(Math.max(0, lookAt - now), QUEUE_DELAY_MS_MAX)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
   const isForSlot = slotLookAt(task, now) !== undefined

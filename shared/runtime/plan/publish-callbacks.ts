@@ -1,7 +1,7 @@
 import { BODY_GRACE_MS } from '../../core/bounds.ts'
 import { type FieldProblem, isOutage } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { owe, settle } from '../../core/operate/operate.ts'
+import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
 import type { HandedOn } from '../../core/publish/publish.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import { bodiesExpiringBefore, bodyExpiry, cut } from '../../core/task/body.ts'
@@ -57,7 +57,9 @@ export async function publishTaskCallbacks(
   await transact(system, head, current => {
     if (current?.born !== born || current.revision !== head.revision) return GONE
     const now = system.clock.now()
-    return unpublished ? owe(current, unpublished, now) : settle(current, now)
+    return unpublished
+      ? recordUnpublishable(current, unpublished, now)
+      : recordCallbacksPublished(current, now)
   })
 }
 

@@ -6,7 +6,7 @@
  * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers, and
  * `request-of-body.ts` reads HTTP bodies.
  */
-import { MAX_INLINE_BYTES } from '../../core/bounds.ts'
+import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -248,7 +248,7 @@ function isByOperator(request: PublishRequest): request is PublishRequest & { re
  * the write of its body. A caller that publishes `once` has read the head already.
  */
 function mustReadFirst({ key, input, once }: PublishRequest): boolean {
-  return key !== undefined && !once && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
+  return key !== undefined && !once && input !== undefined && jsonBytes(input) > INLINE_BODY_BYTES_MAX
 }
 
 /** Deletes inputs that lost a race and that the winning head does not share (equal input has an equal name). */

@@ -1,5 +1,5 @@
 import type { PublishBody } from '../../api/publish.ts'
-import { MIN_MEMBER_RETENTION_MS } from '../../core/bounds.ts'
+import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import {
@@ -217,7 +217,7 @@ function draftOf(
  * throttled task must exist as long as its window.
  */
 function withLongEnoughRetention(options: Options, { member, throttle }: PublishRequest): Options {
-  const least = Math.max(member ? MIN_MEMBER_RETENTION_MS : 0, throttle?.perMs ?? 0)
+  const least = Math.max(member ? MEMBER_RETENTION_MS_MIN : 0, throttle?.perMs ?? 0)
   return least <= options.retentionMs ? options : { ...options, retentionMs: least }
 }
 

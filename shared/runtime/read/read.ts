@@ -2,7 +2,7 @@
  * Reading one task: its head, what follows from it at this time, and as many inputs, results, runs and errors
  * as fit the answer. This file reads what an answer needs; `describe-task.ts` builds the answer from it.
  */
-import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS } from '../../core/bounds.ts'
+import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { resultOf } from '../../core/task/result.ts'
@@ -93,5 +93,5 @@ function isStoredApart(body: Body | undefined): body is Extract<Body, { ref: str
 /** Only tasks with runs that did not succeed have run records. */
 async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
   const hasUnsuccessfulRuns = endedRuns(task).some(run => run.state !== 'succeeded')
-  return hasUnsuccessfulRuns ? tasks.runRecords(task.id, task.born, SHOWN_RUNS) : []
+  return hasUnsuccessfulRuns ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
 }

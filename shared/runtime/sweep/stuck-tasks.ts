@@ -1,6 +1,6 @@
 import { claim } from '../../core/run/claim.ts'
 import { statusReasonOf } from '../../core/status/status.ts'
-import { isQuiet, isStuck, type Patience } from '../../core/status/stuck.ts'
+import { isQuiet, isStuck, type WaitFacts } from '../../core/status/stuck.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
@@ -54,7 +54,7 @@ function reportType({ metrics, log }: System, type: string, tasks: readonly Task
   })
 }
 
-function waitReader(system: System, round: SweptRound): (task: Task) => Promise<Patience> {
+function waitReader(system: System, round: SweptRound): (task: Task) => Promise<WaitFacts> {
   const { stateOf, sweptSince } = round
   const types = new Map(round.types.map(type => [type.type, type]))
   const workers = onlyOnce(() => system.workers.list())

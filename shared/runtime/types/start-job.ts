@@ -38,12 +38,12 @@ export async function startJob(
   const looks = shardNumbers(type).flatMap(shard =>
     jobRanges(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
   )
-  await throwIfUnsent(messages.goOnWithJobs(looks), job)
+  await throwIfUnsent(messages.continueJobs(looks), job)
 }
 
 /** Waits until the messages of a job are sent, and throws when one was not. */
 export async function throwIfUnsent(
-  sending: ReturnType<System['messages']['goOnWithJobs']>,
+  sending: ReturnType<System['messages']['continueJobs']>,
   { kind }: TypeJob,
 ): Promise<void> {
   const [failure] = await sending

@@ -5,7 +5,7 @@
  * This file serves looks and the far minutes that schedules wake. `serve-wakes.ts` takes each batch of the wake
  * queue apart and also continues canvases, limits and jobs.
  */
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
@@ -44,7 +44,7 @@ export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): 
     try {
       return await wakeTask(system, sentLook, await freshHead(system, sentLook, found.get(sentLook.id)))
     } catch (error) {
-      return [{ id: sentLook.id, reason: String(error), transient: !isFaultOfOne(error) }]
+      return [{ id: sentLook.id, reason: String(error), transient: !isItemFault(error) }]
     }
   })
   return (await Promise.all(results)).flat()

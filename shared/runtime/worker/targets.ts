@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { plan } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Marker } from '../../core/worker/worker.ts'
@@ -32,7 +32,7 @@ export async function markTargets(
         await system.targets.mark(marker)
         return []
       } catch (error) {
-        return [{ id: marker.taskId, reason: String(error), transient: !isFaultOfOne(error) }]
+        return [{ id: marker.taskId, reason: String(error), transient: !isItemFault(error) }]
       }
     },
   )

@@ -131,7 +131,10 @@ it('a purge that cannot be started is still listed in its type', async () => {
   const system = aMemorySystem()
   const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
-  const begun = await aPurge({ ...system, messages: { ...system.messages, goOnWithJobs } }, 'ready')
+  const begun = await aPurge(
+    { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } },
+    'ready',
+  )
 
   expect(begun).toEqual({ ok: true })
   expect((await system.types.get('resize'))?.purges).toMatchObject([{ statuses: ['ready'] }])

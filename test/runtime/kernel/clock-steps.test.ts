@@ -7,7 +7,7 @@ import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
 import { isWithin, momentOf } from '../../../shared/runtime/kernel/moment.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { createTimedCache } from '../../../shared/runtime/kernel/timed-cache.ts'
-import { stillHolds } from '../../../shared/runtime/limits/permits.ts'
+import { confirmPermits } from '../../../shared/runtime/limits/permits.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { pauseType } from '../../../shared/runtime/types/pause-type.ts'
 import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
@@ -105,7 +105,7 @@ describe('a clock that is set back', () => {
 
     expect(before).toBe(false)
     expect(hold.reason()).toBe('storage')
-    void hold.letGo()
+    void hold.close()
   })
 
   it('has permits asked for that were taken too long ago to be sure of', async () => {
@@ -115,7 +115,7 @@ describe('a clock that is set back', () => {
     await system.clock.advance(11 * SECOND)
     set.wall = -10 * SECOND
 
-    expect(await stillHolds(process, [{ limit: 'resize', holder: 'gone' }], since)).toBe(false)
+    expect(await confirmPermits(process, [{ limit: 'resize', holder: 'gone' }], since)).toBe(false)
   })
 
   it('keeps no claim waiting for longer than it asked', async () => {

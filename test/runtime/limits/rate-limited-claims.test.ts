@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { throttle, unblock } from '../../../shared/core/limits/wait.ts'
+import { endWait, throttle } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
@@ -43,7 +43,7 @@ it('a worker that finds a task before its turn does not put that off, however of
 it('a turn that was spent on another task starts no second one', async () => {
   const system = aMemorySystem()
   const seen = await waitingUntil(system, NOW)
-  await system.tasks.apply(changeOf(unblock(seen, NOW)))
+  await system.tasks.apply(changeOf(endWait(seen, NOW)))
 
   const answer = await claimTask(system, seen, W1)
 

@@ -21,7 +21,7 @@ async function aSystemWithATask() {
 /** The system of a process that cannot send the messages of a job. */
 function cutOff(system: MemorySystem): MemorySystem {
   const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
-  return { ...system, messages: { ...system.messages, goOnWithJobs } }
+  return { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } }
 }
 
 const unapplied = async ({ types }: MemorySystem) => (await types.get('resize'))?.unapplied
