@@ -6,8 +6,8 @@ import type { Status } from '../../shared/core/task/lifecycle.ts'
 import type { Missed, Timing } from '../../shared/core/task/schedule-state.ts'
 import type { Ordering } from '../../shared/core/task/task.ts'
 import type { StepConfiguration, TypeLimits } from '../../shared/core/types/task-type.ts'
-import type { PatchRequest } from '../../shared/runtime/operate/operate.ts'
-import type { PublishRequest } from '../../shared/runtime/publish/publication-of.ts'
+import type { PatchRequest } from '../../shared/runtime/operate/patch-task.ts'
+import type { PublishRequest } from '../../shared/runtime/publish/resolve-publication.ts'
 
 /**
  * Everything that a simulated run consists of, as data: the same scenario always plays the same way, and a part can be

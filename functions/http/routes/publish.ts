@@ -8,8 +8,8 @@ import {
   publishManyAnswer,
   publishManyBody,
 } from '../../../shared/api/publish.ts'
-import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish/publish.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { check, checkSchema, joinPath } from '../check.ts'
 import { presentTask } from '../present/tasks.ts'

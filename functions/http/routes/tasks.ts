@@ -24,6 +24,7 @@ import {
   resumeTask,
   retryCallbacks,
 } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problem } from '../problems.ts'

@@ -10,18 +10,19 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
-import { resolvePublication, withNewBirth } from '../publish/publication-of.ts'
+import { resolvePublication, withNewBirth } from '../publish/resolve-publication.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
-import { continueCanvas } from './go-on.ts'
+import { continueCanvas } from './continue-canvas.ts'
 import { readAllEnds } from './known-ends.ts'
 
-const PAGE = 100
-const MOST_AT_ONCE = 25
+const PAGE_LEAVES = 100
+const CANCELS_AT_ONCE_MAX = 25
 
 /**
- * Cancels the members of a cancelled canvas from `from` on: those that are there, and, written as cancelled, those that
- * somebody may be about to publish; then its debt is settled. What is not done at `stopAt` goes on in a message.
+ * Cancels the members of a cancelled canvas from the leaf `from` on, and then notes that the canvas owes
+ * nothing more. A member that is not published yet is written as cancelled, because another process may be
+ * about to publish it. What is not done at `stopAt` goes on in a new message.
  */
 export async function cancelMembers(
   system: System,
@@ -34,23 +35,23 @@ export async function cancelMembers(
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
     leaf => leaf >= from && reach(leaf) !== 'skipped',
   )
-  for (let done = 0; done < leaves.length; done += PAGE) {
+  for (let done = 0; done < leaves.length; done += PAGE_LEAVES) {
     const next = leaves[done]
     if (next !== undefined && system.clock.now() >= stopAt) return continueCanvas(system, canvas, next)
-    await cancelPage(system, canvas, leaves.slice(done, done + PAGE))
+    await cancelPage(system, canvas, leaves.slice(done, done + PAGE_LEAVES))
   }
   await transact(system, head, current =>
-    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : NONE,
+    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : OWES_NOTHING,
   )
 }
 
-const NONE = { ok: false, reason: 'owes-nothing' } as const
+const OWES_NOTHING = { ok: false, reason: 'owes-nothing' } as const
 
 async function cancelPage(system: System, canvas: Canvas, leaves: readonly number[]): Promise<void> {
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   const byId = new Map(heads.map(task => [task.id, task]))
   const reading = { ...system, typeOf: batchTypeReader(system) }
-  await sideBySide(leaves, MOST_AT_ONCE, async leaf => {
+  await sideBySide(leaves, CANCELS_AT_ONCE_MAX, async leaf => {
     const id = memberId(canvas, leaf)
     try {
       await cancelLeaf(reading, canvas, leaf, byId.get(id))
@@ -63,22 +64,22 @@ async function cancelPage(system: System, canvas: Canvas, leaves: readonly numbe
 
 type Reading = System & { readonly typeOf: TypeReader }
 
-/** A member that is there is cancelled as any task is; one that has ended stays as it is. */
+/** Cancels a published member like any task; a member that has ended stays as it is. */
 async function cancelLeaf(
   system: Reading,
   canvas: Canvas,
   leaf: number,
   seen: Task | undefined,
 ): Promise<void> {
-  const unborn = seen ? undefined : await unpublished(system, canvas, leaf)
+  const draft = seen ? undefined : await draftOf(system, canvas, leaf)
   await transact(system, seen, current => {
     if (current) return cancel(current, system.clock.now())
-    if (!unborn) return NONE
-    return createCancelled(withNewBirth(system, unborn), system.clock.now())
+    if (!draft) return OWES_NOTHING
+    return createCancelled(withNewBirth(system, draft), system.clock.now())
   })
 }
 
-async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
+async function draftOf(system: Reading, canvas: Canvas, leaf: number) {
   const request = await leafRequest(system, canvas, leaf)
   const member = { canvasId: canvas.canvasId, born: canvas.born, leaf }
   const { typeOf } = system
@@ -90,12 +91,12 @@ async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
   return resolved?.ok ? resolved.publication : undefined
 }
 
-/** Longer than this nobody waits for an answer; the waker goes on. */
-const MOST_MS = 15_000
+/** A request cancels members for at most this long; the waker cancels the rest. */
+const CANCEL_MS_MAX = 15_000
 
 /**
- * Cancels a canvas: nothing of it starts any more, its members are cancelled, here or, of a large one, by the waker.
- * Repeating it changes nothing.
+ * Cancels a canvas: none of its tasks starts any more. This call cancels the members of a small canvas; the
+ * waker cancels those of a large one. Repeating it changes nothing.
  */
 export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
@@ -113,8 +114,11 @@ async function cancelNow(system: System, head: Task): Promise<void> {
   if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
-    if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + MOST_MS)
+    if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + CANCEL_MS_MAX)
   } catch (error) {
-    system.log.warn('members of a cancelled canvas are left to the waker', { canvasId: head.id, error })
+    system.log.warn('the members of a cancelled canvas were not all cancelled; the waker goes on', {
+      canvasId: head.id,
+      error,
+    })
   }
 }

@@ -1,9 +1,15 @@
 /**
- * A canvas is a composition of tasks (one after another, side by side, or nested) that is published as a whole and has
- * a head of its own. This room publishes canvases, counts the members that have ended, starts those that may start
- * now, ends or cancels the canvas, and reads its members, their results and what they hand on.
+ * A canvas is a composition of tasks (one after another, side by side, or nested) that is published as a whole.
+ * It has a head of its own; its tasks are its members, and the tree of the composition has one leaf per member.
  *
- * This file reads one birth of a canvas: its tree and its leaves never change, so each process reads them once.
+ * `publish-canvas.ts` stores a canvas and `start-leaves.ts` publishes its members. `count-ends.ts` counts the
+ * members that have ended and starts those that may start now; `known-ends.ts` holds those counts.
+ * `end-canvas.ts` ends the canvas and `cancel-members.ts` cancels it. `drive-canvas.ts`, `continue-canvas.ts`
+ * and `sweep-canvases.ts` go on with work that a process left undone. `handed-on.ts` and `member-results.ts`
+ * pass results along, and `read-previous.ts`, `describe-canvas.ts` and `list-members.ts` read. Start with this
+ * file and `count-ends.ts`.
+ *
+ * This file reads one birth of a canvas. Its tree and its leaves never change, so each process reads them once.
  */
 
 import { canvasRef } from '../../core/canvas/canvas.ts'
@@ -15,45 +21,45 @@ import { type Task, taskId } from '../../core/task/task.ts'
 import type { CanvasName, TaskStore } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import type { PublishRequest } from '../publish/publication-of.ts'
+import type { PublishRequest } from '../publish/resolve-publication.ts'
 
-/** What the leaf of a canvas is published as: what makes it a member is added then. */
+/** The publish request of one leaf, without the fields that make the task a member. */
 export type LeafRequest = Omit<
   PublishRequest,
   'key' | 'ifExists' | 'clean' | 'previous' | 'parentId' | 'member'
 >
 
-/** One birth of a canvas, without what changes of it. */
+/** The parts of one birth of a canvas that never change. */
 export type Canvas = CanvasName & Layout & { readonly id: string; readonly leaves: number }
 
-/** Nodes and leaves of all the canvases that a process remembers: some 30 MB. */
-const MOST_NODES = 200_000
-const MOST_PAGES = 16
+/** The nodes of all canvases that a process remembers: some 30 MB. */
+const NODES_MAX = 200_000
+const PAGES_MAX = 16
 
-type Known = { readonly canvases: Memo<Canvas>; readonly pages: Memo<readonly LeafRequest[]> }
+type Memories = { readonly canvases: Memo<Canvas>; readonly pages: Memo<readonly LeafRequest[]> }
 
-/** What never changes is read once a process, by the store that it is from. */
-const known = new WeakMap<TaskStore, Known>()
+/** Each process reads what never changes once per store. */
+const known = new WeakMap<TaskStore, Memories>()
 
-function knownOf({ tasks }: Pick<System, 'tasks'>): Known {
+function memoriesOf({ tasks }: Pick<System, 'tasks'>): Memories {
   const present = known.get(tasks)
   if (present) return present
-  const fresh: Known = {
-    canvases: createMemo(MOST_NODES, ({ tree }) => tree.nodes.length),
-    pages: createMemo(MOST_PAGES, () => 1),
+  const fresh: Memories = {
+    canvases: createMemo(NODES_MAX, ({ tree }) => tree.nodes.length),
+    pages: createMemo(PAGES_MAX, () => 1),
   }
   known.set(tasks, fresh)
   return fresh
 }
 
-/** The canvas under this name; undefined when that birth of it is gone. `head` saves reading it. */
+/** The canvas of this name and birth; undefined when that birth is gone. A given `head` saves one read. */
 export async function loadCanvas(
   system: Pick<System, 'tasks'>,
   { canvasId, born }: CanvasName,
   head?: Task,
 ): Promise<Canvas | undefined> {
   const id = taskId(CANVAS_TYPE, canvasId)
-  return knownOf(system).canvases(`${id} ${born}`, async () => {
+  return memoriesOf(system).canvases(`${id} ${born}`, async () => {
     const current = head ?? (await system.tasks.head(id))
     if (!current?.canvas || current.born !== born) return undefined
     const layout = await bodyValue(system, id, current.canvas.tree)
@@ -83,25 +89,25 @@ export async function leafRequest(
 }
 
 function pageAt(system: Pick<System, 'tasks'>, { id, born }: Canvas, page: number) {
-  return knownOf(system).pages(`${id} ${born} ${page}`, async () => {
+  return memoriesOf(system).pages(`${id} ${born} ${page}`, async () => {
     const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
     return value as unknown as readonly LeafRequest[] | undefined
   })
 }
 
-/** Remembers what was read under a name; what is not there, or could not be read, is read again. */
+/** Remembers what was read under a name. A value that is missing, or that could not be read, is read again. */
 export type Memo<Value> = (name: string, read: () => Promise<Value | undefined>) => Promise<Value | undefined>
 
-/** Forgets what was read longest ago once all that it remembers weighs more than `most`. */
-export function createMemo<Value>(most: number, weigh: (value: Value) => number): Memo<Value> {
+/** Creates a memory that forgets the oldest value when all remembered values together weigh more than `weightMax`. */
+export function createMemo<Value>(weightMax: number, weigh: (value: Value) => number): Memo<Value> {
   const known = new Map<string, { readonly value: Promise<Value | undefined>; weight: number }>()
   let total = 0
   const forget = (name: string) => {
     total -= known.get(name)?.weight ?? 0
     known.delete(name)
   }
-  const makeRoom = (kept: string) => {
-    for (const old of known.keys()) if (total > most && old !== kept) forget(old)
+  const evictOldest = (kept: string) => {
+    for (const old of known.keys()) if (total > weightMax && old !== kept) forget(old)
   }
   const remember = async (name: string, read: () => Promise<Value | undefined>) => {
     const value = read()
@@ -109,12 +115,12 @@ export function createMemo<Value>(most: number, weigh: (value: Value) => number)
     known.set(name, entry)
     try {
       const present = await value
-      // Forgotten while it was read: it weighs nothing here.
+      // The memory forgot this value while it was read, so it adds no weight.
       if (known.get(name) !== entry) return
       if (present === undefined) return forget(name)
       entry.weight = weigh(present)
       total += entry.weight
-      makeRoom(name)
+      evictOldest(name)
     } catch {
       if (known.get(name) === entry) forget(name)
     }

@@ -10,21 +10,22 @@ import type { PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, loadCanvas } from './canvas.ts'
+import { sendCanvasLook } from './continue-canvas.ts'
 import { recordCanvasEnd } from './end-canvas.ts'
-import { sendCanvasLook } from './go-on.ts'
 import { createKnownEnds, type KnownEnds, readEnds } from './known-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
 /** How members have ended, by leaf. */
 export type Ends = ReadonlyMap<number, End>
 
-const CANVASES_AT_ONCE = 4
-const CHUNKS_AT_ONCE = 10
+const CANVASES_AT_ONCE_MAX = 4
+const CHUNKS_AT_ONCE_MAX = 10
 
 /**
- * Counts the members of canvases among these tasks that have ended, and brings about what follows. Counting is adding to
- * a set, and starting is publishing under a key that follows from the canvas: a batch that comes again, or comes to two
- * planners, changes nothing the second time, and goes on where the first one died.
+ * Counts those of these tasks that are members of canvases and have ended, then starts the members and ends the
+ * canvases that follow from it. A count is an addition to a set, and a member's key follows from its canvas. So
+ * a batch that comes twice, or to two planners, changes nothing the second time, and continues where a dead
+ * process stopped.
  */
 export async function countEnds(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const ended = tasks.flatMap(task => {
@@ -32,10 +33,11 @@ export async function countEnds(system: System, tasks: readonly Task[]): Promise
     return end ? [{ ...end, id: task.id }] : []
   })
   const groups = Map.groupBy(ended, ({ member: { canvasId, born } }) => `${born} ${canvasId}`)
-  const failures = await sideBySide([...groups.values()], CANVASES_AT_ONCE, async group => {
+  const failures = await sideBySide([...groups.values()], CANVASES_AT_ONCE_MAX, async group => {
     try {
       const [first] = group
-      if (first) await countOf(system, first.member, new Map(group.map(one => [one.member.leaf, one.end])))
+      if (first)
+        await countCanvasEnds(system, first.member, new Map(group.map(one => [one.member.leaf, one.end])))
       return []
     } catch (error) {
       const transient = isOutage(error)
@@ -45,14 +47,15 @@ export async function countEnds(system: System, tasks: readonly Task[]): Promise
   return failures.flat()
 }
 
-async function countOf(system: System, name: CanvasName, ends: Ends): Promise<void> {
+async function countCanvasEnds(system: System, name: CanvasName, ends: Ends): Promise<void> {
   const canvas = await loadCanvas(system, name)
   if (canvas) await recordMemberEnds(system, canvas, ends)
 }
 
 /**
- * Adds ends to what a canvas has counted, and does what follows from them: publishes who may start now, ends the canvas.
- * Other chunks are read only where, by what these show, a part of the canvas may have ended.
+ * Adds ends to the counts of a canvas, publishes the members that may start now, and ends the canvas when its
+ * last member has ended. Other chunks of counts are read only where these ends show that a part of the canvas
+ * may have ended.
  */
 export async function recordMemberEnds(system: System, canvas: Canvas, ends: Ends): Promise<void> {
   const known = createKnownEnds(canvas)
@@ -61,7 +64,7 @@ export async function recordMemberEnds(system: System, canvas: Canvas, ends: End
   if (followed.start.length === 0 && !followed.outcome) return
   const head = await system.tasks.head(canvas.id)
   if (head?.born !== canvas.born || head.state !== 'open') return
-  const refused = await startOrSend(
+  const refused = await startOrDefer(
     system,
     canvas,
     head,
@@ -75,9 +78,9 @@ export async function recordMemberEnds(system: System, canvas: Canvas, ends: End
 async function addEnds(system: System, canvas: Canvas, known: KnownEnds, ends: Ends): Promise<void> {
   const chunks = Map.groupBy(ends, ([leaf]) => chunkOf(leaf))
   const expiresAt = system.clock.now() + CANVAS_BODY_MS
-  await sideBySide([...chunks], CHUNKS_AT_ONCE, async ([chunk, members]) => {
-    const of = (end: End) => members.filter(([, ended]) => ended === end).map(([leaf]) => leaf)
-    const added = { ok: of('succeeded'), bad: of('failed') }
+  await sideBySide([...chunks], CHUNKS_AT_ONCE_MAX, async ([chunk, members]) => {
+    const leavesThat = (end: End) => members.filter(([, ended]) => ended === end).map(([leaf]) => leaf)
+    const added = { ok: leavesThat('succeeded'), bad: leavesThat('failed') }
     known.add(chunk, await system.canvases.addEnds(canvas, chunk, added, expiresAt))
   })
 }
@@ -100,8 +103,11 @@ async function followedBy(
   }
 }
 
-/** Leaves more members than the stream may wait for to the jobs function. */
-async function startOrSend(
+/**
+ * Starts few members here. Many members go to the jobs function in a message, because the stream must not wait
+ * for them.
+ */
+async function startOrDefer(
   system: System,
   canvas: Canvas,
   head: Task,

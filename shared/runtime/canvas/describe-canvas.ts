@@ -42,15 +42,24 @@ export type CanvasRead =
 
 /** Status, counts, error and times of a canvas take less than 64 KB of an answer, as escaped JSON. */
 const FRAME_BYTES = 64 * 1024
-/** A page of members takes so much of the rest: one result of 350 KB takes at most twice as much, escaped. */
-const MAX_ITEM_BYTES = 1.75 * 1024 * 1024
-const MAX_RESULT_BYTES = ANSWER_BYTES_MAX - FRAME_BYTES - MAX_ITEM_BYTES
-/** The result of a canvas is put together from so many members at most; beyond, they are read page by page. */
-const MOST_RESULTS = 10_000
-/** Of so many members each head is read to count them; of more, their ends, and the rest of those that may have started counts as running. */
-const MOST_COUNTED = 200
+/**
+ * A page of members takes at most this much of the answer. One result of 350 KB takes at most twice its size
+ * when escaped.
+ */
+const ITEM_BYTES_MAX = 1.75 * 1024 * 1024
+const RESULT_BYTES_MAX = ANSWER_BYTES_MAX - FRAME_BYTES - ITEM_BYTES_MAX
+/**
+ * The answer contains the result of a canvas with at most this many members. Longer results are read page by
+ * page.
+ */
+const RESULT_MEMBERS_MAX = 10_000
+/**
+ * Up to this many members, the counts come from the members' heads. Beyond it they come from the counted ends,
+ * and each further member that may have started counts as running.
+ */
+const COUNTED_HEADS_MAX = 200
 
-/** A canvas with a page of its members, in the order of the body. */
+/** Reads a canvas with one page of its members, in the order of the publish body. */
 export async function readCanvas(
   system: System,
   id: string,
@@ -64,14 +73,14 @@ export async function readCanvas(
   const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
   if (!canvas) return { ok: false, reason: 'unknown' }
   const from = after ? Number(after.sort) + 1 : 0
-  const described = await describe(await view(system, canvas, head), from, limit)
+  const described = await describe(await viewOf(system, canvas, head), from, limit)
   const next = from + described.items.length
   const nextCursor = next < canvas.leaves && encodeCursor(name, { sort: next - 1, id: '', range: 0 })
   return { ok: true, canvas: { ...described, ...(nextCursor && { nextCursor }) } }
 }
 
-/** The result stands on the first page. */
-async function describe(seen: Seen, from: number, limit: number): Promise<CanvasDescription> {
+/** Only the first page contains the result. */
+async function describe(seen: CanvasView, from: number, limit: number): Promise<CanvasDescription> {
   const { system, canvas, head } = seen
   const [items, counts, result] = await Promise.all([
     itemsOf(seen, from, limit),
@@ -88,8 +97,8 @@ async function describe(seen: Seen, from: number, limit: number): Promise<Canvas
   }
 }
 
-/** A canvas as it is seen now. */
-type Seen = {
+/** A canvas as it is now. */
+type CanvasView = {
   readonly system: System
   readonly canvas: Canvas
   readonly head: Task
@@ -97,19 +106,25 @@ type Seen = {
   readonly evaluation: Evaluation
 }
 
-async function view(system: System, canvas: Canvas, head: Task): Promise<Seen> {
+async function viewOf(system: System, canvas: Canvas, head: Task): Promise<CanvasView> {
   const known = await readAllEnds(system, canvas)
   return { system, canvas, head, known, evaluation: evaluate(canvas.tree, known.endOf) }
 }
 
-async function headsOf({ system, canvas }: Seen, leaves: readonly number[]): Promise<Map<string, Task>> {
+async function headsOf(
+  { system, canvas }: CanvasView,
+  leaves: readonly number[],
+): Promise<Map<string, Task>> {
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   return new Map(heads.map(task => [task.id, task]))
 }
 
-/** What a task tells itself comes first; else what its canvas has counted, or knows to come. */
+/**
+ * The status in the task's head wins. Without a head, the status follows from the ends that the canvas has
+ * counted.
+ */
 function statusOfMember(
-  { system, head, known, evaluation }: Seen,
+  { system, head, known, evaluation }: CanvasView,
   leaf: number,
   task: Task | undefined,
 ): MemberStatus {
@@ -121,14 +136,14 @@ function statusOfMember(
   return known.endOf(leaf) ?? (head.state === 'cancelled' ? 'cancelled' : 'pending')
 }
 
-async function countsOf(seen: Seen): Promise<Record<MemberStatus, number>> {
+async function countsOf(seen: CanvasView): Promise<Record<MemberStatus, number>> {
   const { canvas, known, evaluation } = seen
   const counts = Object.fromEntries(MEMBER_STATUSES.map(status => [status, 0])) as Record<
     MemberStatus,
     number
   >
   const leaves = canvas.types.map((_type, leaf) => leaf)
-  const heads = canvas.leaves <= MOST_COUNTED ? await headsOf(seen, leaves) : undefined
+  const heads = canvas.leaves <= COUNTED_HEADS_MAX ? await headsOf(seen, leaves) : undefined
   for (const leaf of leaves) {
     const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reachOf(leaf) === 'ready'
     const status = statusOfMember(seen, leaf, heads?.get(memberId(canvas, leaf)))
@@ -137,24 +152,24 @@ async function countsOf(seen: Seen): Promise<Record<MemberStatus, number>> {
   return counts
 }
 
-/** As many as there is room for, but at least one. */
-async function itemsOf(seen: Seen, from: number, limit: number): Promise<CanvasItem[]> {
+/** Describes as many members as the answer can hold, at least one. */
+async function itemsOf(seen: CanvasView, from: number, limit: number): Promise<CanvasItem[]> {
   const { canvas } = seen
   const to = Math.min(from + limit, canvas.leaves)
   const leaves = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
   const heads = await headsOf(seen, leaves)
   const items: CanvasItem[] = []
-  let room = MAX_ITEM_BYTES
+  let bytesLeft = ITEM_BYTES_MAX
   for (const leaf of leaves) {
     const item = await itemOf(seen, leaf, heads.get(memberId(canvas, leaf)))
-    room -= escapedBytes(item as unknown as Json) + 1
-    if (room < 0 && items.length > 0) break
+    bytesLeft -= escapedBytes(item as unknown as Json) + 1
+    if (bytesLeft < 0 && items.length > 0) break
     items.push(item)
   }
   return items
 }
 
-async function itemOf(seen: Seen, leaf: number, task: Task | undefined): Promise<CanvasItem> {
+async function itemOf(seen: CanvasView, leaf: number, task: Task | undefined): Promise<CanvasItem> {
   const { canvas, system } = seen
   const taskId = memberId(canvas, leaf)
   const status = statusOfMember(seen, leaf, task)
@@ -170,15 +185,18 @@ async function itemOf(seen: Seen, leaf: number, task: Task | undefined): Promise
   }
 }
 
-/** Undefined unless it has succeeded, and when it is too long for one answer. */
+/**
+ * The result of a canvas that has succeeded; undefined when it has not, or when the result is too long for one
+ * answer.
+ */
 async function canvasResult(system: System, canvas: Canvas, head: Task): Promise<Json | undefined> {
   if (head.state !== 'succeeded') return undefined
   const root = nodeAt(canvas.tree, 0)
   const leaves = valueLeaves(canvas.tree, root)
-  if (leaves.length > MOST_RESULTS) return undefined
-  const results = await memberResults(system, canvas, leaves, MAX_RESULT_BYTES)
+  if (leaves.length > RESULT_MEMBERS_MAX) return undefined
+  const results = await memberResults(system, canvas, leaves, RESULT_BYTES_MAX)
   if (results === 'too-long') return undefined
   if (!results) return undefined
   const value = nodeValue(canvas.tree, root, leaf => results.get(leaf) ?? null)
-  return escapedBytes(value) <= MAX_RESULT_BYTES ? value : undefined
+  return escapedBytes(value) <= RESULT_BYTES_MAX ? value : undefined
 }

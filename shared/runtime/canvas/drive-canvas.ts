@@ -7,18 +7,18 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { cancelMembers } from './cancel-members.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
+import { continueCanvas } from './continue-canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
 import { recordCanvasEnd } from './end-canvas.ts'
-import { continueCanvas } from './go-on.ts'
 import { readAllEnds } from './known-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
-const PAGE = 100
+const PAGE_LEAVES = 100
 
 /**
- * Sees to a canvas: publishes who may start and has not, counts who has ended and was not counted, cancels the members of
- * a cancelled one. What is not done at `stopAt` goes on in a message of its own. A look at a birth that is gone, or at a
- * canvas that needs nothing, does nothing.
+ * Brings a canvas up to date: publishes members that may start and have not, counts ends that were not counted,
+ * and cancels the members of a cancelled canvas. What is not done at `stopAt` goes on in a new message. A look
+ * at a birth that is gone, or at a canvas that needs nothing, changes nothing.
  */
 export async function driveCanvas(system: System, look: CanvasLook, stopAt: number): Promise<void> {
   const head = await system.tasks.head(look.id)
@@ -41,21 +41,22 @@ async function canvasToDrive(
   head: Task | undefined,
 ): Promise<Canvas | undefined> {
   const key = splitTaskId(id)?.key
-  const isOwed = head?.state === 'open' || head?.owes
-  if (key === undefined || head?.born !== born || !isOwed) return undefined
+  const needsWork = head?.state === 'open' || head?.owes
+  if (key === undefined || head?.born !== born || !needsWork) return undefined
   return loadCanvas(system, { canvasId: key, born }, head)
 }
 
 export type RepairRange = {
   readonly from: number
   readonly stopAt: number
-  /** How many leaves are looked at, at most. */
+  /** The largest number of leaves to look at. */
   readonly budget?: number
 }
 
 /**
- * Goes through the leaves that may have started and are not counted as ended, from `from` on: publishes those that are
- * not there, counts those that have ended. Answers the leaf to go on from when the time or the budget ran out.
+ * Goes through the leaves from `from` on that may have started and are not counted as ended. Publishes those
+ * that are missing and counts those that have ended. Returns the leaf to continue from when the time or the
+ * budget ran out.
  */
 export async function repairMembers(
   system: System,
@@ -72,9 +73,9 @@ export async function repairMembers(
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
     leaf => leaf >= from && evaluation.reachOf(leaf) === 'ready' && known.endOf(leaf) === undefined,
   )
-  for (let done = 0; done < leaves.length; done += PAGE) {
+  for (let done = 0; done < leaves.length; done += PAGE_LEAVES) {
     if (done >= budget || system.clock.now() >= stopAt) return leaves[done]
-    await repairPage(system, canvas, head, leaves.slice(done, done + PAGE))
+    await repairPage(system, canvas, head, leaves.slice(done, done + PAGE_LEAVES))
   }
   return undefined
 }

@@ -6,7 +6,7 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, memberId } from './canvas.ts'
 
-/** Ends a canvas, with the error of its first failed member. One that has ended stays as it is. */
+/** Ends a canvas, with the error of its first failed member. A canvas that has ended stays as it is. */
 export async function recordCanvasEnd(
   system: System,
   canvas: Canvas,
@@ -21,7 +21,7 @@ export async function recordCanvasEnd(
   )
 }
 
-/** Why a member counts as failed. */
+/** The error for which a member counts as failed. */
 export async function memberError(
   system: Pick<System, 'tasks'>,
   canvas: Canvas,
@@ -29,11 +29,17 @@ export async function memberError(
 ): Promise<{ readonly error: TaskError; readonly taskId: string }> {
   const taskId = memberId(canvas, leaf)
   const task = await system.tasks.head(taskId)
-  const told = task && impliedError(task)
-  return { taskId, error: task?.error && !told ? await fullError(system, task) : (told ?? gone(taskId)) }
+  const implied = task && impliedError(task)
+  return {
+    taskId,
+    error: task?.error && !implied ? await fullError(system, task) : (implied ?? notPublished(taskId)),
+  }
 }
 
-/** Of a member that no run failed of: a reason in words; undefined when the task tells one itself. */
+/**
+ * The error that follows from a member's state when no run failed: removed, cancelled, or started over.
+ * Undefined when the task has an error of its own.
+ */
 export function impliedError({ id, state, error, member }: Task): TaskError | undefined {
   if (state === 'removed') return { name: 'Removed', message: `${id} was removed` }
   if (state === 'cancelled') return { name: 'Cancelled', message: `${id} was cancelled` }
@@ -43,6 +49,6 @@ export function impliedError({ id, state, error, member }: Task): TaskError | un
     : undefined
 }
 
-function gone(taskId: string): TaskError {
+function notPublished(taskId: string): TaskError {
   return { name: 'NotPublished', message: `${taskId} could not be published` }
 }

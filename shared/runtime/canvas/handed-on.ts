@@ -12,7 +12,7 @@ import { type Canvas, memberId } from './canvas.ts'
 import { memberError } from './end-canvas.ts'
 import { createKnownEnds, readEnds } from './known-ends.ts'
 
-/** What is handed on to leaves that start together: read once for all that get the same. */
+/** Reads what is handed on to leaves that start together. Leaves that receive the same value share one read. */
 export function handedOnReader(
   system: System,
   canvas: Canvas,
@@ -59,15 +59,18 @@ async function resultOfLeaf(
   return { kind: 'result', handOn, taskId, ref: result.ref, bytes: result.bytes }
 }
 
-async function firstError(system: System, canvas: Canvas, number: number) {
-  const node = nodeAt(canvas.tree, number)
+async function firstError(system: System, canvas: Canvas, nodeIndex: number) {
+  const node = nodeAt(canvas.tree, nodeIndex)
   const known = createKnownEnds(canvas)
   await readEnds(system, canvas, known, [node.leaves])
   const standings = standingsOf(canvas.tree, known.standingOf, node)
   return memberError(system, canvas, firstFailure(canvas.tree, standings, node))
 }
 
-/** A result that was handed on where it is outlives its task by a month: who is due later has it kept for longer. */
+/**
+ * Keeps a handed-on result until the task that receives it has ended. A result that is stored apart outlives
+ * its own task by a month, so only a task that is due later needs this.
+ */
 export async function renewHandedOnResult(
   { tasks, clock }: System,
   { previous, dueAt, options }: Task,

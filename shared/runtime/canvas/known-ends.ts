@@ -10,10 +10,10 @@ const OPEN = 1
 const SUCCEEDED = 2
 const FAILED = 3
 
-/** What is known of the ends of a canvas's members, chunk by chunk. */
+/** The counted ends of a canvas's members that were read so far, chunk by chunk. */
 export type KnownEnds = {
   readonly standingOf: Knowledge
-  /** Undefined where a leaf has not ended, or nothing is known of it. */
+  /** How the leaf has ended; undefined when it has not ended, or when its chunk was not read. */
   endOf(leaf: number): End | undefined
   add(chunk: number, ends: CanvasEnds): void
   hasChunk(chunk: number): boolean
@@ -40,7 +40,7 @@ export function createKnownEnds({ leaves }: Canvas): KnownEnds {
   }
 }
 
-/** Reads the ends of the leaves in these ranges, as far as they are not known yet. */
+/** Reads the ends of the leaves in these ranges, except for chunks that are known already. */
 export async function readEnds(
   { canvases }: Pick<System, 'canvases'>,
   canvas: Canvas,
@@ -52,7 +52,7 @@ export async function readEnds(
   for (const [chunk, ends] of read) known.add(chunk, ends)
 }
 
-/** All ends of a canvas's members. */
+/** Reads the ends of all members of a canvas. */
 export async function readAllEnds(system: Pick<System, 'canvases'>, canvas: Canvas): Promise<KnownEnds> {
   const known = createKnownEnds(canvas)
   await readEnds(system, canvas, known, [{ from: 0, to: canvas.leaves }])

@@ -10,7 +10,7 @@ import { sortKeyOf } from '../list/sorted-list.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
 
 export type MemberQuery = {
-  /** Id of the canvas. */
+  /** The id of the canvas. */
   readonly canvasId: string
   readonly type?: string
   readonly userId?: string
@@ -20,14 +20,17 @@ export type MemberQuery = {
   readonly cursor?: string
 }
 
-/** Heads that one call looks at; where few of them match, pages are short but a cursor leads on. */
-const MOST_EXAMINED = 1_000
-const BATCH = 100
+/**
+ * One call reads at most this many heads. Where few of them match, a page is short, and its cursor leads to the
+ * rest.
+ */
+const EXAMINED_MAX = 1_000
+const BATCH_LEAVES = 100
 
 /**
- * One page of a canvas's tasks, as far as they are published, heads only; undefined when there is no such canvas. The
- * ids of its members follow from it, so that no index is asked: `created` is their order in the body. Other orders are sorted
- * in memory, of canvases that are not too large for it.
+ * Lists one page of the published tasks of a canvas, heads only; undefined when there is no such canvas. The
+ * ids of the members follow from the canvas, so no index is read, and `created` is the order of the publish
+ * body. Other orders are sorted in memory, up to a bounded number of members.
  */
 export async function listMembers(system: System, query: MemberQuery): Promise<ListAnswer | undefined> {
   const head = await system.tasks.head(query.canvasId)
@@ -43,10 +46,14 @@ export async function listMembers(system: System, query: MemberQuery): Promise<L
     query.order,
   ])
   const after = query.cursor === undefined ? undefined : decodeCursor(name, query.cursor)
-  if (query.cursor !== undefined && !after) return refused('cursor', 'is none of this query')
+  if (query.cursor !== undefined && !after)
+    return refused(
+      'cursor',
+      'is no cursor of this query: leave it out, or pass nextCursor with the query it came from',
+    )
   const order = await orderOf(system, canvas, query)
   if (!order)
-    return refused('order', `${query.order} sorts at most ${MOST_EXAMINED} members: use created or -created`)
+    return refused('order', `${query.order} sorts at most ${EXAMINED_MAX} members: use created or -created`)
   return page(system, { canvas, query, order, name, from: after ? Number(after.sort) + 1 : 0 })
 }
 
@@ -54,7 +61,7 @@ function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
 }
 
-/** The leaves in the query's order. */
+/** The leaves in the order of the query; undefined when there are too many to sort. */
 async function orderOf(
   system: System,
   canvas: Canvas,
@@ -63,15 +70,15 @@ async function orderOf(
   const leaves = canvas.types.map((_type, leaf) => leaf)
   if (order === 'created') return leaves
   if (order === '-created') return leaves.reverse()
-  if (canvas.leaves > MOST_EXAMINED) return undefined
+  if (canvas.leaves > EXAMINED_MAX) return undefined
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   const sorts = new Map(heads.map(head => [head.id, sortKeyOf(head, order)]))
-  const placeOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
+  const positionOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
   const sign = order.startsWith('-') ? -1 : 1
-  return leaves.sort((a, b) => sign * (placeOf(a) - placeOf(b)) || a - b)
+  return leaves.sort((a, b) => sign * (positionOf(a) - positionOf(b)) || a - b)
 }
 
-type Walk = {
+type PageRequest = {
   readonly canvas: Canvas
   readonly query: MemberQuery
   readonly order: readonly number[]
@@ -79,11 +86,11 @@ type Walk = {
   readonly from: number
 }
 
-async function page(system: System, { canvas, query, order, name, from }: Walk): Promise<ListAnswer> {
+async function page(system: System, { canvas, query, order, name, from }: PageRequest): Promise<ListAnswer> {
   const tasks: Task[] = []
   let at = from
-  while (at < order.length && at < from + MOST_EXAMINED && tasks.length < query.limit) {
-    const batch = order.slice(at, at + BATCH)
+  while (at < order.length && at < from + EXAMINED_MAX && tasks.length < query.limit) {
+    const batch = order.slice(at, at + BATCH_LEAVES)
     const found = await headsAt(system, canvas, batch)
     at += fill(tasks, found, query, system.clock.now())
   }
@@ -101,7 +108,7 @@ async function headsAt(
   return ids.map(id => heads.get(id))
 }
 
-/** Adds what matches until the page is full; answers how many were looked at for it. */
+/** Adds the matching tasks until the page is full; returns how many heads it looked at. */
 function fill(
   tasks: Task[],
   found: ReadonlyArray<Task | undefined>,

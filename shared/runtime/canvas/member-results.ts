@@ -7,14 +7,17 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, memberId } from './canvas.ts'
 
-const PAGE = 500
-const MOST_READS_AT_ONCE = 10
-/** Who can take only so many bytes waits for them: however short the results, this many heads fewer are read for it. */
+const PAGE_LEAVES = 500
+const READS_AT_ONCE_MAX = 10
+/**
+ * A reader with a byte limit refuses a list with more members than this many bytes each would allow. This
+ * bounds the reads, however short the results are.
+ */
 const BYTES_PER_READ = 200
 
 /**
- * The results of members that have succeeded, by leaf, read page by page; undefined when one has expired. Who returned
- * nothing has null.
+ * Reads the results of members that have succeeded, by leaf, page by page; undefined when one has expired. A
+ * member that returned nothing has null.
  */
 export async function memberResults(
   system: Pick<System, 'tasks'>,
@@ -25,12 +28,12 @@ export async function memberResults(
   const results = new Map<number, Json>()
   if (leaves.length * BYTES_PER_READ > maxBytes) return 'too-long'
   let bytes = 0
-  for (let start = 0; start < leaves.length; start += PAGE) {
-    const page = leaves.slice(start, start + PAGE)
+  for (let start = 0; start < leaves.length; start += PAGE_LEAVES) {
+    const page = leaves.slice(start, start + PAGE_LEAVES)
     const heads = await endedHeads(system, canvas, page)
     bytes += heads.reduce((sum, head) => sum + resultBytes(head), 0)
     if (bytes > maxBytes) return 'too-long'
-    const values = await sideBySide(heads, MOST_READS_AT_ONCE, head => resultValue(system, head))
+    const values = await sideBySide(heads, READS_AT_ONCE_MAX, head => resultValue(system, head))
     for (const [index, leaf] of page.entries()) {
       const value = values[index]
       if (value === undefined) return undefined
@@ -40,7 +43,10 @@ export async function memberResults(
   return results
 }
 
-/** The cheap read may not show an end yet that its canvas has counted: then the head is read once more, strongly. */
+/**
+ * Reads the heads of ended members. The eventually consistent read may lag behind an end that the canvas has
+ * counted; such a head is read again strongly.
+ */
 async function endedHeads(
   { tasks }: Pick<System, 'tasks'>,
   canvas: Canvas,
@@ -48,7 +54,7 @@ async function endedHeads(
 ): Promise<Array<Task | undefined>> {
   const ids = leaves.map(leaf => memberId(canvas, leaf))
   const heads = new Map((await tasks.heads(ids)).map(head => [head.id, head]))
-  return sideBySide(ids, MOST_READS_AT_ONCE, async id => {
+  return sideBySide(ids, READS_AT_ONCE_MAX, async id => {
     const seen = heads.get(id)
     return seen && memberEnd(seen) ? seen : tasks.head(id)
   })
@@ -60,14 +66,14 @@ function resultBytes(head: Task | undefined): number {
   return 'inline' in result ? jsonBytes(result.inline) : result.bytes
 }
 
-/** Undefined when it is no longer stored. */
+/** The result of one member; undefined when it is no longer stored. */
 async function resultValue(system: Pick<System, 'tasks'>, head: Task | undefined): Promise<Json | undefined> {
   if (!head || head.state === 'removed' || isStartedOver(head)) return undefined
   const result = resultOf(head)
   return result ? bodyValue(system, head.id, result) : null
 }
 
-/** What it has come to since is not what its canvas has counted. */
+/** Whether a member that counts as succeeded was started over since: its canvas keeps the first outcome. */
 function isStartedOver({ member, state }: Task): boolean {
   return member?.first === 'succeeded' && state !== 'succeeded'
 }

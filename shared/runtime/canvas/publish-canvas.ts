@@ -20,17 +20,17 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { resolvePublication, type UnknownType } from '../publish/publication-of.ts'
+import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
 export type CanvasRequest = {
-  /** Made up when left out. */
+  /** Generated when left out. */
   readonly key?: string
   readonly composition: Composition<LeafRequest>
-  /** How many members are published at a time. */
+  /** How many members are published at the same time. */
   readonly sendConcurrency?: number
   readonly traceparent?: string
 }
@@ -50,8 +50,8 @@ export type CanvasPublished =
     }
 
 /**
- * Publishes a canvas: stores it, and publishes the members that need not wait for others, or has the waker do so when
- * there are many. A key that exists creates nothing, but goes on with what its publishing may have left undone.
+ * Publishes a canvas: stores it, and publishes the members that wait for no others. The waker does so when
+ * there are many. A key that exists creates nothing, but completes what its first publish may have left undone.
  */
 export async function publishCanvas(system: System, request: CanvasRequest): Promise<CanvasPublished> {
   const { shape, leaves } = takeApart(request.composition)
@@ -65,20 +65,20 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
     types,
     pages.map(({ from }) => from),
   )
-  if (jsonBytes(layout) > BODY_BYTES_MAX) return tooIrregular()
+  if (jsonBytes(layout) > BODY_BYTES_MAX) return layoutTooLong()
   const content = {
     layout,
     pages: pages.map(({ requests }) => requests as unknown as Json),
     leaves: leaves.length,
   }
-  const { head, created } = await stored(system, request, content)
+  const { head, created } = await storeCanvas(system, request, content)
   const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
   if (!canvas) throw new BatonError('unavailable', `${head.id} vanished while it was published`)
-  await begin(system, canvas, head)
+  await startFirstLeaves(system, canvas, head)
   return { ok: true, created, canvas }
 }
 
-/** The ids of all its tasks, in the order of the body; undefined when there are too many to tell. */
+/** The ids of all members, in the order of the publish body; undefined when there are too many to list. */
 export function memberIds(canvas: Canvas): string[] | undefined {
   if (canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
     return undefined
@@ -101,7 +101,7 @@ async function refusalOf(
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const type = await typeOf(request.type)
     if (!type) return { leaf, problems: [], unknown: [{ type: request.type, path: 'type' }] }
-    const resolved = await resolvePublication(settings, type, { ...UNNAMED, ...request })
+    const resolved = await resolvePublication(settings, type, { ...PLACEHOLDERS, ...request })
     return resolved.ok ? undefined : { leaf, ...resolved }
   })
   const refused = found.filter(one => one !== undefined)
@@ -119,18 +119,18 @@ async function refusalOf(
   return problems.length > 0 ? { ok: false, reason: 'invalid', problems } : undefined
 }
 
-/** Key and trace are of no account here, and making them up for 100,000 tasks takes seconds. */
-const UNNAMED = { key: 'unnamed', traceparent: '' }
+/** A check needs neither key nor trace, and generating them for 100,000 tasks takes seconds. */
+const PLACEHOLDERS = { key: 'unnamed', traceparent: '' }
 
-function tooIrregular(): Refusal {
+function layoutTooLong(): Refusal {
   const message =
-    'has too many different parts to be stored: put equal ones side by side, or publish several canvases'
+    'has too many different parts to be stored: put equal parts next to each other, or publish several canvases'
   return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
 }
 
 type Content = { readonly layout: Json; readonly pages: readonly Json[]; readonly leaves: number }
 
-async function stored(
+async function storeCanvas(
   system: System,
   { key = system.chance.ulid(system.clock.now()), sendConcurrency, traceparent }: CanvasRequest,
   content: Content,
@@ -143,7 +143,7 @@ async function stored(
     traceparent: traceparent ?? newTraceparent(chance),
     ...(sendConcurrency !== undefined && { sendConcurrency }),
   }
-  // Its pages may be long: a look before costs a repetition one read instead of them.
+  // The pages may be long. Reading the head first spares a repeated publish from writing them again.
   const { decision, task } = await transact(system, await system.tasks.head(id), current => {
     const now = clock.now()
     if (current && !isGone(current, now)) return { ok: false as const }
@@ -156,8 +156,8 @@ async function stored(
   return { head: task, created: decision.ok }
 }
 
-/** What fails here the planner's look goes on with: the canvas is there. */
-async function begin(system: System, canvas: Canvas, head: Task): Promise<void> {
+/** Publishes the first members. The canvas is stored already, so the planner's look completes what fails here. */
+async function startFirstLeaves(system: System, canvas: Canvas, head: Task): Promise<void> {
   if (head.state !== 'open' || head.canvas?.started || canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const { reachOf: reach } = evaluate(canvas.tree, () => undefined)
@@ -171,26 +171,32 @@ async function begin(system: System, canvas: Canvas, head: Task): Promise<void> 
         : { ok: false as const, reason: 'nothing-to-note' as const },
     )
   } catch (error) {
-    system.log.warn('a canvas was not begun with; the waker goes on', { canvasId: canvas.id, error })
+    system.log.warn('the first members of a canvas were not all published; the waker goes on', {
+      canvasId: canvas.id,
+      error,
+    })
   }
 }
 
-/** Publish bodies are stored in items of so many bytes, below the 400 KB that one may have; a longer one has its own. */
+/**
+ * The publish bodies of the leaves share items of this size, below the 400 KB that an item may have. A longer
+ * body has its own item.
+ */
 const PAGE_BYTES = 300 * 1024
 
 type Page = { readonly from: number; readonly requests: readonly LeafRequest[] }
 
 function pagesOf(leaves: readonly LeafRequest[]): Page[] {
   const pages: Array<{ from: number; requests: LeafRequest[] }> = []
-  let room = 0
+  let bytesLeft = 0
   for (const [leaf, request] of leaves.entries()) {
     const bytes = jsonBytes(request as unknown as Json) + 1
-    if (bytes > room) {
+    if (bytes > bytesLeft) {
       pages.push({ from: leaf, requests: [] })
-      room = PAGE_BYTES
+      bytesLeft = PAGE_BYTES
     }
     pages.at(-1)?.requests.push(request)
-    room -= bytes
+    bytesLeft -= bytes
   }
   return pages
 }

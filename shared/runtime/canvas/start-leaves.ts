@@ -2,8 +2,8 @@ import { isItemFault } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { createArrivals } from '../publish/publication-of.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
+import { createArrivals } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, memberKey } from './canvas.ts'
 import { handedOnReader, renewHandedOnResult } from './handed-on.ts'
@@ -11,9 +11,11 @@ import { handedOnReader, renewHandedOnResult } from './handed-on.ts'
 const SEND_CONCURRENCY = 25
 
 /**
- * Publishes leaves that may start; those that are published already stay as they are. `head` is the canvas's, read
- * strongly just before: only an open one starts anything. Answers the leaves that will never run: refused for what they
- * are, since their type has changed, another has published a task under their key, or what is stored there cannot be read.
+ * Publishes the members at these leaves; members that are published already stay as they are. `head` is the
+ * head of the canvas, read strongly just before: only an open canvas starts members.
+ *
+ * Returns the leaves that will never run. A publish is refused for good when its type has changed, when another
+ * task has the member's key, or when the stored body cannot be read.
  *
  * @throws BatonError when the store does not answer.
  */
@@ -23,14 +25,14 @@ export async function startLeaves(
   head: Task,
   leaves: readonly number[],
 ): Promise<number[]> {
-  const handed = handedOnReader(system, canvas)
-  const most = head.canvas?.sendConcurrency ?? SEND_CONCURRENCY
+  const handedOnTo = handedOnReader(system, canvas)
+  const sendConcurrency = head.canvas?.sendConcurrency ?? SEND_CONCURRENCY
   const typeOf = batchTypeReader(system)
-  const arrived = createArrivals(system, leaves.length)
-  const outcomes = await sideBySide(leaves, most, async (leaf, index) => {
-    const arrival = arrived[index]
+  const arrivals = createArrivals(system, leaves.length)
+  const outcomes = await sideBySide(leaves, sendConcurrency, async (leaf, index) => {
+    const arrival = arrivals[index]
     const request = await leafRequest(system, canvas, leaf)
-    const previous = request.immutable ? undefined : await handed(leaf)
+    const previous = request.immutable ? undefined : await handedOnTo(leaf)
     const publication = {
       ...(head.traceparent !== undefined && { traceparent: head.traceparent }),
       ...request,
@@ -56,6 +58,10 @@ function isRefused(
   if (!outcome || (outcome.ok && outcome.task.member?.born === born)) return false
   const isOutcomeUnknown = !outcome.ok && outcome.reason === 'error' && !isItemFault(outcome.error)
   if (isOutcomeUnknown) throw outcome.error
-  system.log.error('a member of a canvas cannot be published', { canvasId: id, leaf, outcome })
+  system.log.error('a member of a canvas cannot be published; it counts as failed', {
+    canvasId: id,
+    leaf,
+    outcome,
+  })
   return true
 }

@@ -5,27 +5,33 @@ import type { Task } from '../../core/task/task.ts'
 import type { Log, MetricName, Metrics } from '../../ports/machine.ts'
 
 type Change = { readonly task: Task; readonly position: string }
-type Counting = { readonly metrics: Metrics; readonly log: Log }
+type Outputs = { readonly metrics: Metrics; readonly log: Log }
 
-/** What each event counts as. All of it follows from the one change that tells it. */
-const COUNTED: Partial<Record<EventType, MetricName>> = {
+/** The metric that each event counts as. It follows from the one change that causes the event. */
+const METRIC_OF_EVENT: Partial<Record<EventType, MetricName>> = {
   'task.published': 'Published',
   'task.succeeded': 'Succeeded',
   'task.failed': 'Failed',
   'task.needs-attention': 'NeedsAttention',
 }
 
-/** A batch of the stream: the positions of all its records in their order, and of those that must come again. */
+/**
+ * A batch of the stream: the positions of all its records in order, and those of the records that must come
+ * again.
+ */
 type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
 
 /**
- * Counts what became of tasks, from the changes in the table's stream: it has every change, whichever process wrote it. Lambda delivers a
- * batch again from its first failed record on, so only what stands before that counts now, and the rest counts when it comes
- * again: each change counts once, however often its batch comes. A process that dies after it has written its metrics and before
- * Lambda has its answer is the one exception: its batch counts twice.
+ * Counts the outcomes of tasks from the changes in the table's stream, which has every change, whichever
+ * process wrote it.
+ *
+ * Lambda delivers a batch again from its first failed record on. So only the records before that one count now,
+ * and the rest counts when it comes again: each change counts once, however often its batch comes. The one
+ * exception is a process that dies after it has written its metrics and before Lambda has its answer: its batch
+ * counts twice.
  */
 export function countOutcomes(
-  { metrics, log }: Counting,
+  { metrics, log }: Outputs,
   changes: readonly Change[],
   { positions, failed }: Batch,
 ): void {
@@ -34,20 +40,23 @@ export function countOutcomes(
   for (const { task, position } of changes) {
     if (!done.has(position)) continue
     try {
-      for (const name of countsOf(task)) metrics.add(name, 1, task.type)
+      for (const name of metricsOf(task)) metrics.add(name, 1, task.type)
     } catch (error) {
       log.error('not counted: a change that cannot be read', { error, taskId: task.id })
     }
   }
 }
 
-/** What a change of a task counts as. */
-function countsOf(task: Task): MetricName[] {
-  const counted = eventsOf(task).flatMap(({ type }) => COUNTED[type] ?? [])
+/** The metrics that a change of a task counts as. */
+function metricsOf(task: Task): MetricName[] {
+  const counted = eventsOf(task).flatMap(({ type }) => METRIC_OF_EVENT[type] ?? [])
   return isRetry(task) ? [...counted, 'Retried'] : counted
 }
 
-/** A claim begins exactly one run. It is a retry if one of the same piece has failed or was lost before, by that budget's count. */
+/**
+ * Whether a change begins a retry. A claim begins exactly one run; it is a retry if the retry budget of its
+ * piece counts an earlier failed or lost run.
+ */
 function isRetry(task: Task): boolean {
   const run = task.operation === 'claim' ? task.live[task.fence] : undefined
   if (!run) return false

@@ -1,7 +1,10 @@
 /**
- * Events say what became of tasks and workers. This room derives them from the changes in the table's stream,
- * publishes them on the event bus for types that ask for it, and counts outcomes as metrics. Events that cannot be
- * published now are put aside and published later: no change waits for the bus.
+ * Events say what happened to tasks and workers. This room derives them from the changes in the table's stream,
+ * publishes them on the event bus for types that ask for it, and counts outcomes as metrics. No change waits
+ * for the bus.
+ *
+ * This file publishes the events of a stream batch. `publish-late-events.ts` postpones events that cannot be
+ * published now, and `count-outcomes.ts` counts metrics.
  */
 import type { BatonEvent } from '../../core/events/event-types.ts'
 import { eventsOf, type WorkerChange, workerEvent } from '../../core/events/events.ts'
@@ -11,65 +14,69 @@ import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { type EventSystem, postponeEvents, publishOrLog, RETRY_S_MIN } from './publish-late-events.ts'
 
-/** A change of the stream, as it is told of. */
+/** A change of the table's stream that may cause events. */
 export type StreamChange = { readonly position: string } & (
   | { readonly task: Task }
   | { readonly worker: WorkerChange }
 )
 
-/** Tells changes; answers the positions of those that must come again. */
-type Teller = (changes: readonly StreamChange[]) => Promise<string[]>
+/** Publishes the events of changes; returns the positions of the changes that must come again. */
+type EventPublisher = (changes: readonly StreamChange[]) => Promise<string[]>
 
 /**
- * Tells what happened, of all changes of a batch in their order. What cannot be told now is put aside and told later:
- * changes that came again would block their shard, and telling must never keep a task from being planned. For the same
- * reason nothing is tried for a while after a failure, since a service that hangs would hold up every batch.
+ * Creates the publisher of events. It publishes the events of all changes of a batch, in their order.
+ *
+ * Events that cannot be published now are postponed. If the changes came again instead, they would block their
+ * shard, and publishing must never keep a task from being planned. For the same reason nothing is published for
+ * a while after a failure: a bus that hangs would delay every batch.
  */
-export function createEventPublisher(system: EventSystem): Teller {
-  const isAsked = callerOf(system)
+export function createEventPublisher(system: EventSystem): EventPublisher {
+  const isAsked = createEventFilter(system)
   let failedAt: Moment | undefined
-  const untold = async (events: readonly BatonEvent[]) => {
+  const tryToPublish = async (events: readonly BatonEvent[]) => {
     if (failedAt && isWithin(system.clock, failedAt, RETRY_S_MIN * 1_000)) return [...events]
     const failures = await publishOrLog(system, events)
     if (failures.length > 0) failedAt = momentOf(system.clock)
     return failures.flatMap(({ index }) => events[index] ?? [])
   }
   return async changes => {
-    const told = await Promise.all(changes.map(change => asked(system, change, isAsked)))
-    const unread = told.filter(({ isUnread }) => isUnread)
-    const events = told.flatMap(one => one.events)
-    const aside = events.length > 0 ? await untold(events) : []
-    const lost = new Set(aside.length > 0 ? await postponeEvents(system, aside) : [])
-    const again = told.filter(one => one.events.some(event => lost.has(event)))
+    const changesWithEvents = await Promise.all(
+      changes.map(change => eventsAskedFor(system, change, isAsked)),
+    )
+    const unread = changesWithEvents.filter(({ isUnread }) => isUnread)
+    const events = changesWithEvents.flatMap(one => one.events)
+    const postponed = events.length > 0 ? await tryToPublish(events) : []
+    const notPostponed = new Set(postponed.length > 0 ? await postponeEvents(system, postponed) : [])
+    const again = changesWithEvents.filter(one => one.events.some(event => notPostponed.has(event)))
     return [...unread, ...again].map(({ position }) => position)
   }
 }
 
-type Asked = {
+type ChangeEvents = {
   readonly position: string
   readonly events: readonly BatonEvent[]
-  /** Whether anybody asks for it could not be read. */
+  /** It could not be read whether any type asks for the events. */
   readonly isUnread?: true
 }
 
-/** The events of a change that somebody asks for. Types are read only where there is something to tell. */
-async function asked(
+/** The events of a change, if they are asked for. Types are read only for changes that cause events. */
+async function eventsAskedFor(
   { log }: EventSystem,
   change: StreamChange,
   isAsked: (events: readonly BatonEvent[], change: StreamChange) => Promise<boolean>,
-): Promise<Asked> {
+): Promise<ChangeEvents> {
   const { position } = change
   const events = eventsIn(log, change)
   if (events.length === 0) return { position, events }
   try {
     return { position, events: (await isAsked(events, change)) ? events : [] }
   } catch (error) {
-    log.warn('who asks for events could not be read', { error, events })
+    log.warn('the types that ask for events could not be read; the change comes again', { error, events })
     return { position, events: [], isUnread: true }
   }
 }
 
-/** A change that cannot be made sense of is told to nobody, and holds up no other. */
+/** The events that a change causes. A change that cannot be understood causes none and delays no other. */
 function eventsIn(log: EventSystem['log'], change: StreamChange): readonly BatonEvent[] {
   try {
     return 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
@@ -79,24 +86,27 @@ function eventsIn(log: EventSystem['log'], change: StreamChange): readonly Baton
   }
 }
 
-/** What happens to tasks is asked for by their type; canvases, schedules and workers have none, and go with any. */
-function callerOf(system: EventSystem) {
+/**
+ * Decides whether events are asked for. The type of a task decides for its events; events of canvases,
+ * schedules and workers are published when any type asks.
+ */
+function createEventFilter(system: EventSystem) {
   if (system.scope === 'all') return async () => true
   const typeOf = cachedTypeReader(system)
   const anyType = cachedTypeReader({
     clock: system.clock,
-    types: { ...system.types, get: () => firstAsking(system) },
+    types: { ...system.types, get: () => firstTypeWithEvents(system) },
   })
   return async ([event]: readonly BatonEvent[], change: StreamChange) => {
     const isOfType = event?.type.startsWith('task.') && 'task' in change
-    return asks(await (isOfType ? typeOf(change.task.type) : anyType('*')))
+    return wantsEvents(await (isOfType ? typeOf(change.task.type) : anyType('*')))
   }
 }
 
-async function firstAsking({ types }: EventSystem): Promise<TaskType | undefined> {
-  return (await types.list()).find(asks)
+async function firstTypeWithEvents({ types }: EventSystem): Promise<TaskType | undefined> {
+  return (await types.list()).find(wantsEvents)
 }
 
-function asks(type: TaskType | undefined): boolean {
+function wantsEvents(type: TaskType | undefined): boolean {
   return type?.configuration.events === true
 }

@@ -2,38 +2,44 @@ import type { BatonEvent } from '../../core/events/event-types.ts'
 import type { Events, LateEventQueue, LateEvents, SendFailure } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 
-/** The world of those who tell events. */
+/** What publishing events needs of the system. */
 export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly events: Events
   readonly lateBox: LateEventQueue
-  /** `types`: of types that ask for it, and once one does, of what belongs to no type. `all`: whatever they say. */
+  /**
+   * `types`: events of types that ask for them, and events that belong to no type once one type asks. `all`:
+   * all events, whatever the types say.
+   */
   readonly scope: 'types' | 'all'
 }
 
-type Late = Pick<EventSystem, 'events' | 'lateEventQueue' | 'log'>
+type LateSystem = Pick<EventSystem, 'events' | 'lateBox' | 'log'>
 
-/** A request takes ten events, and so does a message that tells them later. */
-const BATCH = 10
-/** When they are tried again first; each further time after twice as long. */
+/** One request takes ten events, and so does one message with postponed events. */
+const BATCH_EVENTS = 10
+/** The delay of the first retry; each further retry waits twice as long. */
 export const RETRY_S_MIN = 2
-const MAX_RETRY_S = 900
-/** Some two days, most of them in waits of a quarter of an hour. */
-const MAX_HOPS = 200
+const RETRY_S_MAX = 900
+/** Some two days of retries, most of them a quarter of an hour apart. */
+const HOPS_MAX = 200
 
-/** Tells events that could not be told before; answers whether their message is done with. */
-export async function publishLateEvents(system: Late, { events, hops }: LateEvents): Promise<boolean> {
+/** Publishes postponed events; returns whether their message is done. */
+export async function publishLateEvents(system: LateSystem, { events, hops }: LateEvents): Promise<boolean> {
   const failed = await publishOrLog(system, events)
   if (failed.length === 0) return true
   const left = failed.flatMap(({ index }) => events[index] ?? [])
-  if (hops >= MAX_HOPS) {
-    system.log.error('events were never told', { hops, events: left, reason: failed[0]?.reason })
+  if (hops >= HOPS_MAX) {
+    system.log.error('events were never published', { hops, events: left, reason: failed[0]?.reason })
     return true
   }
   return (await postponeEvents(system, left, hops + 1)).length === 0
 }
 
-/** Tells events; answers what is worth another try. What is refused for what it is will be refused again. */
-export async function publishOrLog(system: Late, events: readonly BatonEvent[]): Promise<SendFailure[]> {
+/** Publishes events; returns the failures that are worth another try. A permanent refusal is logged. */
+export async function publishOrLog(
+  system: LateSystem,
+  events: readonly BatonEvent[],
+): Promise<SendFailure[]> {
   const failures = await system.events.publish(events)
   for (const { index, reason, transient } of failures) {
     if (!transient) system.log.error('an event is refused', { event: events[index], reason })
@@ -41,21 +47,24 @@ export async function publishOrLog(system: Late, events: readonly BatonEvent[]):
   return failures.filter(({ transient }) => transient)
 }
 
-/** Puts events aside, to be told later; answers those of them that have to be put aside again. */
+/**
+ * Postpones events: sends them in messages that come later. Returns the events whose message could not be sent
+ * and must be postponed again.
+ */
 export async function postponeEvents(
-  { lateBox, log }: Late,
+  { lateBox, log }: LateSystem,
   events: readonly BatonEvent[],
   hops = 0,
 ): Promise<BatonEvent[]> {
-  const delaySeconds = Math.min(RETRY_S_MIN * 2 ** hops, MAX_RETRY_S)
+  const delaySeconds = Math.min(RETRY_S_MIN * 2 ** hops, RETRY_S_MAX)
   const late = batchesOf(events).map(batch => ({ events: batch, hops, delaySeconds }))
-  const failures = await lateEventQueue.put(late)
-  log.warn('events are told later', { events: events.length, hops, delaySeconds })
-  for (const failure of failures) log.error('events could not be put aside', failure)
+  const failures = await lateBox.put(late)
+  log.warn('events are postponed', { events: events.length, hops, delaySeconds })
+  for (const failure of failures) log.error('events could not be postponed', failure)
   return failures.flatMap(({ index, transient }) => (transient ? (late[index]?.events ?? []) : []))
 }
 
 function batchesOf(events: readonly BatonEvent[]): BatonEvent[][] {
-  const count = Math.ceil(events.length / BATCH)
-  return Array.from({ length: count }, (_, at) => events.slice(at * BATCH, (at + 1) * BATCH))
+  const count = Math.ceil(events.length / BATCH_EVENTS)
+  return Array.from({ length: count }, (_, at) => events.slice(at * BATCH_EVENTS, (at + 1) * BATCH_EVENTS))
 }

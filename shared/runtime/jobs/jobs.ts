@@ -1,7 +1,11 @@
 /**
- * A job works on all tasks of a type, page by page: it resumes, sorts or limits them anew, or purges them. It runs in
- * a function of its own and goes on in a new message when its time is over. Each step may be repeated without harm.
- * This file works on any job; the others begin purges, note their progress, and begin again those that have stopped.
+ * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, checks
+ * them against new limits, or purges them. A job runs in a function of its own and continues in a new message
+ * when its time is over. Each step may be repeated without harm.
+ *
+ * This file works on any job. `start-purge.ts` begins a purge, `purge-progress.ts` records how far it is, and
+ * `sweep-purges.ts` continues a purge that has lost its message, as `lost-messages.ts` judges. Jobs are begun
+ * by `types/start-job.ts`.
  */
 
 import type { Decision } from '../../core/change/change.ts'
@@ -15,43 +19,49 @@ import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { deleteLastingBodies } from '../operate/drop-bodies.ts'
+import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
 import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
 import { recordPurgeProgress } from './purge-progress.ts'
 
-const PAGE = 100
-const MOST_AT_ONCE = 25
+const PAGE_TASKS = 100
+const CHANGES_AT_ONCE_MAX = 25
 
-/** Works on a job page by page, in the order of the view; what is left at `stopAt` goes on in a message of its own. */
+/**
+ * Works on a job page by page, in the order of the view index. What is left at `stopAt` continues in a new
+ * message.
+ */
 export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
   const { type, job, bucket, shard } = look
   const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
   let position: IndexEntry | undefined = look.after
-  await note(system, look, position)
+  await recordProgress(system, look, position)
   for (;;) {
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
-      await note(system, look, position)
+      await recordProgress(system, look, position)
       return throwIfUnsent(system.messages.continueJobs([rest]), job)
     }
     const page = await system.tasks.page({
       index: 'view',
       partition: viewPartition(type, bucket, shard),
       ...boundsOf(range),
-      limit: PAGE,
+      limit: PAGE_TASKS,
       ...(position && { after: position }),
     })
     await workOnPage(system, look, await headsInOrder(system, page.entries))
     position = page.entries.at(-1) ?? position
-    if (!page.more) return note(system, look, position, true)
+    if (!page.more) return recordProgress(system, look, position, true)
   }
 }
 
-/** A purge stands with its type until it is known to be done; what a resumed type lacks, the sweeper sees by itself. */
-async function note(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
+/**
+ * Records the progress of a purge, which stays listed in its type until it is done. Other jobs need no record:
+ * the sweeper finds by itself what they leave.
+ */
+async function recordProgress(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
   const { job } = look
   if (job.kind === 'purge')
     await recordPurgeProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
@@ -73,27 +83,27 @@ async function workOnPage(system: System, { type, job }: JobLook, tasks: readonl
     case 'relimit':
       return changeEach(system, tasks, task => endWait(task, system.clock.now()))
     case 'reorder':
-      return sortAnew(system, type, tasks)
+      return reorderTasks(system, type, tasks)
     case 'purge':
       await purgeTasks(system, job, tasks)
   }
 }
 
-/** The order is read for each page: it may have been changed once more since the job was begun. */
-async function sortAnew(system: System, name: string, tasks: readonly Task[]): Promise<void> {
+/** The order is read for each page, because it may have changed again since the job was begun. */
+async function reorderTasks(system: System, name: string, tasks: readonly Task[]): Promise<void> {
   const type = await system.types.get(name)
   if (!type) return
   const order = { ordering: orderingOf(type), isFair: type.isFair === true }
   await changeEach(system, tasks, task => reorder(task, order, system.clock.now()))
 }
 
-/** What has changed meanwhile is decided anew, but not on another birth. */
+/** Decides on each task as it is now, but never on another birth. */
 async function changeEach(
   system: System,
   tasks: readonly Task[],
   decide: (task: Task) => Decision<string>,
 ): Promise<void> {
-  await isolateEach(system, tasks, MOST_AT_ONCE, seen =>
+  await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, seen =>
     transact(system, seen, current =>
       current?.born === seen.born ? decide(current) : { ok: false as const, reason: 'gone' as const },
     ),
@@ -102,15 +112,15 @@ async function changeEach(
 
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {
   const failures = (await sendMessages(system, tasks)).filter(({ transient }) => transient)
-  if (failures[0]) throw new Error(`${failures.length} tasks were not sent again: ${failures[0].reason}`)
+  if (failures[0]) throw new Error(`${failures.length} tasks could not be sent again: ${failures[0].reason}`)
 }
 
 /**
- * Removes those of `tasks` that the purge means; each is decided on as it stands when it is written, so that doing it
- * twice, or on a list that is out of date, is harmless. Answers how many were removed.
+ * Removes the tasks that the purge selects; returns how many. Each is decided on as it is when it is written,
+ * so a repetition or an outdated list does no harm.
  */
 async function purgeTasks(system: System, job: PurgeJob, tasks: readonly Task[]): Promise<number> {
-  const removed = await isolateEach(system, tasks, MOST_AT_ONCE, task => purgeTask(system, job, task))
+  const removed = await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, task => purgeTask(system, job, task))
   return removed.filter(Boolean).length
 }
 
@@ -127,7 +137,7 @@ async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boo
   return true
 }
 
-/** Callbacks of an end that happened are not lost with the record of it. */
+/** Publishes owed callbacks before the task is removed, so that they are not lost with it. */
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {
   if (!seen.owes) return seen
   await publishTaskCallbacks(system, seen)

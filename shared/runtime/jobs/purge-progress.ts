@@ -3,21 +3,21 @@ import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 
-/** How far a purge is in one partition of its type's view, as whoever works on it notes. */
+/** How far a purge is in one partition of its type's view, as the jobs function records it. */
 export type PurgeProgress = {
   readonly isSecond: boolean
   readonly at: number
-  /** Nothing is left to be looked at in this round. */
+  /** The partition holds nothing more to look at in this pass. */
   readonly isDone: boolean
   readonly after?: IndexEntry
 }
 
 type Partition = Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: PurgeJob }
 
-/** Longer than any purge of a type with more tasks than there are. */
-const LIFE_MS = 7 * 86_400_000
+/** Longer than any purge takes. */
+const PROGRESS_TTL_MS = 7 * 86_400_000
 
-/** Notes that a partition is worked on from here on, or that its round is over. */
+/** Records that work on a partition has come this far, or that its pass is over. */
 export async function recordPurgeProgress(
   { records, clock }: Pick<System, 'records' | 'clock'>,
   partition: Partition,
@@ -26,10 +26,10 @@ export async function recordPurgeProgress(
   const now = clock.now()
   const isSecond = partition.job.isSecond === true
   const progress = { isSecond, at: now, isDone, ...(after && { after: { id: after.id, sort: after.sort } }) }
-  await records.put(purgeRecord(partition), progress, now + LIFE_MS)
+  await records.put(nameOf(partition), progress, now + PROGRESS_TTL_MS)
 }
 
-/** What was noted last; undefined when nobody has begun. */
+/** The progress recorded last; undefined when the partition was not begun. */
 export async function readPurgeProgress(
   { records }: Pick<System, 'records'>,
   partition: Partition,

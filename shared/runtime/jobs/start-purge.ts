@@ -4,9 +4,12 @@ import type { System } from '../kernel/system.ts'
 import { changeType } from '../types/change-type.ts'
 import { startJob } from '../types/start-job.ts'
 
-/** Indexes show what was written up to 2 s ago: what was there when the purge was asked for must be found. */
+/**
+ * Indexes show a write up to 2 s late. The purge waits this long, so that it finds all tasks that existed when
+ * it was asked for.
+ */
 const INDEX_DELAY_S = 2
-/** Purges of one type under way; asking for the same again takes no room. */
+/** The most purges of one type at a time; asking for the same purge again does not count. */
 export const PURGES_MAX = 10
 
 export type StartedPurge =
@@ -14,8 +17,8 @@ export type StartedPurge =
   | { readonly ok: false; readonly reason: 'unknown' | 'too-many' }
 
 /**
- * Begins to remove tasks of a type, in the background. It stands with its type until it is over: a message that gets lost
- * on the way is made up for by the sweeper.
+ * Begins to remove tasks of a type in the background. The type lists the purge until it is done, so the sweeper
+ * can replace a message that gets lost.
  */
 export async function startPurge(
   system: Pick<System, 'types' | 'messages' | 'clock' | 'log' | 'operator'>,
@@ -24,19 +27,19 @@ export async function startPurge(
 ): Promise<StartedPurge> {
   const job: PurgeJob = { kind: 'purge', ...which }
   const { before, after } = await changeType(system, type, stored => {
-    const others = (stored?.purges ?? []).filter(other => !isContained(other, job))
+    const others = (stored?.purges ?? []).filter(other => !isCoveredBy(other, job))
     return stored && others.length < PURGES_MAX
       ? { ...stored, purges: [...others, job], operator: system.operator }
       : undefined
   })
   if (!after) return { ok: false, reason: before ? 'too-many' : 'unknown' }
   await startJob(system, after, job, INDEX_DELAY_S).catch(error =>
-    system.log.warn('a purge was not begun yet; the sweeper begins it', { type, error }),
+    system.log.warn('a purge could not be started; the sweeper starts it', { type, error }),
   )
   return { ok: true }
 }
 
-/** The purge is over. */
+/** Takes a finished purge from the list of its type. */
 export async function endPurge(
   system: Pick<System, 'types' | 'clock'>,
   { type }: Pick<TaskType, 'type'>,
@@ -48,11 +51,11 @@ export async function endPurge(
   })
 }
 
-/** Whether all that `one` is about is what `other`, which was asked for later, is about, too. */
-function isContained(one: PurgeJob, other: PurgeJob): boolean {
+/** Whether the later purge `other` covers every task of `one`. */
+function isCoveredBy(one: PurgeJob, other: PurgeJob): boolean {
   return one.before <= other.before && one.statuses.every(status => other.statuses.includes(status))
 }
 
 function isSame(one: PurgeJob, other: PurgeJob): boolean {
-  return one.askedAt === other.askedAt && isContained(one, other) && isContained(other, one)
+  return one.askedAt === other.askedAt && isCoveredBy(one, other) && isCoveredBy(other, one)
 }

@@ -6,22 +6,25 @@ import { lostMessageDetector } from './lost-messages.ts'
 import { type PurgeProgress, readPurgeProgress } from './purge-progress.ts'
 import { endPurge } from './start-purge.ts'
 
-/** Longer than one message of a purge is worked on. A silent purge has lost its message, unless the jobs queue is busy. */
+/**
+ * Longer than the work on one message of a purge takes. A purge that is silent for longer has lost its message,
+ * unless the jobs queue is busy.
+ */
 const SILENT_MS = 60_000
 
 export type PurgesReport = { readonly repaired: number; readonly failed: number }
 
 /**
- * Sees the purges that stand with their types through to their end: makes up for messages that were lost, and lets every
- * partition be gone through twice, a minute apart, because the index may have been behind the first time. Types without
- * purges, which is nearly all of the time, cost nothing.
+ * Brings the listed purges of all types to their end. It replaces lost messages, and makes each partition pass
+ * twice, a minute apart, because the index may lag behind the first pass. Types without purges, which is nearly
+ * always all of them, cost nothing.
  */
 export async function sweepPurges(system: System, types: readonly TaskType[]): Promise<PurgesReport> {
   const purges = types.flatMap(type => (type.purges ?? []).map(job => ({ type, job })))
   const reports = await Promise.all(
     purges.map(({ type, job }) =>
       sweepPurge(system, type, job).catch(error => {
-        system.log.error('a purge was not seen to', { type: type.type, error })
+        system.log.error('a purge could not be swept', { type: type.type, error })
         return { repaired: 0, failed: 1 }
       }),
     ),
@@ -38,18 +41,18 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   const partitions = shardNumbers(type).flatMap(shard =>
     rangesOfPurge(job).map(({ bucket }) => ({ type: type.type, job, bucket, shard })),
   )
-  const isQuiet = lostMessageDetector(system, SILENT_MS)
+  const isMessageLost = lostMessageDetector(system, SILENT_MS)
   const steps = await Promise.all(
     partitions.map(async one => ({
       one,
-      step: await nextStep(await readPurgeProgress(system, one), job, isQuiet),
+      step: await nextStep(await readPurgeProgress(system, one), job, isMessageLost),
     })),
   )
   if (steps.every(({ step }) => step === 'over')) {
     await endPurge(system, type, job)
     return { repaired: 0, failed: 0 }
   }
-  const looks = steps.flatMap(({ one, step }) => (typeof step === 'object' ? [lookOf(one, step)] : []))
+  const looks = steps.flatMap(({ one, step }) => (typeof step === 'object' ? [jobLookOf(one, step)] : []))
   const failures = await system.messages.continueJobs(looks)
   const lost = steps.filter(({ step }) => typeof step === 'object' && step.isLost).length
   if (lost > 0) system.metrics.add('SweeperRepaired', lost, type.type)
@@ -61,16 +64,16 @@ type Step = 'over' | 'wait' | (Pick<PurgeProgress, 'isSecond' | 'after'> & { rea
 async function nextStep(
   progress: PurgeProgress | undefined,
   { askedAt }: PurgeJob,
-  isQuiet: (lastSign: number) => Promise<boolean>,
+  isMessageLost: (lastSign: number) => Promise<boolean>,
 ): Promise<Step> {
-  if (!progress) return (await isQuiet(askedAt)) ? { isSecond: false, isLost: true } : 'wait'
+  if (!progress) return (await isMessageLost(askedAt)) ? { isSecond: false, isLost: true } : 'wait'
   const { isSecond, isDone, at, after } = progress
   if (isDone && isSecond) return 'over'
-  if (!(await isQuiet(at))) return 'wait'
+  if (!(await isMessageLost(at))) return 'wait'
   return isDone ? { isSecond: true, isLost: false } : { isSecond, isLost: true, ...(after && { after }) }
 }
 
-function lookOf(
+function jobLookOf(
   partition: Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: PurgeJob },
   { isSecond, after }: Exclude<Step, string>,
 ): JobLook {

@@ -6,11 +6,11 @@ import type { System } from '../kernel/system.ts'
 
 export type Counts = Readonly<Record<Status, number>>
 
-const MOST_AT_ONCE = 32
+const RANGES_AT_ONCE_MAX = 32
 
 /**
- * How many tasks of the type have which status, counted in its indexes: late by up to two seconds, like lists, and
- * finished tasks count until they are deleted, up to days after their retention. The cost grows with the number of
+ * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
+ * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
  * tasks: some 5 read units per thousand.
  */
 export async function countTasks(system: System, taskType: TaskType): Promise<Counts> {
@@ -33,7 +33,7 @@ export async function countTasks(system: System, taskType: TaskType): Promise<Co
     cancelled: view('cancelled'),
   }
   const jobs = Object.entries(ranges).flatMap(([name, parts]) => parts.map(range => ({ name, range })))
-  const counted = await sideBySide(jobs, MOST_AT_ONCE, async ({ name, range }) => ({
+  const counted = await sideBySide(jobs, RANGES_AT_ONCE_MAX, async ({ name, range }) => ({
     name,
     count: await system.tasks.count(range),
   }))

@@ -1,30 +1,31 @@
 import { hash32 } from '../../core/hash.ts'
 import type { MergedEntry } from '../ready/merge-ranges.ts'
 
-/** Cursors of an older form are refused, which costs a reader his place and nothing else. */
+/** Cursors of an older form are refused; the reader then begins the list again. */
 const VERSION = 1
 
 /**
- * A place in a list as opaque text. It holds nothing but a position within the very query it was made for, so a forged
- * one can show nobody more than the query itself; the hash tells slips and other queries' cursors.
+ * Encodes a position in a list as opaque text. The position is valid only within the query that it was made
+ * for, so a forged cursor shows nothing more than the query itself. The hash detects typing errors and cursors
+ * of other queries.
  */
 export function encodeCursor(query: string, { sort, id, range }: MergedEntry): string {
   const fields = [VERSION, sort, id, range]
-  return Buffer.from(JSON.stringify([...fields, seal(query, fields)])).toString('base64url')
+  return Buffer.from(JSON.stringify([...fields, checksum(query, fields)])).toString('base64url')
 }
 
-/** Undefined when `cursor` is none, or one of another query. */
+/** Decodes a cursor; undefined when it is malformed or belongs to another query. */
 export function decodeCursor(query: string, cursor: string): MergedEntry | undefined {
   const parsed = parse(cursor)
   if (!Array.isArray(parsed) || parsed.length !== 5) return undefined
   const [version, sort, id, range, hash] = parsed as unknown[]
   const isWhole = Number.isSafeInteger(sort) && Number.isSafeInteger(range)
   if (version !== VERSION || !isWhole || typeof id !== 'string') return undefined
-  if (hash !== seal(query, [version, sort, id, range])) return undefined
+  if (hash !== checksum(query, [version, sort, id, range])) return undefined
   return { sort: sort as number, id, range: range as number }
 }
 
-function seal(query: string, fields: readonly unknown[]): number {
+function checksum(query: string, fields: readonly unknown[]): number {
   return hash32(JSON.stringify([query, ...fields]))
 }
 

@@ -8,12 +8,12 @@ import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * `ended`: by the end of each task, those that have not ended by the time they are due. That is how the index of a type keeps
- * them; of open ones it is the order `due`, too.
+ * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
+ * open tasks it is the same as `due`.
  */
 export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
-/** Which tasks: of a type, of a user, or of a user and a type. No statuses means any. */
+/** Which tasks to list: those of a type, of a user, or of both. An empty `statuses` means any status. */
 export type ListQuery = {
   readonly type?: TaskType
   readonly userId?: string
@@ -25,20 +25,20 @@ export type ListQuery = {
 }
 
 const ENDED = ['succeeded', 'failed', 'cancelled'] as const
-const OTHERS = ['compensating', ...ENDED] as const
+const NOT_OPEN = ['compensating', ...ENDED] as const
 
-/** Whether an index keeps the tasks in the order of the query: that of a type, or of a user. */
+/** Whether an index keeps the tasks in the order of the query: the index of a type, or that of a user. */
 export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean {
   if (userId !== undefined) return order.endsWith('created')
   return order.endsWith('ended') || (order.endsWith('due') && areOpen(statuses))
 }
 
-/** Whether no task that has ended is asked for. */
+/** Whether the statuses exclude ended tasks. */
 export function areOpen(statuses: readonly Status[]): boolean {
   return statuses.length > 0 && !statuses.some(status => ENDED.some(ended => ended === status))
 }
 
-/** The partitions a query reads; shard by shard, so that further shards come last. */
+/** The partitions that a query reads, shard by shard, so that later added shards come last. */
 export function listRanges({ type, userId, statuses }: ListQuery, now: number): IndexRange[] {
   if (userId !== undefined) return [{ index: 'owner', partition: ownerPartition(userId) }]
   if (!type) return []
@@ -54,10 +54,13 @@ export function listRanges({ type, userId, statuses }: ListQuery, now: number): 
 function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
   if (statuses.length === 0) return ['open', 'compensating', ...ENDED]
   const isOpen = statuses.some(status => ['delayed', 'ready', 'running'].includes(status))
-  return [...(isOpen ? (['open'] as const) : []), ...OTHERS.filter(status => statuses.includes(status))]
+  return [...(isOpen ? (['open'] as const) : []), ...NOT_OPEN.filter(status => statuses.includes(status))]
 }
 
-/** A running task may be due in the future, when it was patched so; all else that is due then is delayed. */
+/**
+ * The bounds that separate delayed from ready tasks. A patched running task may be due in the future; every
+ * other task that is due then is delayed.
+ */
 function openBounds(statuses: readonly Status[], now: number): { from?: number; to?: number } {
   if (statuses.length === 0 || statuses.includes('running')) return {}
   const [delayed, ready] = [statuses.includes('delayed'), statuses.includes('ready')]
@@ -65,7 +68,7 @@ function openBounds(statuses: readonly Status[], now: number): { from?: number; 
   return ready && !delayed ? { to: now } : {}
 }
 
-/** The tasks among `ids` that the query asks for, by id. Those in `seen` are passed over, the rest is added to it. */
+/** The tasks among `ids` that match the query, by id. Ids in `seen` are skipped, and the others are added to it. */
 export async function matchingHeads(
   system: System,
   query: ListQuery,

@@ -1,7 +1,9 @@
 /**
- * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order. Where an index keeps
- * the order, a page follows the index; else a bounded number is sorted in memory. This room has the query, its opaque
- * cursor and the counts.
+ * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order.
+ *
+ * Where an index keeps the order, a page follows the index (this file). Other orders sort a bounded number of
+ * tasks in memory (`sorted-list.ts`). `list-query.ts` has the query, `list-cursor.ts` its opaque cursor, and
+ * `count-tasks.ts` the counts.
  */
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -15,35 +17,39 @@ export type ListAnswer =
   | { readonly ok: true; readonly tasks: readonly Task[]; readonly nextCursor?: string }
   | { readonly ok: false; readonly problem: FieldProblem }
 
-/** Index entries that one call looks at; where few of them match, pages are short but a cursor leads on. */
-const MOST_EXAMINED = 1_000
-const BATCH = 100
+/**
+ * One call reads at most this many index entries. Where few of them match, a page is short, and its cursor
+ * leads to the rest.
+ */
+const EXAMINED_ENTRIES_MAX = 1_000
+const BATCH_ENTRIES = 100
 
 /**
- * One page of tasks, heads only. In an order that no index keeps, as of ended tasks by the time they were due, a few are
- * sorted, and more are refused. Lists lag behind by up to two seconds, and show each task as it is when they are read.
+ * Lists one page of tasks, heads only. Orders that no index keeps, such as ended tasks by due time, are sorted
+ * in memory up to a bounded number and refused beyond it. Lists lag by up to two seconds, and show each task as
+ * it is when they are read.
  */
 export async function listTasks(system: System, query: ListQuery): Promise<ListAnswer> {
   const name = queryName(query)
   const after = query.cursor === undefined ? undefined : decodeCursor(name, query.cursor)
-  if (query.cursor !== undefined && !after) return refused('cursor', STRANGE_CURSOR)
+  if (query.cursor !== undefined && !after) return refused('cursor', FOREIGN_CURSOR)
   if (isRunningOfType(query)) {
     const running = await sortedRunning(system, query, query.type)
-    if (running) return cutOut(running, query, name, after)
+    if (running) return sortedPage(running, query, name, after)
   }
-  if (isInIndexOrder(query)) return walkedPage(system, query, name, after)
+  if (isInIndexOrder(query)) return indexPage(system, query, name, after)
   const sorted = await sortedTasks(system, query)
-  return sorted ? cutOut(sorted, query, name, after) : refused('order', tooManyToSort(query))
+  return sorted ? sortedPage(sorted, query, name, after) : refused('order', tooManyToSort(query))
 }
 
-const STRANGE_CURSOR =
-  'is none of this query: leave it out to begin at the start, else pass nextCursor with the query it came from'
+const FOREIGN_CURSOR =
+  'is no cursor of this query: leave it out to begin at the start, or pass nextCursor with the query it came from'
 
 function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
 }
 
-/** What is legal instead of an order in which there are too many. */
+/** Which queries are legal instead of one that has too many tasks to sort. */
 function tooManyToSort({ order, userId, statuses }: ListQuery): string {
   const most = `${order} sorts at most ${SORTED_TASKS_MAX} tasks, and there are more`
   if (userId !== undefined) return `${most}: give a status that fewer have, or order by created or -created`
@@ -65,7 +71,7 @@ function isRunning(status: string): boolean {
   return status === 'running'
 }
 
-function cutOut(
+function sortedPage(
   placed: readonly ListedTask[],
   query: ListQuery,
   name: string,
@@ -84,23 +90,23 @@ function answer(tasks: readonly Task[], name: string, last: MergedEntry | undefi
   return { ok: true, tasks, ...(last && { nextCursor: encodeCursor(name, last) }) }
 }
 
-/** Follows the index from the cursor on. */
-async function walkedPage(
+/** Lists a page by following the index from the cursor on. */
+async function indexPage(
   system: System,
   query: ListQuery,
   name: string,
   after: MergedEntry | undefined,
 ): Promise<ListAnswer> {
   const entries = mergeRanges(system.tasks, listRanges(query, system.clock.now()), {
-    pageSize: Math.min(query.limit + 1, BATCH),
+    pageSize: Math.min(query.limit + 1, BATCH_ENTRIES),
     descending: query.order.startsWith('-'),
     after,
   })
   const found: Task[] = []
   const seen = new Set<string>()
   let last: MergedEntry | undefined
-  for (let examined = 0; examined < MOST_EXAMINED; ) {
-    const batch = await take(entries, examined === 0 ? query.limit : BATCH)
+  for (let examined = 0; examined < EXAMINED_ENTRIES_MAX; ) {
+    const batch = await take(entries, examined === 0 ? query.limit : BATCH_ENTRIES)
     if (batch.length === 0) return answer(found, name, undefined)
     const matching = await matchingHeads(
       system,
@@ -118,7 +124,10 @@ async function walkedPage(
   return answer(found, name, last)
 }
 
-/** Adds what matches, in the batch's order, until the page is full; returns how much of the batch that took. */
+/**
+ * Adds the matching tasks in the order of the batch until the page is full; returns how many entries of the
+ * batch it used.
+ */
 function fill(
   found: Task[],
   batch: readonly MergedEntry[],

@@ -6,25 +6,29 @@ import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
 import { type ListOrder, type ListQuery, listRanges, matchingHeads } from './list-query.ts'
 
-/** Orders that no index keeps are sorted in memory: so many matching tasks at most, among so many entries. */
+/**
+ * An order that no index keeps is sorted in memory: at most this many matching tasks, among a bounded number of
+ * entries.
+ */
 export const SORTED_TASKS_MAX = 1_000
-const MOST_COLLECTED = 5_000
-const BATCH = 100
+const COLLECTED_ENTRIES_MAX = 5_000
+const BATCH_ENTRIES = 100
 
-/** A task and where it stands in its list. */
+/** A task and its position in the list. */
 export type ListedTask = { readonly task: Task; readonly entry: MergedEntry }
 
-/** Every task that matches, in the query's order; undefined when there are too many to sort. */
+/** Every matching task in the order of the query; undefined when there are too many to sort. */
 export async function sortedTasks(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
   const ranges = listRanges(query, system.clock.now())
-  const found = await collect(system, query, ranges, MOST_COLLECTED)
+  const found = await collect(system, query, ranges, COLLECTED_ENTRIES_MAX)
   return found.isAll ? sorted(found.tasks, query) : undefined
 }
 
 /**
- * The running tasks of a type, sorted, without a walk through its backlog: those in the running places, and those that
- * have not entered one (their first heartbeat is to come, or they wait for more workers) as far as they are among the
- * first due. Undefined when too many run.
+ * The running tasks of a type, sorted, without reading its backlog; undefined when too many run.
+ *
+ * They are the tasks in the running places, and those among the first due that have not entered one: their
+ * first heartbeat is still to come, or they wait for more workers.
  */
 export async function sortedRunning(
   system: System,
@@ -42,7 +46,7 @@ export async function sortedRunning(
   return sorted([...byId.values()], query)
 }
 
-/** The part of a sorted list behind `after`. */
+/** The part of a sorted list after a cursor. */
 export function tasksAfter(
   placed: readonly ListedTask[],
   after: MergedEntry | undefined,
@@ -55,17 +59,17 @@ async function collect(
   system: System,
   query: ListQuery,
   ranges: readonly IndexRange[],
-  mostEntries: number,
+  entriesMax: number,
 ): Promise<{ tasks: Task[]; isAll: boolean }> {
-  const entries = mergeRanges(system.tasks, ranges, { pageSize: BATCH })
+  const entries = mergeRanges(system.tasks, ranges, { pageSize: BATCH_ENTRIES })
   const tasks: Task[] = []
   const seen = new Set<string>()
-  for (let examined = 0; examined <= mostEntries; examined += BATCH) {
-    const batch = await take(entries, BATCH)
+  for (let examined = 0; examined <= entriesMax; examined += BATCH_ENTRIES) {
+    const batch = await take(entries, BATCH_ENTRIES)
     const ids = batch.map(({ id }) => id)
     tasks.push(...(await matchingHeads(system, query, ids, seen)).values())
     if (tasks.length > SORTED_TASKS_MAX) break
-    if (batch.length < BATCH) return { tasks, isAll: true }
+    if (batch.length < BATCH_ENTRIES) return { tasks, isAll: true }
   }
   return { tasks, isAll: false }
 }
@@ -76,7 +80,7 @@ function sorted(tasks: readonly Task[], query: ListQuery): ListedTask[] {
     .sort((a, b) => compare(a.entry, b.entry, query))
 }
 
-/** Where the task stands in an order, as a number. */
+/** The sort key of the task in an order. */
 export function sortKeyOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
   if (order.endsWith('due')) return dueAt
   return order.endsWith('created') ? createdAt : (view?.sort ?? 0)

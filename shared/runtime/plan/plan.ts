@@ -1,7 +1,9 @@
 /**
- * Planning sends what each task needs to be looked at when it must be, and publishes the callbacks that its end owes.
- * All of it follows from the stored task alone, so planning a task twice does no harm, and the sweeper plans again
- * what was lost.
+ * Planning sends the messages by which each task is looked at in time, and publishes the callbacks that its end
+ * owes. All of it follows from the stored task alone, so planning a task twice does no harm, and the sweeper
+ * plans again what was lost.
+ *
+ * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks.
  */
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
@@ -16,54 +18,62 @@ import { markTargets } from '../worker/targets.ts'
 import { publishOwedCallbacks } from './publish-callbacks.ts'
 
 /**
- * Sends what each task needs to be looked at when it must be: a dispatch, markers, a look, the schedule of a far minute;
- * publishes what the end of a task owes.
- * All of it follows from the stored task, so doing it twice is harmless. One task's trouble harms no other.
+ * Sends each task's dispatch, look and markers, creates the schedule of a far minute, and publishes owed
+ * callbacks. A fault of one task harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const indebted = tasks.filter(task => plan(task, system.clock.now()).publishesCallbacks)
-  const [unsent, unsettled] = await Promise.all([
+  const owing = tasks.filter(task => plan(task, system.clock.now()).owesCallbacks)
+  const [unsent, unpublished] = await Promise.all([
     sendMessages(system, tasks),
-    indebted.length > 0 ? publishOwedCallbacks(system, indebted) : [],
+    owing.length > 0 ? publishOwedCallbacks(system, owing) : [],
     ensureMinutes(system, tasks),
   ])
-  return [...unsent, ...unsettled]
+  return [...unsent, ...unpublished]
 }
 
-/** The dispatches, markers and looks of `tasks`; far ones are left to their minute's schedule. */
+/**
+ * Sends the dispatches, markers and looks of `tasks`. Tasks that are due in the far future are left to the
+ * schedule of their minute.
+ */
 export async function sendMessages(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
   const dispatches = tasks.flatMap(task => dispatchOf(task, now))
   const looks = tasks.flatMap(task => lookOf(task, now))
-  const drives = tasks.flatMap(task => canvasLookOf(task, now))
-  const [unsent, unarmed, undriven, unmarked] = await Promise.all([
+  const canvasLooks = tasks.flatMap(task => canvasLookOf(task, now))
+  const [unsentDispatches, unsentLooks, unsentCanvasLooks, unmarked] = await Promise.all([
     dispatches.length > 0 ? system.messages.dispatch(dispatches) : [],
     looks.length > 0 ? system.messages.look(looks) : [],
-    drives.length > 0 ? system.messages.lookAtCanvases(drives) : [],
+    canvasLooks.length > 0 ? system.messages.lookAtCanvases(canvasLooks) : [],
     markTargets(system, tasks),
   ])
   return [
-    ...unsent.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
-    ...unarmed.map(({ index, ...why }) => ({ id: looks[index]?.id ?? '', ...why })),
-    ...undriven.map(({ index, ...why }) => ({ id: drives[index]?.id ?? '', ...why })),
+    ...unsentDispatches.map(({ index, ...why }) => ({ id: dispatches[index]?.task.id ?? '', ...why })),
+    ...unsentLooks.map(({ index, ...why }) => ({ id: looks[index]?.id ?? '', ...why })),
+    ...unsentCanvasLooks.map(({ index, ...why }) => ({ id: canvasLooks[index]?.id ?? '', ...why })),
     ...unmarked,
   ]
 }
 
-/** A dispatch for a turn comes earlier by this: one that comes after it has missed it. */
-const TURN_LEAD_MS = 500
+/** A dispatch for a slot arrives earlier by this much, because a dispatch after the slot has missed it. */
+const SLOT_LEAD_MS = 500
 
-/** Rounded down to a whole second: the worker waits out the rest, so that nothing starts late for SQS's sake. */
+/**
+ * The delay is rounded down to a whole second. The worker waits for the rest, so the whole seconds of SQS make
+ * no start late.
+ */
 function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
   if (dispatchAt === undefined) return []
-  const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? TURN_LEAD_MS : 0)
+  const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? SLOT_LEAD_MS : 0)
   return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), QUEUE_DELAY_MS_MAX) / 1_000) }]
 }
 
 /**
- * Rounded up, so that a look never comes before what it looks for; far ones come as late as a queue can, and again.
- * Only a look at the due time itself comes early: the waker waits out the rest, so that nothing starts late.
+ * The next look at the task, if it needs one.
+ *
+ * The delay is rounded up, so a look never arrives before what it looks for. A look beyond the longest queue
+ * delay is sent with that delay, and armed again when it arrives. Only a look at the due time is rounded down:
+ * the waker waits for the rest, so nothing starts late.
  */
 export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const { lookAt } = plan(task, now)
@@ -85,9 +95,10 @@ function canvasLookOf(task: Task, now: number): CanvasLook[] {
 }
 
 /**
- * Makes sure that the minutes of far tasks have their schedules. A schedule that cannot be created is no failure of its
- * tasks: the sweeper wakes each minute that has tasks and was not woken, and a stream that came again for it would send the
- * messages of all other tasks again.
+ * Makes sure that the minutes of far tasks have their schedules.
+ *
+ * A schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and
+ * was not woken. If the stream batch came again instead, it would send the messages of all other tasks again.
  */
 async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Promise<void> {
   const { timers, clock, metrics, log } = system
@@ -111,11 +122,12 @@ async function ensureMinutes(system: PlanningSystem, tasks: readonly Task[]): Pr
 
 type Work = (system: PlanningSystem, tasks: readonly Task[]) => Promise<PlanFailure[]>
 
-const APART_AT_ONCE = 10
+const ONE_BY_ONE_AT_ONCE_MAX = 10
 
 /**
- * Does the work for all tasks together. Where that throws, one of them may be at odds with what the code expects of a head:
- * each is then worked on by itself, so that only that one is let go. An outage concerns all, and the batch comes again.
+ * Does the work for all tasks together. If that throws, one task may be at fault, so the work is done for each
+ * task on its own and only the faulty one is passed over. An outage concerns all tasks, and the batch comes
+ * again.
  */
 export async function isolateFaults(
   work: Work,
@@ -128,7 +140,7 @@ export async function isolateFaults(
     if (isOutage(error)) throw error
     const [only, ...others] = tasks
     if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
-    const each = await sideBySide(tasks, APART_AT_ONCE, task => isolateFaults(work, system, [task]))
+    const each = await sideBySide(tasks, ONE_BY_ONE_AT_ONCE_MAX, task => isolateFaults(work, system, [task]))
     return each.flat()
   }
 }

@@ -13,19 +13,21 @@ import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS, bodyValue } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import type { PublishRequest } from '../publish/publication-of.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
+import type { PublishRequest } from '../publish/resolve-publication.ts'
 
-/** Each publishes its callbacks side by side, too. */
-const MOST_AT_ONCE = 10
+/** Each task publishes several callbacks at the same time, too. */
+const TASKS_AT_ONCE_MAX = 10
 
 /**
- * Publishes what the ends of these tasks owe, and notes that it is done. The head is read once more before: a stream that
- * is read again, long after, must not bring back callbacks whose own time is over. Dying between any two writes is
- * harmless: a callback's key follows from the task whose end it is, so publishing it twice creates it once.
+ * Publishes the callbacks that the ends of these tasks owe, and records that it is done.
+ *
+ * The head is read again before, because a stream that is read again much later must not bring back callbacks
+ * whose own retention is over. A callback's key follows from the task and its end. So a process may die between
+ * any two writes: a callback that is published twice is created once.
  */
 export async function publishOwedCallbacks(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const failures = await sideBySide(tasks, MOST_AT_ONCE, async task => {
+  const failures = await sideBySide(tasks, TASKS_AT_ONCE_MAX, async task => {
     try {
       await publishTaskCallbacks(system, task)
       return []
@@ -38,10 +40,10 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
 }
 
 /**
- * As `settleDebts`, of one. What is refused for what it is stays owed: the head says why, which is told when it reaches the
- * planner, and later tries are about these callbacks alone.
+ * As `publishOwedCallbacks`, for one task. A callback that is refused for good stays owed. The head records
+ * why, the planner logs it when the change reaches the stream, and later tries publish these callbacks only.
  *
- * @throws whatever kept a callback from being published.
+ * @throws the error that kept a callback from being published.
  */
 export async function publishTaskCallbacks(
   system: System,
@@ -50,7 +52,8 @@ export async function publishTaskCallbacks(
   const head = await system.tasks.head(id)
   if (!head?.owes || head.born !== born) return
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
-  // Settled by another, taken up again and ended once more meanwhile, it owes anew, which nobody has published yet.
+  // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
+  // again. Then it owes new callbacks, which are not published yet.
   await transact(system, head, current => {
     if (current?.born !== born || current.revision !== head.revision) return GONE
     const now = system.clock.now()
@@ -62,7 +65,7 @@ export async function publishTaskCallbacks(
 
 const GONE = { ok: false, reason: 'gone' } as const
 
-/** Publishes what is owed still; answers what of it cannot be published. */
+/** Publishes the callbacks that are still owed; returns those that were refused. */
 async function publishCallbacks(
   system: System,
   task: Task,
@@ -73,12 +76,12 @@ async function publishCallbacks(
   const when = task.state === 'succeeded' ? 'onSuccess' : 'onError'
   const requests = stored?.[when] ?? []
   const indices = task.unpublished?.indices ?? [...requests.keys()]
-  const previous = await handedOn(system, task)
+  const previous = await readHandedOn(system, task)
   const outcomes = await publishMany(
     system,
-    indices.flatMap(index => childOf(task, requests[index], index, previous) ?? []),
+    indices.flatMap(index => callbackRequest(task, requests[index], index, previous) ?? []),
   )
-  await keepResult(
+  await renewResult(
     system,
     task,
     outcomes.flatMap(outcome => (outcome.ok ? outcome.task : [])),
@@ -87,18 +90,18 @@ async function publishCallbacks(
   const refused = indices.filter((_index, nth) => outcomes[nth]?.ok === false)
   if (refused.length === 0) return undefined
   const revision = task.unpublished?.revision ?? task.revision
-  return { indices: refused, problems: problems.slice(0, PROBLEMS_MOST), judgedAt, revision }
+  return { indices: refused, problems: problems.slice(0, PROBLEMS_MAX), judgedAt, revision }
 }
 
-/** Of a head, which has room for little. */
-const PROBLEMS_MOST = 3
+/** The head has little space, so it keeps this many problems. */
+const PROBLEMS_MAX = 3
 const PROBLEM_CHARACTERS_MAX = 300
 
 /**
- * Held against its type when the task was published: a type that has changed since can make it impossible, and so can what
- * is stored, or is to be.
+ * Why a callback is refused. It was checked against its type when the task was published, but the type may have
+ * changed since, and the stored or resulting body may be unusable.
  *
- * @throws what is not about this callback alone.
+ * @throws an error that does not concern this callback alone.
  */
 function problemsOf(outcome: PublishOutcome | undefined, at: string): FieldProblem[] {
   if (!outcome || outcome.ok) return []
@@ -120,19 +123,19 @@ function shortProblem(path: string, message: string): FieldProblem {
   return { path: cut(path, PROBLEM_CHARACTERS_MAX), message: cut(message, PROBLEM_CHARACTERS_MAX) }
 }
 
-/** Whether what could not be published may be possible by now, or its bodies would expire before it is tried again. */
+/** Whether refused callbacks are worth another try: a type has changed since, or their bodies expire soon. */
 export function areCallbacksWorthRetrying(task: Task, typesChangedAt: number, now: number): boolean {
   const { owes, unpublished } = task
   if (!owes || !unpublished) return false
-  const hasChanged = typesChangedAt + CLOCKS_APART_MS >= unpublished.judgedAt
+  const hasChanged = typesChangedAt + CLOCK_SKEW_MS_MAX >= unpublished.judgedAt
   return hasChanged || bodiesExpiringBefore(task, now + BODY_ALERT_MS).length > 0
 }
 
-/** The clocks of the process that judged and of the one that changed a type may differ by so much. */
-const CLOCKS_APART_MS = 10_000
+/** The clocks of the process that judged and of the process that changed a type may differ by this much. */
+const CLOCK_SKEW_MS_MAX = 10_000
 
-/** A large result is handed on where it is: it has to outlive those that it was handed to. */
-async function keepResult(system: System, task: Task, children: readonly Task[]): Promise<void> {
+/** A large result is handed on by reference, so it has to outlive the callbacks that refer to it. */
+async function renewResult(system: System, task: Task, children: readonly Task[]): Promise<void> {
   const result = resultOf(task)
   if (!result || !('ref' in result)) return
   const now = system.clock.now()
@@ -149,11 +152,14 @@ type StoredCallbacks = {
 }
 
 /**
- * Of two ends of one birth (a flow that was taken up again) each has callbacks of its own. Their revisions tell them apart:
- * nothing revises what owes but the settling itself, which keeps the end's own revision where something stays owed; and
- * there may be no run, so no new fence, between two ends.
+ * The publish request of one callback.
+ *
+ * One birth may end twice, when a flow is resumed; each end has callbacks of its own, and the revision in the
+ * key tells them apart. While a task owes callbacks, nothing changes its revision but the write that records
+ * them as published. That write keeps the revision of the end where a callback stays owed. The fence cannot
+ * tell two ends apart, because there may be no run between them.
  */
-function childOf(
+function callbackRequest(
   task: Task,
   request: PublishRequest | undefined,
   index: number,
@@ -173,7 +179,7 @@ function childOf(
   }
 }
 
-async function handedOn(system: System, task: Task): Promise<HandedOn | undefined> {
+async function readHandedOn(system: System, task: Task): Promise<HandedOn | undefined> {
   if (task.state !== 'succeeded') {
     const error = await fullError(system, task)
     return { kind: 'value', handOn: 'prepend', value: { error: error as unknown as Json, taskId: task.id } }

@@ -3,9 +3,12 @@ import { restart } from '../../core/operate/restart.ts'
 import { create, isGone, type Publication } from '../../core/publish/publish.ts'
 import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import type { PublishRequest } from './publication-of.ts'
+import type { PublishRequest } from './resolve-publication.ts'
 
-/** What a publish comes to where `current` stands under its key; not `ok`: that is at work and in the way. */
+/**
+ * What a publish does with the task `current` that has its key. Not `ok`: that task is running, so the publish
+ * is refused.
+ */
 export type PublishDecision =
   | { readonly ok: true; readonly created: boolean; readonly change?: Change }
   | { readonly ok: false; readonly change?: undefined }
@@ -29,7 +32,7 @@ export function decidePublish(
     case 'keep':
       return UNCHANGED
     case 'update':
-      return changed(update(current, publication, now))
+      return outcomeOf(update(current, publication, now))
     case 'reject':
       return liveRuns(current).length > 0 ? { ok: false } : UNCHANGED
     case 'restart':
@@ -37,7 +40,10 @@ export function decidePublish(
   }
 }
 
-/** Refused while a flow is between two of its steps, too, and while callbacks of its end are still to be published. */
+/**
+ * Restarts the task. This is refused while a run is live, while a flow is between two of its steps, and while
+ * callbacks of its end are owed.
+ */
 function startOver(
   current: Task,
   publication: Publication,
@@ -46,17 +52,17 @@ function startOver(
 ): PublishDecision {
   const decision = restart(current, { publication, clean, keepInput: false, evenWaiting: true }, now)
   const isBusy = !decision.ok && (decision.reason === 'running' || decision.reason === 'owes')
-  return isBusy ? { ok: false } : changed(decision)
+  return isBusy ? { ok: false } : outcomeOf(decision)
 }
 
-function changed(decision: { ok: true; change: Change } | { ok: false }): PublishDecision {
+function outcomeOf(decision: { ok: true; change: Change } | { ok: false }): PublishDecision {
   return decision.ok ? { ok: true, created: false, change: decision.change } : UNCHANGED
 }
 
 /**
- * What waits takes the new body, and waits anew: at most `maxWaitMs` after its first publish, so that it cannot be put
- * off for ever. What has ended starts over; what runs is in the way, and so is what somebody published under the key of a
- * successor.
+ * Debounces: a waiting task takes the new body and a new due time, at most `maxWaitMs` after its first publish,
+ * so that it cannot be put off for ever. An ended task starts over. The publish is refused when the task runs,
+ * or when an unrelated task has the key of a successor.
  */
 function debounced(
   current: Task,
@@ -66,19 +72,19 @@ function debounced(
 ): PublishDecision {
   if (publication.parentId !== undefined && !isDebounceSuccessor(current, publication.parentId))
     return { ok: false }
-  if (current.state !== 'open') return begunAnew(startOver(current, publication, {}, now))
+  if (current.state !== 'open') return asCreated(startOver(current, publication, {}, now))
   const latest = maxWaitMs === undefined ? Number.POSITIVE_INFINITY : current.createdAt + maxWaitMs
   const dueAt = Math.max(now, Math.min(now + ms, latest))
   const updated = update(current, { ...publication, dueAt }, now)
-  return updated.ok ? changed(updated) : { ok: false }
+  return updated.ok ? outcomeOf(updated) : { ok: false }
 }
 
-/** Whether a task was published while the one it follows, of the debounced key itself, was running. */
+/** Whether the task was published as a successor: while the task of the debounced key itself was running. */
 export function isDebounceSuccessor({ parentId }: Task, followed: string): boolean {
   return parentId === followed
 }
 
-/** The first one of a window counts; while it is at work, the window goes on. */
+/** Throttles: the first publish of a window counts. The window also lasts as long as the task is open. */
 function throttled(
   current: Task,
   publication: Publication,
@@ -87,9 +93,9 @@ function throttled(
 ): PublishDecision {
   if (current.state === 'open' || now < current.createdAt + perMs) return UNCHANGED
   const again = startOver(current, publication, {}, now)
-  return again.ok ? begunAnew(again) : UNCHANGED
+  return again.ok ? asCreated(again) : UNCHANGED
 }
 
-function begunAnew(decision: PublishDecision): PublishDecision {
+function asCreated(decision: PublishDecision): PublishDecision {
   return decision.ok && decision.change ? { ...decision, created: true } : decision
 }

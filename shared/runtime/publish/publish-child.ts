@@ -15,20 +15,22 @@ type Parent = {
 }
 
 /**
- * Publishes a task from within a handler; it inherits the parent's user, and its trace goes on from the parent's run.
- * What a handler publishes is a task like any other, and no fence can refuse it: so nothing is sent for a run that is
- * known to be over.
+ * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues
+ * from the parent's run.
  *
- * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what would be
- * legal.
+ * It is a task like any other, and no fence can refuse it. So nothing is published for a run that is known to
+ * be over.
+ *
+ * @throws BatonError `refused` when the run is over; `unknown-type` or `invalid`, naming the field and what
+ * would be legal.
  */
 export async function publishChild(
   system: System,
   { id, userId, traceparent, over }: Parent,
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
-  if (over.aborted) throw tooLate(publication, over)
-  const problems = unstorableIn(publication)
+  if (over.aborted) throw runIsOver(publication, over)
+  const problems = storageProblems(publication)
   if (problems.length > 0) throw invalid(problems)
   const { delayMs, ...request } = requestOfBody(publication)
   const outcome = await publish(system, {
@@ -51,8 +53,8 @@ export async function publishChild(
   }
 }
 
-/** What could not be stored, or would make a time that no calendar has. */
-function unstorableIn({ delayMs, dueAt, priority, stage }: ChildPublication): FieldProblem[] {
+/** Problems that would make the task impossible to store, or give it an invalid time. */
+function storageProblems({ delayMs, dueAt, priority, stage }: ChildPublication): FieldProblem[] {
   const isNoTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
   const found: ReadonlyArray<readonly [string, string | undefined]> = [
     ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
@@ -77,7 +79,7 @@ function invalid(problems: readonly FieldProblem[]): BatonError {
   return new BatonError('invalid', message, { problems })
 }
 
-function tooLate({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
+function runIsOver({ type, key }: ChildPublication, { reason }: AbortSignal): BatonError {
   const what = key === undefined ? `a task of '${type}'` : `${type}:${key}`
   const why = reason instanceof Error ? reason.message : 'the run is over'
   return new BatonError('refused', `${what} is not published: ${why}`, { cause: reason })

@@ -1,8 +1,10 @@
 /**
- * Publishing creates a task, or does with the task that has its key what `ifExists` says. A request is checked against
- * its type and completed with the type's defaults (`publication-of.ts`), a flow gets its resolved steps (`resolve-
- * flow.ts`), and the head is written with the condition that nobody else has created it. Handlers publish children in
- * the same way.
+ * Publishing creates a task, or applies `ifExists` to the task that has its key.
+ *
+ * `resolve-publication.ts` checks a request against its type and completes it with the type's defaults;
+ * `resolve-flow.ts` resolves the steps of a flow. `decide-publish.ts` decides what to write, and this file
+ * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers, and
+ * `request-of-body.ts` reads HTTP bodies.
  */
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
@@ -26,17 +28,20 @@ import {
   resolvePublication,
   type UnknownType,
   withNewBirth,
-} from './publication-of.ts'
+} from './resolve-publication.ts'
 
-/** Publishes of one batch that are under way at a time. */
-const MOST_AT_ONCE = 25
-/** Tasks of one debounced key that run at a time; more are refused. */
-const MAX_DEBOUNCED = 20
+/** The most publishes of one batch at the same time. */
+const PUBLISHES_AT_ONCE_MAX = 25
+/** The most tasks of one debounced key that run at the same time; more are refused. */
+const DEBOUNCED_RUNNING_MAX = 20
 
 export type PublishOutcome =
-  /** `created`: the key was free. Otherwise the task is the one that has it, as `ifExists` left it. */
+  /** `created`: the key was free. Otherwise `task` is the task that has the key, as `ifExists` left it. */
   | { readonly ok: true; readonly created: boolean; readonly task: Task }
-  /** `unknown`: the types that are not registered, its own or those of what follows it, and where they are named. */
+  /**
+   * `unknown`: the types that are not registered, of the task itself or of its callbacks, and where the request
+   * names them.
+   */
   | {
       readonly ok: false
       readonly reason: 'unknown-type'
@@ -44,18 +49,22 @@ export type PublishOutcome =
       readonly existing: readonly string[]
     }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
-  /** `ifExists` `reject` or `restart` met a running task. */
+  /** `ifExists` is `reject` or `restart`, and the task is running. */
   | { readonly ok: false; readonly reason: 'running'; readonly task: Task }
-  /** This one could not be written; the others of the batch are not concerned. */
+  /** This task could not be written; the others of the batch are not affected. */
   | { readonly ok: false; readonly reason: 'error'; readonly error: unknown }
 
-/** Publishes one task; `typeOf` may be shared by several. @throws BatonError when the store does not answer. */
+/**
+ * Publishes one task; several calls may share `typeOf`.
+ *
+ * @throws BatonError when the store does not answer.
+ */
 export async function publish(
   system: System,
   request: PublishRequest,
   typeOf = batchTypeReader(system),
 ): Promise<PublishOutcome> {
-  const [outcome] = await withNames(system, [await publishOne(system, typeOf, request)])
+  const [outcome] = await withRegisteredTypes(system, [await publishOne(system, typeOf, request)])
   if (!outcome) throw new RangeError('no outcome of a publish')
   return outcome
 }
@@ -72,8 +81,8 @@ async function publishOne(
 }
 
 /**
- * Publishes many, each for itself, answers in their order. Each type is read once. They arrive at one time, in their order;
- * of requests with one key, the earlier in the batch is written first.
+ * Publishes many tasks independently; the outcomes are in their order. Each type is read once. The tasks arrive
+ * at the same time, in their order. Of two requests with one key, the earlier one is written first.
  */
 export async function publishMany(
   system: System,
@@ -81,18 +90,18 @@ export async function publishMany(
 ): Promise<PublishOutcome[]> {
   const typeOf = batchTypeReader(system)
   const names = [...new Set(requests.map(({ type }) => type))]
-  await sideBySide(names, MOST_AT_ONCE, typeOf)
-  const arrived = createArrivals(system, requests.length)
-  const outcomes = await sideBySideByName(requests, MOST_AT_ONCE, idOf, (request, index) => {
-    const arrival = arrived[index]
+  await sideBySide(names, PUBLISHES_AT_ONCE_MAX, typeOf)
+  const arrivals = createArrivals(system, requests.length)
+  const outcomes = await sideBySideByName(requests, PUBLISHES_AT_ONCE_MAX, idOf, (request, index) => {
+    const arrival = arrivals[index]
     return publishOne(system, typeOf, { ...request, ...(arrival && { arrival }) }).catch(
       error => ({ ok: false, reason: 'error', error }) as const,
     )
   })
-  return withNames(system, outcomes)
+  return withRegisteredTypes(system, outcomes)
 }
 
-/** Undefined without a key: such requests never meet. */
+/** The id of the task; undefined without a key, since such requests never meet. */
 function idOf({ type, key }: PublishRequest): string | undefined {
   return key === undefined ? undefined : taskId(type, key)
 }
@@ -101,8 +110,11 @@ function unknownTypes(unknown: readonly UnknownType[]): PublishOutcome {
   return { ok: false, reason: 'unknown-type', unknown, existing: [] }
 }
 
-/** Refusals of unknown types name those that exist, which are listed once for all of them. */
-async function withNames(system: System, outcomes: readonly PublishOutcome[]): Promise<PublishOutcome[]> {
+/** Adds the registered types to refusals of unknown types, and lists them once for all. */
+async function withRegisteredTypes(
+  system: System,
+  outcomes: readonly PublishOutcome[],
+): Promise<PublishOutcome[]> {
   const isUnknown = (outcome: PublishOutcome) => !outcome.ok && outcome.reason === 'unknown-type'
   if (!outcomes.some(isUnknown)) return [...outcomes]
   const existing = (await system.types.list()).map(({ type }) => type).sort()
@@ -146,53 +158,57 @@ async function write(
 }
 
 /**
- * While a task of the key runs, what is published waits under the next key: `k~1`, `k~2`. One that waits already takes it,
- * though an earlier one may have ended since; only where none does, the first that is free begins.
+ * While a task of the key runs, a debounced publish waits under the next key: `k~1`, `k~2`. A task that waits
+ * already takes the new body, even when an earlier task has ended since. Only when none waits does the first
+ * free key get a new task.
  */
 async function writeDebounced(
   system: System,
   publication: PublicationDraft,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
-  const waiting = await waitingOf(system, publication)
+  const waiting = await waitingTaskOf(system, publication)
   if (waiting) {
     const outcome = await writeUnder(system, waiting.publication, request, waiting.task)
     if (outcome.ok || outcome.reason !== 'running') return outcome
   }
-  for (let nth = 0; nth < MAX_DEBOUNCED; nth++) {
-    const outcome = await writeUnder(system, nthOf(publication, nth), request)
+  for (let nth = 0; nth < DEBOUNCED_RUNNING_MAX; nth++) {
+    const outcome = await writeUnder(system, nthPublication(publication, nth), request)
     if (outcome.ok || outcome.reason !== 'running') return outcome
   }
   throw new BatonError(
     'refused',
-    `${MAX_DEBOUNCED} tasks of ${publication.type}:${publication.key} are running`,
+    `${DEBOUNCED_RUNNING_MAX} tasks of ${publication.type}:${publication.key} are running: publish again when one has ended`,
   )
 }
 
-/** The one of a debounced key that waits, under the key itself or one of those in a row that follow it. */
-async function waitingOf(
+/** The waiting task of a debounced key, under the key itself or under a successor's. */
+async function waitingTaskOf(
   system: System,
   publication: PublicationDraft,
 ): Promise<{ readonly publication: PublicationDraft; readonly task: Task } | undefined> {
-  for (let nth = 0; nth < MAX_DEBOUNCED; nth++) {
-    const one = nthOf(publication, nth)
+  for (let nth = 0; nth < DEBOUNCED_RUNNING_MAX; nth++) {
+    const one = nthPublication(publication, nth)
     const task = await system.tasks.head(taskId(one.type, one.key))
-    const isThere = task !== undefined && !isGone(task, system.clock.now())
-    if (isThere && isOf(one, task) && isUpdatable(task)) return { publication: one, task }
-    // The first may be gone, its retention over, while another still waits.
-    if (!isThere && nth > 0) return undefined
+    const isPresent = task !== undefined && !isGone(task, system.clock.now())
+    if (isPresent && belongsTo(one, task) && isUpdatable(task)) return { publication: one, task }
+    // The first task may be gone, past its retention, while a successor still waits.
+    if (!isPresent && nth > 0) return undefined
   }
   return undefined
 }
 
-/** Successors name the task that they follow: somebody else's task may have such a key, too. */
-function nthOf(publication: PublicationDraft, nth: number): PublicationDraft {
+/**
+ * The publication under its nth key. A successor names the task that it follows, because an unrelated task may
+ * have such a key.
+ */
+function nthPublication(publication: PublicationDraft, nth: number): PublicationDraft {
   if (nth === 0) return publication
   const { type, key } = publication
   return { ...publication, key: `${key}~${nth}`, parentId: taskId(type, key) }
 }
 
-function isOf({ parentId }: PublicationDraft, task: Task): boolean {
+function belongsTo({ parentId }: PublicationDraft, task: Task): boolean {
   return parentId === undefined || isDebounceSuccessor(task, parentId)
 }
 
@@ -203,9 +219,9 @@ async function writeUnder(
   known?: Task,
 ): Promise<PublishOutcome> {
   const id = taskId(publication.type, publication.key)
-  const seen = known ?? (isWorthALook(request) ? await system.tasks.head(id) : undefined)
+  const seen = known ?? (mustReadFirst(request) ? await system.tasks.head(id) : undefined)
   const attempted: BodyWrite[] = []
-  const acting = isByPerson(request) ? { ...system, operator: { by: request.by } } : system
+  const acting = isByOperator(request) ? { ...system, operator: { by: request.by } } : system
   const { decision, task } = await transact(acting, seen, (current, conflicts) => {
     const arrival = conflicts === 0 ? request.arrival : undefined
     const born = arrival ? { ...publication, born: arrival.born } : withNewBirth(system, publication)
@@ -214,23 +230,28 @@ async function writeUnder(
     return decided
   })
   await dropOrphans(system, id, attempted, task)
-  if (!task) throw new BatonError('unavailable', `${id} vanished while it was published`)
+  if (!task) throw new BatonError('unavailable', `${id} was removed while it was being published`)
   return decision.ok ? { ok: true, created: decision.created, task } : { ok: false, reason: 'running', task }
 }
 
-/** What is debounced or throttled is changed by the program that goes on publishing it. */
-function isByPerson(request: PublishRequest): request is PublishRequest & { readonly by: string } {
+/**
+ * Whether an operator changes a task by this publish. A debounced or throttled task is changed by the program
+ * that publishes it.
+ */
+function isByOperator(request: PublishRequest): request is PublishRequest & { readonly by: string } {
   const { by, ifExists } = request
   return by !== undefined && (ifExists === 'update' || ifExists === 'restart')
 }
 
-/** A large input is written before the head: a look before that costs a duplicate one read instead of its body. Who
- * publishes once has looked. */
-function isWorthALook({ key, input, once }: PublishRequest): boolean {
+/**
+ * Whether to read the head first. A large input is written before the head, so for a duplicate one read spares
+ * the write of its body. A caller that publishes `once` has read the head already.
+ */
+function mustReadFirst({ key, input, once }: PublishRequest): boolean {
   return key !== undefined && !once && input !== undefined && jsonBytes(input) > INLINE_BODY_BYTES_MAX
 }
 
-/** Inputs that lost their race, and that the head which won does not share (equal input has an equal name). */
+/** Deletes inputs that lost a race and that the winning head does not share (equal input has an equal name). */
 async function dropOrphans(
   system: System,
   id: string,
@@ -241,6 +262,9 @@ async function dropOrphans(
   const orphans = attempted.filter(({ ref }) => !kept.has(ref))
   if (orphans.length === 0) return
   await system.tasks.dropBodies(id, orphans).catch(error => {
-    system.log.info('an input that lost its race stays until it expires', { taskId: id, error })
+    system.log.info('the input of a publish that lost its race was not deleted; it stays until it expires', {
+      taskId: id,
+      error,
+    })
   })
 }

@@ -2,9 +2,12 @@ import type { DerivedBody } from '../../api/publish.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import type { PartialOptions } from '../../core/options/options.ts'
 import { given } from '../kernel/given.ts'
-import type { PublishRequest } from './publication-of.ts'
+import type { PublishRequest } from './resolve-publication.ts'
 
-/** A publish body, as the API and `ctx.publish` take it, as a request. What is left out of callbacks they inherit. */
+/**
+ * Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks inherit the fields that
+ * they leave out.
+ */
 export function requestOfBody(body: DerivedBody): PublishRequest {
   const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
     body

@@ -19,22 +19,25 @@ export type ResolvedFlow =
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
- * The steps of a flow type with everything resolved: who serves each, and with which options. Those of a step overlay the
- * defaults of its type; the flow's own defaults are for the flow as a whole. Problems name the type, since a caller who
- * publishes can do nothing about its steps.
+ * Resolves the steps of a flow type: which type serves each step, and with which options. Options of a step
+ * override the defaults of its type; the defaults of the flow itself apply to the flow as a whole. Problems
+ * name the flow's type, since a caller who publishes cannot change its steps.
  */
 export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<ResolvedFlow> {
   const known = resolvedBy.get(typeOf) ?? new Map<string, Promise<ResolvedFlow>>()
   resolvedBy.set(typeOf, known)
-  const present = known.get(type.type) ?? resolveAnew(typeOf, type)
+  const present = known.get(type.type) ?? resolve(typeOf, type)
   known.set(type.type, present)
   return present
 }
 
-/** A reader reads each type once, so the steps of a flow are the same for all whom it serves: thousands, in a canvas. */
+/**
+ * A batch reader reads each type once, so the steps of a flow are the same for all tasks that it serves:
+ * thousands, in a canvas.
+ */
 const resolvedBy = new WeakMap<TypeReader, Map<string, Promise<ResolvedFlow>>>()
 
-async function resolveAnew(typeOf: TypeReader, { type, configuration }: TaskType): Promise<ResolvedFlow> {
+async function resolve(typeOf: TypeReader, { type, configuration }: TaskType): Promise<ResolvedFlow> {
   const problems: FieldProblem[] = []
   const steps = await Promise.all(
     (configuration.steps ?? []).map(step => resolveStep(typeOf, step, problems)),
@@ -50,7 +53,7 @@ async function resolveAnew(typeOf: TypeReader, { type, configuration }: TaskType
   return { ok: false, problems: [aboutFlow(type, message)] }
 }
 
-/** As messages carry it: what is not ASCII takes six characters. */
+/** The size of the definition in a message, where a character that is not ASCII takes six. */
 function escapedBytes(definition: FlowDefinition): number {
   return JSON.stringify(definition).replace(/[\u007f-\uffff]/g, '\\u0000').length
 }
@@ -95,7 +98,7 @@ async function resolveAction(
   if (options.ok && options.options.workerIds.length > 0) {
     return refuse(`its step '${name}' names '${action.type}', whose tasks list workerIds; steps cannot`)
   }
-  if (!options.ok) return refuse(`the options of its step '${name}': ${worded(options.problems)}`)
+  if (!options.ok) return refuse(`the options of its step '${name}': ${problemText(options.problems)}`)
   return {
     type: action.type,
     kind,
@@ -120,11 +123,14 @@ function optionsOf(
   return base.ok ? overlaidOptions(base.options, given) : base
 }
 
-function worded(problems: readonly FieldProblem[]): string {
+function problemText(problems: readonly FieldProblem[]): string {
   return problems.map(({ path, message }) => `${path} ${message}`).join('; ')
 }
 
-/** What of an input does not go with the steps, whose names stand beside its members among the flow's parameters. */
+/**
+ * Problems of a flow's input. It must be an object, and no field may have the name of a step: the step's result
+ * is stored there.
+ */
 export function flowInputProblems(
   steps: ReadonlyArray<{ readonly name: string }>,
   input: Json | undefined,

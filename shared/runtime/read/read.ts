@@ -1,25 +1,28 @@
 /**
- * One task as people see it: its head, and what follows from it at this time, with input, results, runs and errors as
- * far as they fit the answer.
+ * Reading one task: its head, what follows from it at this time, and as many inputs, results, runs and errors
+ * as fit the answer. This file reads what an answer needs; `describe-task.ts` builds the answer from it.
  */
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { resultOf } from '../../core/task/result.ts'
 import { type Body, type EndedRun, endedRuns, type Task } from '../../core/task/task.ts'
-import { readPrevious, TOO_LONG } from '../canvas/previous-of.ts'
+import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { describeTask, readServed, type StatusReaders, type TaskDescription } from './describe-task.ts'
 
-/** Values that are read for one answer, each once. They need not fit it: it leaves out what it has no room for. */
-const MAX_VALUE_BYTES = 4 * 1024 * 1024
-const MOST_READS_AT_ONCE = 10
+/**
+ * One answer reads values of at most this size, each once. They may exceed the answer, which leaves out what
+ * does not fit.
+ */
+const VALUES_BYTES_MAX = 4 * 1024 * 1024
+const READS_AT_ONCE_MAX = 10
 
-/** The task with everything; undefined when there is none, or no more. */
+/** Reads the task with its values and records; undefined when it does not exist or was removed. */
 export async function readTask(
   system: System,
-  surroundings: StatusReaders,
+  readers: StatusReaders,
   id: string,
 ): Promise<TaskDescription | undefined> {
   const task = await system.tasks.head(id)
@@ -27,7 +30,7 @@ export async function readTask(
   const [values, records, served, handedOn] = await Promise.all([
     readValues(system, task),
     readRecords(system, task),
-    readServed(surroundings, task),
+    readServed(readers, task),
     readPrevious(system, task, SHOWN_LIST_BYTES_MAX),
   ])
   const { read, isCut } = values
@@ -40,23 +43,23 @@ export async function readTask(
 }
 
 /**
- * A task whose head is at hand, without further reads of it: input and results that are kept apart are left out,
- * errors are short. `isBrief` leaves out the small ones, too.
+ * Describes a task whose head was read already, without further reads: errors are short, and input and results
+ * that are stored apart are left out. `isBrief` leaves out the small ones, too.
  */
 export async function describeHead(
   system: System,
-  surroundings: StatusReaders,
+  readers: StatusReaders,
   task: Task,
   isBrief = false,
 ): Promise<TaskDescription> {
   return describeTask(task, {
     now: system.clock.now(),
-    served: await readServed(surroundings, task),
+    served: await readServed(readers, task),
     isBrief,
   })
 }
 
-/** Input and the task's result first; results of further workers as far as there is room. */
+/** Reads the input and the task's result first, then the results of its runs while they fit. */
 async function readValues(
   { tasks }: System,
   task: Task,
@@ -72,23 +75,23 @@ async function readValues(
   const refs = new Set<string>()
   let bytes = 0
   for (const body of [task.input, ...results]) {
-    if (!isApart(body) || refs.has(body.ref)) continue
+    if (!isStoredApart(body) || refs.has(body.ref)) continue
     bytes += body.bytes
-    if (bytes <= MAX_VALUE_BYTES) refs.add(body.ref)
+    if (bytes <= VALUES_BYTES_MAX) refs.add(body.ref)
   }
-  const values = await sideBySide([...refs], MOST_READS_AT_ONCE, async ref => {
+  const values = await sideBySide([...refs], READS_AT_ONCE_MAX, async ref => {
     const value = await tasks.body(task.id, ref)
     return value === undefined ? [] : [[ref, value] as const]
   })
-  return { read: new Map(values.flat()), isCut: bytes > MAX_VALUE_BYTES }
+  return { read: new Map(values.flat()), isCut: bytes > VALUES_BYTES_MAX }
 }
 
-function isApart(body: Body | undefined): body is Extract<Body, { ref: string }> {
+function isStoredApart(body: Body | undefined): body is Extract<Body, { ref: string }> {
   return body !== undefined && 'ref' in body
 }
 
-/** Only tasks with runs that did not succeed have records. */
+/** Only tasks with runs that did not succeed have run records. */
 async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
-  const hasOthers = endedRuns(task).some(run => run.state !== 'succeeded')
-  return hasOthers ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
+  const hasUnsuccessfulRuns = endedRuns(task).some(run => run.state !== 'succeeded')
+  return hasUnsuccessfulRuns ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
 }

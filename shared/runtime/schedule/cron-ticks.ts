@@ -4,9 +4,11 @@ import type { Timing } from '../../core/task/schedule-state.ts'
 import { CLOCK_CHANGE_MS_MAX, createWallClock, type WallClock } from './wall-clock.ts'
 
 /**
- * The ticks of a cron expression in a time zone. The expression only says which wall times there are, as if clocks were
- * never changed; each of them is then the time at which the zone's clocks show it first, or none where a clock change
- * skips it. So no wall time runs twice, and none runs that was never shown.
+ * The ticks of a cron expression in a time zone.
+ *
+ * The expression yields wall times, as if clocks never changed. Each wall time becomes the first moment at
+ * which the clocks of the zone show it, or no tick where a clock change skips it. So no wall time ticks twice,
+ * and none ticks that no clock showed.
  *
  * @throws TypeError when `cron` cannot be read, RangeError when there is no such time zone.
  */
@@ -19,13 +21,16 @@ export function cronTicks(cron: string, timezone: string): Ticks {
   }
 }
 
-/** What cannot be found within so many years, like a 29th of February that is the fifth Monday, counts as never. */
-const HORIZON_MS = 50 * 366 * 86_400_000
+/**
+ * A time that does not occur within this span, such as a 29th of February that is a fifth Monday, counts as
+ * never.
+ */
+const HORIZON_MS_MAX = 50 * 366 * 86_400_000
 
 function nextTick(pattern: Cron, clock: WallClock, after: number): number | undefined {
   const start = clock.at(after)
   for (let wall = nextWall(pattern, start); wall !== undefined; wall = nextWall(pattern, wall)) {
-    if (wall > start + HORIZON_MS) return undefined
+    if (wall > start + HORIZON_MS_MAX) return undefined
     const time = clock.firstTime(wall)
     if (time !== undefined && time > after) return time
   }
@@ -39,8 +44,8 @@ function nextWall(pattern: Cron, after: number): number | undefined {
 type Span = { readonly count: number; readonly from: number; readonly before: number }
 
 /**
- * Backwards, from the latest wall time that was shown before; earliest first. What is earlier on the wall than `from` was
- * shown before it.
+ * The last ticks in a span, earliest first, found backwards from the latest wall time that was shown before its
+ * end. A wall time earlier than that of `from` was shown before `from`.
  */
 function lastTicks(pattern: Cron, clock: WallClock, { count, from, before }: Span): number[] {
   const found: number[] = []
@@ -56,28 +61,33 @@ function lastTicks(pattern: Cron, clock: WallClock, { count, from, before }: Spa
   return found
 }
 
-/** Clocks that were put back within the last hours have shown later times before. */
+/**
+ * The latest wall time shown before a moment. Clocks that were put back within the last hours have shown later
+ * times already.
+ */
 function latestShown(clock: WallClock, before: number): number {
   const shown = clock.at(before)
   const wasPutBack = clock.at(before - CLOCK_CHANGE_MS_MAX) !== shown - CLOCK_CHANGE_MS_MAX
   return wasPutBack ? shown + CLOCK_CHANGE_MS_MAX : shown
 }
 
-/** What is wrong with a cron expression, and which of its fields it is; undefined when it can be read. */
+/** What is wrong with a cron expression, and with which of its fields; undefined when it can be read. */
 export function cronProblem(cron: string): string | undefined {
   const fields = cron.trim().split(/\s+/)
-  if (cron.trim() === '') return `is empty; it ${LEGAL}`
-  if (fields.length !== 5 && fields.length !== 6) return `has ${fields.length} fields; it ${LEGAL}`
-  const fault = faultOf(cron)
+  if (cron.trim() === '') return `is empty; it ${LEGAL_FORM}`
+  if (fields.length !== 5 && fields.length !== 6) return `has ${fields.length} fields; it ${LEGAL_FORM}`
+  const fault = parseError(cron)
   if (fault === undefined) return undefined
   const names = FIELDS.slice(-fields.length)
-  const at = fields.findIndex((field, index) => faultOf(alone(field, index, fields.length)) !== undefined)
+  const at = fields.findIndex(
+    (field, index) => parseError(onlyField(field, index, fields.length)) !== undefined,
+  )
   return at < 0
-    ? `cannot be read: ${fault}; it ${LEGAL}`
-    : `cannot be read: its ${names[at]} is '${fields[at]?.slice(0, MOST_SHOWN)}'; it ${LEGAL}`
+    ? `cannot be read: ${fault}; it ${LEGAL_FORM}`
+    : `cannot be read: its ${names[at]} is '${fields[at]?.slice(0, SHOWN_CHARACTERS_MAX)}'; it ${LEGAL_FORM}`
 }
 
-function faultOf(cron: string): string | undefined {
+function parseError(cron: string): string | undefined {
   try {
     new Cron(cron, { mode: '5-or-6-parts', paused: true })
     return undefined
@@ -86,18 +96,18 @@ function faultOf(cron: string): string | undefined {
   }
 }
 
-/** The field in its place, and nothing said in all others. */
-function alone(field: string, index: number, length: number): string {
+/** An expression with only this field set. */
+function onlyField(field: string, index: number, length: number): string {
   return Array.from({ length }, (_, other) => (other === index ? field : '*')).join(' ')
 }
 
-const MOST_SHOWN = 40
+const SHOWN_CHARACTERS_MAX = 40
 const FIELDS = ['second', 'minute', 'hour', 'day of month', 'month', 'day of week']
 
-const LEGAL =
+const LEGAL_FORM =
   'must have 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first, of numbers, *, ranges as 1-5, lists as 1,3 and steps as */5'
 
-/** The ticks of a timing; `createdAt` is when its schedule was created. */
+/** The ticks of a timing. `createdAt` is when its schedule was created, from which `every` counts. */
 export function ticksOfTiming(timing: Timing, createdAt: number): Ticks {
   switch (timing.kind) {
     case 'cron':

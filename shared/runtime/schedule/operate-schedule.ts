@@ -20,12 +20,15 @@ import { requestOfBody } from '../publish/request-of-body.ts'
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
-/** From here on no tick publishes anything. Repeating it changes nothing. */
+/** Pauses a schedule: when this returns, no tick publishes anything. Repeating it changes nothing. */
 export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   return change(system, id, pause)
 }
 
-/** Goes on with the next tick; what fell into the pause counts as missed. Repeating it changes nothing. */
+/**
+ * Resumes a schedule: it goes on with its next tick. Ticks that fell into the pause count as missed. Repeating
+ * it changes nothing.
+ */
 export function resumeSchedule(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   return change(system, id, resume)
 }
@@ -36,20 +39,20 @@ async function change(
   decide: (task: Task, now: number) => Decision<PauseRefusal>,
 ): Promise<OperateOutcome<'finished'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
-    isHere(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
+    isPresent(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
   )
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (!decision.ok && decision.reason === 'finished') return { ok: false, reason: 'finished', task }
   return { ok: true, task }
 }
 
-/** The schedule is gone for readers at once, and no tick publishes anything any more. */
+/** Removes a schedule: readers do not find it, and no tick publishes anything, from now on. */
 export async function removeSchedule(
   system: System,
   id: string,
 ): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' }> {
   const { decision } = await transact(system, await system.tasks.head(id), current =>
-    isHere(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
+    isPresent(system, current) ? { ok: true as const, change: remove(current, system.clock.now()) } : UNKNOWN,
   )
   return decision.ok ? { ok: true } : UNKNOWN
 }
@@ -64,10 +67,13 @@ export type Triggered =
       readonly outcome: Extract<PublishOutcome, { ok: false }>
     }
 
-/** Publishes the schedule's task at once, whatever its ticks do: paused ones and such as have ended may be run, too. */
+/**
+ * Publishes the task of a schedule now, independent of its ticks. This also works for a schedule that is paused
+ * or has ended.
+ */
 export async function triggerSchedule(system: System, id: string): Promise<Triggered> {
   const head = await system.tasks.head(id)
-  if (!isHere(system, head)) return UNKNOWN
+  if (!isPresent(system, head)) return UNKNOWN
   const body = await readScheduledTask(system, head)
   const ulid = system.chance.ulid(system.clock.now())
   const outcome = await publish(system, {
@@ -76,12 +82,12 @@ export async function triggerSchedule(system: System, id: string): Promise<Trigg
     parentId: id,
   })
   if (!outcome.ok) return { ok: false, reason: 'refused', type: body.type, outcome }
-  await noteRun(system, head)
+  await recordRun(system, head)
   return { ok: true, task: outcome.task }
 }
 
-/** The task is there, whether or not its schedule comes to show it. */
-async function noteRun(system: System, head: Task): Promise<void> {
+/** Records the run in the schedule. The task is published already, so a failure here is only logged. */
+async function recordRun(system: System, head: Task): Promise<void> {
   try {
     await transact(system, head, current =>
       current?.born === head.born
@@ -89,11 +95,18 @@ async function noteRun(system: System, head: Task): Promise<void> {
         : { ok: false as const, reason: 'finished' as const },
     )
   } catch (error) {
-    system.log.info('a schedule does not show that it was run', { scheduleId: head.id, error })
+    system.log.info('a schedule was run, and the run could not be recorded in it', {
+      scheduleId: head.id,
+      error,
+    })
   }
 }
 
-/** What a schedule publishes, as it was set. @throws BatonError `unavailable` when it cannot be read. */
+/**
+ * Reads the publish body of a schedule's task.
+ *
+ * @throws BatonError `unavailable` when it cannot be read.
+ */
 export async function readScheduledTask(
   system: Pick<System, 'tasks'>,
   { id, input }: Task,
@@ -103,6 +116,6 @@ export async function readScheduledTask(
   return body as unknown as ScheduledTask
 }
 
-function isHere(system: System, task: Task | undefined): task is Task {
+function isPresent(system: System, task: Task | undefined): task is Task {
   return task?.schedule !== undefined && !isGone(task, system.clock.now())
 }

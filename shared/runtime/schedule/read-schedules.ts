@@ -12,17 +12,17 @@ import { mergeRanges, take } from '../ready/merge-ranges.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
 import { readScheduledTask } from './operate-schedule.ts'
 
-/** A schedule as people see it; `nextRunAt` is undefined when it runs no more, or not now. */
+/** A schedule as an answer shows it. `nextRunAt` is undefined when it never runs again, or is paused. */
 export type ScheduleDescription = {
   readonly head: Task & { readonly schedule: ScheduleState }
   readonly task: ScheduledTask
   readonly nextRunAt: number | undefined
 }
 
-/** Undefined when there is none, or no more. */
+/** Reads one schedule; undefined when it does not exist or was removed. */
 export async function readSchedule(system: System, id: string): Promise<ScheduleDescription | undefined> {
   const head = await system.tasks.head(id)
-  if (!isHere(system, head)) return undefined
+  if (!isPresent(system, head)) return undefined
   return { head, task: await readScheduledTask(system, head), nextRunAt: nextRun(system, head) }
 }
 
@@ -30,17 +30,17 @@ export type SchedulePage =
   | { readonly ok: true; readonly schedules: readonly ScheduleDescription[]; readonly nextCursor?: string }
   | { readonly ok: false; readonly reason: 'strange-cursor' }
 
-const LIST = 'schedules'
+const CURSOR_NAME = 'schedules'
 
 /**
- * One page of the schedules that are open, those that run next first, paused ones at the end; of their tasks the type
- * alone, so that none of their bodies is read.
+ * Lists one page of the open schedules: those that run next first, paused ones last. Of each task only the type
+ * is given, so no body is read.
  */
 export async function listSchedules(
   system: System,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string },
 ): Promise<SchedulePage> {
-  const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor)
+  const after = cursor === undefined ? undefined : decodeCursor(CURSOR_NAME, cursor)
   if (cursor !== undefined && !after) return { ok: false, reason: 'strange-cursor' }
   const entries = mergeRanges(system.tasks, openScheduleRanges(), { pageSize: limit + 1, after })
   const page = await take(entries, limit)
@@ -49,12 +49,12 @@ export async function listSchedules(
   const byId = new Map(heads.map(head => [head.id, head]))
   const schedules = [...new Set(page.map(({ id }) => id))].flatMap(id => {
     const head = byId.get(id)
-    return isHere(system, head) && head.state === 'open' ? [brief(system, head)] : []
+    return isPresent(system, head) && head.state === 'open' ? [describeBriefly(system, head)] : []
   })
-  return { ok: true, schedules, ...(last && { nextCursor: encodeCursor(LIST, last) }) }
+  return { ok: true, schedules, ...(last && { nextCursor: encodeCursor(CURSOR_NAME, last) }) }
 }
 
-/** The partitions of all schedules that are open, by when they are due. */
+/** The partitions of all open schedules, sorted by due time. */
 export function openScheduleRanges(
   bounds: { readonly from?: number; readonly to?: number } = {},
 ): IndexRange[] {
@@ -65,11 +65,11 @@ export function openScheduleRanges(
   }))
 }
 
-function brief(system: System, head: ScheduleDescription['head']): ScheduleDescription {
+function describeBriefly(system: System, head: ScheduleDescription['head']): ScheduleDescription {
   return { head, task: { type: head.schedule.taskType }, nextRunAt: nextRun(system, head) }
 }
 
-/** What is due now has a next time, too, unless this is its last. */
+/** When the schedule runs next. A schedule that is due now also has a next time, unless this tick is its last. */
 function nextRun({ clock }: System, head: ScheduleDescription['head']): number | undefined {
   if (!isTicking(head)) return undefined
   const now = clock.now()
@@ -77,6 +77,6 @@ function nextRun({ clock }: System, head: ScheduleDescription['head']): number |
   return ticksOfTiming(head.schedule.timing, head.createdAt).next(now) ?? head.dueAt
 }
 
-function isHere(system: System, head: Task | undefined): head is ScheduleDescription['head'] {
+function isPresent(system: System, head: Task | undefined): head is ScheduleDescription['head'] {
   return head?.schedule !== undefined && !isGone(head, system.clock.now())
 }

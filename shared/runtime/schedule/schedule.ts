@@ -1,7 +1,11 @@
 /**
- * A schedule publishes a task at given times. It is a head itself, so looks, sweeps and claims of its ticks work as
- * for tasks. This room sets, changes, reads and ticks schedules, and computes the times of a cron expression in a time
- * zone.
+ * A schedule publishes a task at given times; each such time is a tick. A schedule has a head like a task, so
+ * looks, sweeps and conditional writes work as they do for tasks.
+ *
+ * This file sets and changes schedules. `cron-ticks.ts` and `wall-clock.ts` compute ticks in a time zone.
+ * `tick-schedule.ts` publishes what is due, and `sweep-schedules.ts` ticks schedules whose message was lost.
+ * `operate-schedule.ts` pauses, resumes, removes and triggers; `read-schedules.ts` reads. Read this file, then
+ * `tick-schedule.ts`.
  */
 import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Change } from '../../core/change/change.ts'
@@ -20,12 +24,15 @@ import { type Task, taskId } from '../../core/task/task.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { resolvePublication, type UnknownType } from '../publish/publication-of.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
+import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
 
-/** A schedule as asked for. Whoever makes one has checked each field by itself, the cron expression included. */
+/**
+ * A schedule as a caller asks for it. The caller has validated each field by itself, including the cron
+ * expression.
+ */
 export type ScheduleRequest = {
   readonly timing: Timing
   readonly missed: Missed
@@ -44,8 +51,9 @@ export type PutScheduleOutcome =
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Sets what a schedule publishes and when. One that is there keeps its creation, whether it is paused, and with the same
- * timing its next tick; the very same definition again changes nothing, even if it has run for the last time.
+ * Creates a schedule or replaces what it publishes and when. An existing schedule keeps its creation time and
+ * its pause, and with the same timing also its next tick. The same definition again changes nothing, even when
+ * the schedule has run for the last time.
  */
 export async function putSchedule(
   system: System,
@@ -61,8 +69,8 @@ export async function putSchedule(
   const { decision, task } = await transact(system, seen, current =>
     decide(system, current, { name, definition }),
   )
-  if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverProblem(request.timing)] }
-  if (!task) throw new BatonError('unavailable', `${id} vanished while it was set`)
+  if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverTicksProblem(request.timing)] }
+  if (!task) throw new BatonError('unavailable', `${id} was removed while it was being set`)
   return { ok: true, created: decision.created, task }
 }
 
@@ -80,7 +88,7 @@ async function isSame(system: System, seen: Task, definition: Definition): Promi
   return JSON.stringify(stored) === JSON.stringify(definition.task)
 }
 
-/** The task is held against its type now, so that no tick turns out impossible later. */
+/** Checks the task against its type now, so that no tick is refused later. */
 async function refusalOf(
   system: System,
   { task }: ScheduleRequest,
@@ -109,12 +117,12 @@ function decide(
   { name, definition }: { readonly name: string; readonly definition: Definition },
 ): Decided {
   const now = clock.now()
-  const isThere = current !== undefined && !isGone(current, now)
-  const isOpen = isThere && current.state === 'open'
+  const isPresent = current !== undefined && !isGone(current, now)
+  const isOpen = isPresent && current.state === 'open'
   const next = ticksOfTiming(definition.timing, isOpen ? current.createdAt : now).next(now)
   if (next === undefined) return { ok: false }
   const schedule = { name, born: chance.ulid(now), definition, next }
-  if (!isThere) return { ok: true, created: true, change: createSchedule(schedule, current, now) }
+  if (!isPresent) return { ok: true, created: true, change: createSchedule(schedule, current, now) }
   const replaced = replaceSchedule(current, schedule, now)
   return {
     ok: true,
@@ -123,7 +131,7 @@ function decide(
   }
 }
 
-function neverProblem({ kind }: Timing): FieldProblem {
+function neverTicksProblem({ kind }: Timing): FieldProblem {
   return kind === 'at'
     ? { path: 'at', message: 'must be in the future' }
     : { path: 'cron', message: 'must come true some day: no calendar has such a day' }

@@ -12,40 +12,45 @@ import type { PlanningSystem } from '../kernel/system.ts'
 import { openScheduleRanges } from './read-schedules.ts'
 import { tickSchedule } from './tick-schedule.ts'
 
-/** A waker ticks within a second, so a schedule that is due for longer has probably lost its message. */
+/** The waker ticks within a second, so a schedule that is due for longer has probably lost its message. */
 const LATE_MS = 2_000
 const PAGE = 100
-/** Per shard. A tick takes four calls, one after the other. */
-const TICKS_AT_ONCE = 10
-/** A round begins no further page after this: the sweeper's function ends after 50 s. */
-const TICKING_MS = 30_000
-/** Schedules read per shard, in some rounds: bodies are renewed days before they expire. */
-const KEPT = 100
-const KEPT_SHARE = 0.1
-const RENEWALS_AT_ONCE = 5
-const CURSOR_LIFE_MS = 7 * 86_400_000
+/** Per shard. One tick takes four calls in sequence. */
+const TICKS_AT_ONCE_MAX = 10
+/** A round reads no further page after this time: the sweeper's function ends after 50 s. */
+const TICKING_MS_MAX = 30_000
+/**
+ * In some rounds, this many schedules per shard are read to renew their bodies. Bodies are renewed days before
+ * they expire, so some rounds are enough.
+ */
+const RENEWED_PER_SHARD_MAX = 100
+const RENEWAL_SHARE = 0.1
+const RENEWALS_AT_ONCE_MAX = 5
+const CURSOR_TTL_MS = 7 * 86_400_000
 
 type Report = { readonly looked: number; readonly repaired: number; readonly failed: number }
 
 /**
- * One round of the safety net for schedules: ticks those that are late, and prolongs the life of the task bodies of
+ * One round of the safety net for schedules: ticks schedules that are late, and renews the task bodies of
  * others, which may wait for years or be paused.
  *
- * The sweeper ticks by itself instead of sending a look, so a tick needs no queue while queues are out or congested.
- * Rounds come every minute, so a schedule whose message was lost ticks within 62 s of its time, and within 122 s when
- * one round is lost or comes a minute late. A round goes through all late schedules, the earliest due first, for up to
- * 30 s. One that cannot tick keeps its place in the index and delays the others by its own calls only.
+ * The sweeper ticks by itself instead of sending a look, so a tick needs no queue while queues are down or
+ * congested. Rounds come every minute. A schedule whose message was lost ticks within 62 s of its time, and
+ * within 122 s when one round is lost or comes a minute late.
+ *
+ * A round goes through all late schedules, the earliest due first, for up to 30 s. A schedule that cannot tick
+ * keeps its position in the index and delays the others by its own calls only.
  */
 export async function sweepSchedules(system: PlanningSystem): Promise<Report> {
-  const [late, kept] = await Promise.all([tickLateOnes(system), keepBodies(system)])
-  return { ...late, looked: late.looked + kept }
+  const [late, renewed] = await Promise.all([tickLateSchedules(system), renewAgeingBodies(system)])
+  return { ...late, looked: late.looked + renewed }
 }
 
-async function tickLateOnes(system: PlanningSystem): Promise<Report> {
+async function tickLateSchedules(system: PlanningSystem): Promise<Report> {
   const now = system.clock.now()
   const ranges = openScheduleRanges({ to: now - LATE_MS })
   const all = (
-    await sideBySide(ranges, ranges.length, range => tickRange(system, range, now + TICKING_MS))
+    await sideBySide(ranges, ranges.length, range => tickRange(system, range, now + TICKING_MS_MAX))
   ).flat()
   const ticked = all.filter(({ outcome }) => outcome === 'ticked')
   if (ticked.length > 0) {
@@ -61,25 +66,28 @@ async function tickLateOnes(system: PlanningSystem): Promise<Report> {
   return { looked: all.length, repaired: ticked.length, failed: failed.length }
 }
 
-type Swept = {
+type TickReport = {
   readonly id: string
   readonly outcome: 'ticked' | 'not-due' | 'failed'
   readonly error?: unknown
 }
 
-/** Entries that were read are past the position, whether or not they ticked. */
-async function tickRange(system: PlanningSystem, range: IndexRange, stopAt: number): Promise<Swept[]> {
-  const swept: Swept[] = []
+/**
+ * Ticks the schedules of one range. The position moves past each entry that was read, whether or not its
+ * schedule ticked.
+ */
+async function tickRange(system: PlanningSystem, range: IndexRange, stopAt: number): Promise<TickReport[]> {
+  const swept: TickReport[] = []
   let position: IndexEntry | undefined
   do {
     const page = await system.tasks.page({ ...range, limit: PAGE, ...(position && { after: position }) })
-    swept.push(...(await sideBySide(page.entries, TICKS_AT_ONCE, ({ id }) => tickLate(system, id))))
+    swept.push(...(await sideBySide(page.entries, TICKS_AT_ONCE_MAX, ({ id }) => tickLate(system, id))))
     position = page.more ? page.entries.at(-1) : undefined
   } while (position && system.clock.now() < stopAt)
   return swept
 }
 
-async function tickLate(system: PlanningSystem, id: string): Promise<Swept> {
+async function tickLate(system: PlanningSystem, id: string): Promise<TickReport> {
   try {
     const { ticked } = await tickSchedule(system, { id })
     return { id, outcome: ticked ? 'ticked' : 'not-due' }
@@ -88,13 +96,13 @@ async function tickLate(system: PlanningSystem, id: string): Promise<Swept> {
   }
 }
 
-/** Any transition renews ageing bodies, so one that changes nothing does. */
-async function keepBodies(system: PlanningSystem): Promise<number> {
-  if (system.chance.fraction() >= KEPT_SHARE) return 0
+/** Renews bodies that expire soon. Any transition renews them, so a transition that changes nothing is enough. */
+async function renewAgeingBodies(system: PlanningSystem): Promise<number> {
+  if (system.chance.fraction() >= RENEWAL_SHARE) return 0
   const now = system.clock.now()
   const heads = await openSchedules(system)
   const ageing = heads.filter(head => bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0)
-  await isolateEach(system, ageing, RENEWALS_AT_ONCE, seen =>
+  await isolateEach(system, ageing, RENEWALS_AT_ONCE_MAX, seen =>
     transact(system, seen, current =>
       current?.born === seen.born
         ? touchSchedule(current, now)
@@ -104,26 +112,26 @@ async function keepBodies(system: PlanningSystem): Promise<number> {
   return heads.length
 }
 
-/** A page of each shard, from where the last time stopped. */
+/** One page of each shard, from where the last round stopped. */
 async function openSchedules(system: PlanningSystem): Promise<Task[]> {
   const ranges = openScheduleRanges()
-  const found = await sideBySide(ranges, ranges.length, (range, shard) => readOn(system, range, shard))
+  const found = await sideBySide(ranges, ranges.length, (range, shard) => readNextPage(system, range, shard))
   const ids = found.flatMap(({ entries }) => entries.map(({ id }) => id))
   return ids.length > 0 ? system.tasks.heads([...new Set(ids)]) : []
 }
 
-async function readOn(
+async function readNextPage(
   { tasks, records, clock }: PlanningSystem,
   range: IndexRange,
   shard: number,
 ): Promise<IndexPage> {
   const name = sweepRecord.schedules(shard)
   const after = (await records.get(name)) as IndexEntry | null | undefined
-  const page = await tasks.page({ ...range, limit: KEPT, ...(after && { after }) })
+  const page = await tasks.page({ ...range, limit: RENEWED_PER_SHARD_MAX, ...(after && { after }) })
   const last = page.more ? page.entries.at(-1) : undefined
   if (last?.id !== after?.id) {
     const position = last ? { id: last.id, sort: last.sort } : null
-    await records.put(name, position, clock.now() + CURSOR_LIFE_MS)
+    await records.put(name, position, clock.now() + CURSOR_TTL_MS)
   }
   return page
 }

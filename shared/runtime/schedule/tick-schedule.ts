@@ -6,17 +6,19 @@ import { faultOf } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import type { PublishRequest } from '../publish/publication-of.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
+import type { PublishRequest } from '../publish/resolve-publication.ts'
 import { ticksOfTiming } from './cron-ticks.ts'
 import { readScheduledTask } from './operate-schedule.ts'
 
 /**
- * Publishes what the schedule owes, then writes when it is due again, and answers whether there was anything to do. The
- * key of a tick's task follows from the tick, and a key that is taken is never published again. So a process that dies
- * between the two writes, or ticks beside another, harms nothing. The head is read after the time of judging, so a pause
- * or removal that was acknowledged before a tick's time is always seen. Without `born`, the present birth ticks.
+ * Publishes the due ticks of a schedule, then writes when it is due again. Returns whether anything was due.
+ *
+ * The key of a tick's task follows from the tick, and a key that exists is never published again. So a process
+ * that dies between the two writes, or ticks at the same time as another, does no harm. The head is read after
+ * the time of judging, so a pause or removal that was acknowledged before a tick's time is always seen. Without
+ * `born`, the present birth ticks.
  *
  * @throws BatonError when the store does not answer.
  */
@@ -41,7 +43,7 @@ export async function tickSchedule(
 
 type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
 
-/** What is refused for what it is stays unpublished: the schedule shows why, and goes on. */
+/** Publishes the tasks of these ticks. A refused task stays unpublished: the schedule shows the error and goes on. */
 async function publishTicks(
   system: System,
   head: Task & { readonly schedule: ScheduleState },
@@ -55,17 +57,24 @@ async function publishTicks(
   )
   const errors = outcomes.flatMap(outcome => errorOf(outcome) ?? [])
   for (const error of errors) {
-    system.log.error('a tick publishes no task: it is refused', { ...logFields(head), error })
+    system.log.error('the task of a tick was refused and is not published', { ...logFields(head), error })
   }
   return { ranAt: ticks.findLast((_tick, index) => outcomes[index]?.ok), error: errors.at(-1) }
 }
 
-/** A deadline counts from the tick, too: what comes too late to be of use does not run. */
+/**
+ * The tick is the due time, so a deadline counts from the tick: a task that is published too late to be useful
+ * does not run.
+ */
 function requestOfTick({ id, key }: Task, body: PublishRequest, tick: number): PublishRequest {
   return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
 }
 
-/** @throws what is not about this tick alone. */
+/**
+ * Why one tick's task is refused; undefined when it was published.
+ *
+ * @throws an error that does not concern this tick alone.
+ */
 function errorOf(outcome: PublishOutcome): TaskError | undefined {
   if (outcome.ok) return undefined
   switch (outcome.reason) {

@@ -1,13 +1,13 @@
 /** The clocks on the walls of a time zone. A wall time is what such a clock shows, written as if it were UTC. */
 export type WallClock = {
-  /** What the clocks show at a time. */
+  /** The wall time at a moment. */
   at(time: number): number
-  /** When they show this for the first time; undefined when a clock change skips it. */
+  /** The first moment at which the clocks show this wall time; undefined when a clock change skips it. */
   firstTime(wall: number): number | undefined
 }
 
 const DAY_MS = 86_400_000
-/** No clock change moves clocks further than this; dates that a zone leaves out are none of them. */
+/** No clock change moves clocks further than this. A date that a zone leaves out counts as no clock change. */
 export const CLOCK_CHANGE_MS_MAX = 4 * 3_600_000
 
 /** @throws RangeError when there is no such time zone. */
@@ -33,7 +33,7 @@ export function createWallClock(timezone: string): WallClock {
   }
 }
 
-/** Whether it is the name of a time zone; offsets from UTC are none. */
+/** Whether this is the name of a time zone; an offset from UTC is not. */
 export function isTimezone(name: string): boolean {
   if (/^[+-]/.test(name)) return false
   try {

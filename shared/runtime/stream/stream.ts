@@ -1,6 +1,7 @@
 /**
- * The table's stream brings each change of a head. This room does what must follow from it: it plans the tasks and
- * counts ended members of canvases. Events and limits are told of the same changes by their own rooms.
+ * The table's stream delivers each change of a head. This room does the work that must follow from it: it plans
+ * the tasks (`plan/`) and counts ended members of canvases (`canvas/count-ends.ts`). The rooms `events/` and
+ * `limits/` read the same changes on their own.
  */
 import { needsAttention } from '../../core/flow/describe-steps.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -10,29 +11,29 @@ import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
 
-/** A task as one change of the stream left it, and where in the stream that change stands. */
+/** A task as one change left it, and the position of that change in the stream. */
 type TaskChange = { readonly task: Task; readonly position: string }
 
-/** Changes that a process remembers to have planned: ten batches. */
+/** A process remembers this many planned changes: ten batches. */
 const PLANNED_MAX = 1_000
 
-/** What each process has planned, by its way to the queues. */
+/** The changes that this process has planned, by the queues that it sends to. */
 const memories = new WeakMap<Messages, Set<string>>()
 
 /**
- * Plans each task that changed, and counts those that have ended in their canvases; answers the positions of the changes
- * that must come again. Of several changes of one task only the newest is planned, since a plan follows from the task
- * alone. What is refused for what it is does not come again: one bad item must not block its shard.
+ * Plans each changed task, and counts the ended members of canvases; returns the positions of the changes that
+ * must come again. Of several changes of one task only the newest is planned, since a plan follows from the
+ * task alone. A failure that no retry can mend does not come again: one bad item must not block its shard.
  *
- * Lambda delivers everything from the first failed position on again. A change that this process has planned needs
- * nothing then, so that one failing message does not send those of a hundred other tasks again.
+ * Lambda delivers everything from the first failed position on again. A change that this process has planned
+ * needs nothing then. So one failing message does not resend those of a hundred other tasks.
  */
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
   const known = memories.get(system.messages) ?? new Set<string>()
   const due = [...newest.values()].filter(change => !known.has(nameOf(change)))
   const tasks = due.map(({ task }) => task)
-  for (const { task } of changes) tellOfTrouble(system, task)
+  for (const { task } of changes) logNeedsAttention(system, task)
   const working = [planTasks, countEnds].map(work => isolateFaults(work, system, tasks))
   const failures = (await Promise.all(working)).flat()
   for (const failure of failures) {
@@ -52,16 +53,16 @@ function remember(messages: Messages, done: readonly TaskChange[]): void {
   memories.set(messages, new Set(known.slice(-PLANNED_MAX)))
 }
 
-/** Positions alone do not name a change: each shard has its own. */
+/** A position alone does not identify a change, because each shard has its own positions. */
 function nameOf({ task: { id, born, revision }, position }: TaskChange): string {
   return `${id} ${born} ${revision} ${position}`
 }
 
 /**
- * An undo that fails for good halts its flow, and a callback that cannot be published stays owed, until a person decides.
- * The change that brought that about is told once.
+ * Logs a task that needs an operator: a flow halts when an undo has failed for good, and a refused callback
+ * stays owed. The change that caused it is logged once.
  */
-function tellOfTrouble({ log }: PlanningSystem, task: Task): void {
+function logNeedsAttention({ log }: PlanningSystem, task: Task): void {
   if (!needsAttention(task) || task.operation === 'settle') return
   const what = task.unpublished
     ? 'a callback cannot be published: the task needs attention'

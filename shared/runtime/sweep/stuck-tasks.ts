@@ -11,21 +11,22 @@ import { cachedAllowance } from '../limits/allows-start.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'
 import type { StateReader } from '../types/serving-states.ts'
 
-/** Ids in one log line. */
-const MOST_NAMED = 10
+/** One log line names at most this many ids. */
+const IDS_LOGGED_MAX = 10
 
-/** What a round of the sweeper knows when all types have been swept. */
+/** What a round of the sweeper knows after it has swept all types. */
 export type SweptRound = {
   readonly types: readonly TaskType[]
   readonly stateOf: StateReader
   readonly tasks: readonly Task[]
-  /** Since when no round of a type has been missed. */
+  /** The time since which no round of the type has been missed. */
   sweptSince(type: string): number
 }
 
 /**
- * Counts and names the tasks that are stuck among those that a round of the sweeper has seen; it reads no tasks, and the
- * live workers only if a task is quiet. Their messages have been sent again all along: what is told here needs a person.
+ * Counts and logs the stuck tasks among those that a round of the sweeper has read. It reads no tasks, and
+ * reads the live workers only if a task shows no sign of life. The messages of a stuck task were sent again all
+ * along, so it needs an operator.
  */
 export async function reportStuck(system: System, round: SweptRound): Promise<void> {
   const now = system.clock.now()
@@ -38,18 +39,18 @@ export async function reportStuck(system: System, round: SweptRound): Promise<vo
     const judged = await isolateEach(system, quiet, quiet.length, async task =>
       isStuck(task, await waitOf(task), now) ? [task] : [],
     )
-    for (const [type, tasks] of Map.groupBy(judged.flat(), task => task.type)) tell(system, type, tasks)
+    for (const [type, tasks] of Map.groupBy(judged.flat(), task => task.type)) reportType(system, type, tasks)
   } catch (error) {
-    system.log.error('stuck tasks were not looked for', { error })
+    system.log.error('the search for stuck tasks failed', { error })
   }
 }
 
-function tell({ metrics, log }: System, type: string, tasks: readonly Task[]): void {
+function reportType({ metrics, log }: System, type: string, tasks: readonly Task[]): void {
   metrics.add('Stuck', tasks.length, type)
-  log.warn('tasks are stuck: nothing keeps them, and nobody works on them', {
+  log.warn('tasks are stuck: nothing delays them, and no worker runs them', {
     type,
     tasks: tasks.length,
-    ids: tasks.slice(0, MOST_NAMED).map(({ id }) => id),
+    ids: tasks.slice(0, IDS_LOGGED_MAX).map(({ id }) => id),
   })
 }
 
@@ -57,37 +58,39 @@ function waitReader(system: System, round: SweptRound): (task: Task) => Promise<
   const { stateOf, sweptSince } = round
   const types = new Map(round.types.map(type => [type.type, type]))
   const workers = onlyOnce(() => system.workers.list())
-  const surroundings: StatusReaders = {
+  const readers: StatusReaders = {
     typeOf: async name => types.get(name),
     allowsStart: cachedAllowance(system),
     liveWorkers: workers,
   }
-  const worked = new Set(round.tasks.filter(task => liveRuns(task).length > 0).map(task => workOf(task).type))
+  const typesAtWork = new Set(
+    round.tasks.filter(task => liveRuns(task).length > 0).map(task => workOf(task).type),
+  )
   return async task => {
     const { type, kind } = workOf(task)
     const now = system.clock.now()
-    const concerned = [task.type, type].flatMap(name => types.get(name) ?? [])
-    const served = await readServed(surroundings, task)
+    const involved = [task.type, type].flatMap(name => types.get(name) ?? [])
+    const served = await readServed(readers, task)
     const isOverHttp = kind === 'http' && !isTargeted(task)
     const isByWorkers = types.get(servingType(type, kind))?.servedBy === 'workers'
-    const able = isOverHttp || isByWorkers ? await workers() : []
-    const fit = able.filter(worker => isFit(worker, task, now))
+    const liveWorkers = isOverHttp || isByWorkers ? await workers() : []
+    const fitting = liveWorkers.filter(worker => canClaim(worker, task, now))
     const { backlog = 0, handlerSince } = await stateOf(type, kind)
     return {
       reason: statusReasonOf(task, now, served),
-      isPaused: concerned.some(({ paused }) => paused),
-      isInLine: isOverHttp ? worked.has(type) : backlog > 0,
+      isPaused: involved.some(({ paused }) => paused),
+      isInLine: isOverHttp ? typesAtWork.has(type) : backlog > 0,
       since: Math.max(
         sweptSince(task.type),
         handlerSince,
-        ...concerned.map(({ updatedAt }) => updatedAt),
-        fit.length > 0 ? Math.min(...fit.map(({ startedAt }) => startedAt)) : 0,
+        ...involved.map(({ updatedAt }) => updatedAt),
+        fitting.length > 0 ? Math.min(...fitting.map(({ startedAt }) => startedAt)) : 0,
       ),
     }
   }
 }
 
-function isFit(worker: Worker, task: Task, now: number): boolean {
+function canClaim(worker: Worker, task: Task, now: number): boolean {
   const { type, kind } = workOf(task)
   return worker.types.includes(servingType(type, kind)) && claim(task, worker, now).ok
 }

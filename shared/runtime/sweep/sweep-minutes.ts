@@ -5,12 +5,16 @@ import type { System } from '../kernel/system.ts'
 import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 
 /**
- * A minute whose schedule has not fired so shortly before it begins has lost it: schedules are set two minutes ahead, and
- * Scheduler takes up to one of them. Looking any earlier would dispatch whole minutes twice.
+ * A minute whose schedule has not fired this shortly before it begins has lost it. Schedules are set two
+ * minutes ahead, and Scheduler may fire up to one minute late. An earlier look would dispatch whole minutes
+ * twice.
  */
-const AHEAD_MS = 55_000
-/** Rounds come every minute; looking back further than one covers rounds that were lost. What is older is swept as overdue. */
-const BACK_MS = 180_000
+const LOOK_AHEAD_MS = 55_000
+/**
+ * Rounds come every minute, so looking back further than one minute covers lost rounds. Older minutes are swept
+ * as overdue tasks.
+ */
+const LOOK_BACK_MS = 180_000
 
 /** The minutes that this process knows to need no repair. */
 export type CheckedMinutes = Set<number>
@@ -18,18 +22,20 @@ export type CheckedMinutes = Set<number>
 export type MinutesReport = { readonly repaired: number; readonly failed: number }
 
 /**
- * Wakes the far minutes whose schedule was lost, deleted, or never created: those that begin about now, have tasks in
- * their place, and left no record of having fired. Nothing enters the place of a minute in its last quarter of an hour,
- * so each is looked at once: a round reads 1 record and, if there is none, `MINUTE_SHARDS` partitions, whatever waits.
+ * Wakes the far minutes whose schedule was lost, deleted, or never created: they begin about now, have tasks in
+ * their place, and left no record of having been woken.
+ *
+ * Nothing enters the place of a minute in its last quarter of an hour, so each minute is looked at once. A
+ * round reads one record and, if there is none, `MINUTE_SHARDS` partitions, whatever waits.
  *
  * `seen` is kept from round to round by its process.
  */
 export async function sweepMinutes(system: System, seen: CheckedMinutes): Promise<MinutesReport> {
   const now = system.clock.now()
-  const from = minuteOf(now - BACK_MS)
+  const from = minuteOf(now - LOOK_BACK_MS)
   for (const minute of seen) if (minute < from) seen.delete(minute)
   const minutes = []
-  for (let minute = from; minuteStart(minute) <= now + AHEAD_MS; minute++) {
+  for (let minute = from; minuteStart(minute) <= now + LOOK_AHEAD_MS; minute++) {
     if (!seen.has(minute)) minutes.push(minute)
   }
   const reports = await Promise.all(minutes.map(minute => sweepMinute(system, minute, seen)))
@@ -38,7 +44,7 @@ export async function sweepMinutes(system: System, seen: CheckedMinutes): Promis
 
 async function sweepMinute(system: System, minute: number, seen: CheckedMinutes): Promise<MinutesReport> {
   try {
-    const isLost = !(await wasMinuteWoken(system, minute)) && (await isAnyoneThere(system, minute))
+    const isLost = !(await wasMinuteWoken(system, minute)) && (await hasTasks(system, minute))
     if (isLost) {
       await wakeMinute(system, minute)
       system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)
@@ -52,7 +58,7 @@ async function sweepMinute(system: System, minute: number, seen: CheckedMinutes)
   }
 }
 
-async function isAnyoneThere({ tasks }: System, minute: number): Promise<boolean> {
+async function hasTasks({ tasks }: System, minute: number): Promise<boolean> {
   const pages = await Promise.all(
     Array.from({ length: MINUTE_SHARDS }, (_, shard) =>
       tasks.page({ index: 'place', partition: minutePlaceName(minute, shard), limit: 1 }),

@@ -4,35 +4,36 @@ import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 
 /**
- * The sweeper reads each index partition from its begin to its end, a budget of tasks a round: that is a pass. A pass over many
- * tasks takes many rounds, and its cursor stands in a record meanwhile. The record also tells when this pass and the last
- * ones began: what fell due since the last one began may not have been read yet, however old it is by now.
+ * The sweeper reads each index partition from its start to its end, a budget of tasks per round: that is a
+ * pass. A pass over many tasks takes many rounds, and a record keeps its cursor. The record also keeps when
+ * this pass and the previous ones began. A task that became due since the previous pass began may not have been
+ * read yet, however old it is.
  */
 
-const PAGE = 100
-const CURSOR_LIFE_MS = 7 * 86_400_000
-/** A pass that no record tells of took one round, and rounds come every minute. */
+const PAGE_TASKS = 100
+const CURSOR_TTL_MS = 7 * 86_400_000
+/** A pass without a record took one round, and rounds come every minute. */
 const SHORT_PASS_MS = 60_000
-/** This pass and two before it: a message of the sweeper may get lost as well. */
-const PASSES_KNOWN = 3
+/** This pass and the two before it, since a message of the sweeper may get lost as well. */
+const PASSES_KNOWN_MAX = 3
 
-/** A task that a round looks at, and since when passes may have missed it. */
+/** A task that a round looks at, and since when earlier passes may have missed it. */
 export type SweepCandidate = {
   readonly task: Task
-  /** What fell due at this time or later may not have been read by an earlier pass. */
+  /** A task that became due at this time or later may not have been read by an earlier pass. */
   readonly unreadSince: number
-  /** What fell due at this time or later was read by one earlier pass at most. */
+  /** A task that became due at this time or later was read by at most one earlier pass. */
   readonly readOnceSince: number
 }
 
 type Pass = {
-  /** The last entry that was read; a new pass begins where it is missing. */
+  /** The last entry that was read; without it, a new pass begins. */
   readonly position?: IndexEntry | undefined
-  /** When this pass and those before it began, the latest first. */
+  /** When this pass and the previous ones began, the latest first. */
   readonly begins: readonly number[]
 }
 
-/** Reads a range from where the last round stopped, at most `budget` tasks, and remembers where it stopped. */
+/** Reads at most `budget` tasks of a range from where the last round stopped, and records where it stopped. */
 export async function readNextInPass(
   system: PlanningSystem,
   recordName: string,
@@ -45,8 +46,8 @@ export async function readNextInPass(
   const pass = passFrom(stored, now)
   const tasks: Task[] = []
   let { position } = pass
-  for (let left = budget; left > 0; left -= PAGE) {
-    const limit = Math.min(PAGE, left)
+  for (let left = budget; left > 0; left -= PAGE_TASKS) {
+    const limit = Math.min(PAGE_TASKS, left)
     const page = await system.tasks.page({ ...range, limit, ...(position && { after: position }) })
     tasks.push(...(await system.tasks.heads(page.entries.map(({ id }) => id))))
     position = page.more ? page.entries.at(-1) : undefined
@@ -54,28 +55,28 @@ export async function readNextInPass(
   }
   const next = recordOf({ ...pass, position }, pass.position !== undefined)
   if (next !== null || (stored ?? null) !== null) {
-    await system.records.put(recordName, next, now + CURSOR_LIFE_MS)
+    await system.records.put(name, next, now + CURSOR_TTL_MS)
   }
   const unreadSince = beganBefore(pass, 1)
   const readOnceSince = beganBefore(pass, 2)
   return tasks.map(task => ({ task, unreadSince, readOnceSince }))
 }
 
-/** The pass that goes on, or the one that begins now. Earlier versions stored the position alone. */
+/** The pass that continues, or a new one. Earlier versions stored the position alone. */
 function passFrom(stored: Json | undefined, now: number): Pass {
   const { id, sort, begins = [] } = (stored ?? {}) as Partial<IndexEntry & Pass>
-  if (id === undefined || sort === undefined) return { begins: [now, ...begins].slice(0, PASSES_KNOWN) }
+  if (id === undefined || sort === undefined) return { begins: [now, ...begins].slice(0, PASSES_KNOWN_MAX) }
   return { position: { id, sort }, begins: begins.length > 0 ? begins : [now] }
 }
 
-/** When the pass began that came so many before this one. */
+/** When the pass that is `count` passes before this one began. */
 function beganBefore({ begins }: Pass, count: number): number {
   const known = Math.min(count, begins.length - 1)
   return (begins[known] ?? 0) - (count - known) * SHORT_PASS_MS
 }
 
-/** A pass that ended in the round in which it began leaves no record. */
-function recordOf({ position, begins }: Pass, hasGoneOn: boolean): Json {
+/** The record of a pass. A pass that ended in the round in which it began leaves none. */
+function recordOf({ position, begins }: Pass, tookSeveralRounds: boolean): Json {
   if (position) return { id: position.id, sort: position.sort, begins: [...begins] }
-  return hasGoneOn ? { begins: [...begins] } : null
+  return tookSeveralRounds ? { begins: [...begins] } : null
 }

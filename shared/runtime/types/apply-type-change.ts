@@ -7,34 +7,38 @@ import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 type Jobs = Pick<System, 'types' | 'messages' | 'clock'>
 
-/** Whoever changed the type has applied it by then, or died. */
+/** The process that changed the type has applied the change by then, or has died. */
 const SILENT_MS = 60_000
-/** A second pass finds what the index showed late, and what somebody sorted at the same time by an older order. */
+/**
+ * A second pass finds tasks that the index showed late, and tasks that another process sorted at the same time
+ * by an older order.
+ */
 const SECOND_PASS_S = 5
 
 export type AppliedReport = { readonly repaired: number; readonly failed: number }
 
 /**
- * Limits and order of a type hold when this returns, for what waits already, too: what waits for a limit asks anew, and
- * what waits in another order is sorted anew. Steps of flows keep the order they were published with. What is not done
- * here stands with the type: the next change of its configuration does it, or the sweeper.
+ * Applies changed limits and a changed order to tasks that wait already; both hold when this returns. Tasks
+ * that wait for a limit ask again, and tasks that wait in another order are sorted anew. Steps of flows keep
+ * the order with which they were published. What is not done here stays listed in the type: the next change of
+ * its configuration applies it, or the sweeper.
  */
 export async function applyTypeChange(system: Jobs, { after }: ChangedType): Promise<void> {
   if (!after) return
   forgetType(system, after.type)
-  // By then whoever claims knows the new ones.
+  // By then every claim knows the new limits.
   if (after.unapplied?.includes('relimit')) await system.clock.sleep(PAUSE_ACK_MS)
   await apply(system, after)
 }
 
-/** Finishes changes of types that whoever asked for them could not. */
+/** Applies changes of types whose own process did not finish. */
 export async function sweepTypeChanges(
   system: Pick<System, 'types' | 'messages' | 'clock' | 'log'>,
   types: readonly TaskType[],
 ): Promise<AppliedReport> {
   const now = system.clock.now()
-  const left = types.filter(({ unapplied, updatedAt }) => unapplied && updatedAt + SILENT_MS <= now)
-  const failures = left.map(type =>
+  const unfinished = types.filter(({ unapplied, updatedAt }) => unapplied && updatedAt + SILENT_MS <= now)
+  const failures = unfinished.map(type =>
     apply(system, type).then(
       () => 0,
       error => {
@@ -44,7 +48,7 @@ export async function sweepTypeChanges(
     ),
   )
   const failed = (await Promise.all(failures)).reduce((sum, one) => sum + one, 0)
-  return { repaired: left.length - failed, failed }
+  return { repaired: unfinished.length - failed, failed }
 }
 
 async function apply(system: Jobs, type: TaskType): Promise<void> {
@@ -59,7 +63,7 @@ async function apply(system: Jobs, type: TaskType): Promise<void> {
     await startJob(system, type, { kind: 'reorder' })
     await startJob(system, type, { kind: 'reorder' }, SECOND_PASS_S)
   }
-  // Whoever has changed it since sees to all that is left himself.
+  // A process that has changed the type since applies everything that is left.
   await changeType(system, type.type, stored =>
     stored?.version === type.version ? { ...stored, unapplied: [] } : undefined,
   )

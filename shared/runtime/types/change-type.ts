@@ -11,22 +11,26 @@ import type { TypeStore } from '../../ports/stores.ts'
 import { given } from '../kernel/given.ts'
 import type { System } from '../kernel/system.ts'
 
-/** Each lost round means that somebody else changed the type; this many in a row mean something is wrong. */
-const MAX_ROUNDS = 20
+/** Each lost round means that another process changed the type. This many in a row mean that something is wrong. */
+const ROUNDS_MAX = 20
 
-/** What may be set of a type, and for whom; the rest of it stays or follows. Purges, and what is unapplied, stay if not given. */
+/**
+ * What a change sets, and for which operator; all other fields stay or follow. Purges and unapplied changes
+ * stay if not given.
+ */
 export type TypeChange = Pick<
   TaskType,
   'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges'
 > &
   Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & { readonly operator?: Operator | undefined }
 
-/** The type before and after; `after` is undefined when there was nothing to change. */
+/** The type before and after the change; `after` is undefined when there was nothing to change. */
 export type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
 
 /**
- * Creates or changes a type as `change` says of the stored one, and decides again when somebody else was quicker.
- * Shards only grow, whatever it says. Limits and an order that change are noted as unapplied in the same write.
+ * Creates or changes a type as `change` derives it from the stored one, and decides again when another process
+ * was faster. The number of shards only grows, whatever `change` returns. Changed limits and a changed order
+ * are recorded as unapplied in the same write.
  *
  * @throws BatonError `contended` after 20 lost rounds.
  */
@@ -36,18 +40,22 @@ export async function changeType(
   change: (stored: TaskType | undefined) => TypeChange | undefined,
   write: TypeStore['put'] = types.put,
 ): Promise<ChangedType> {
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     const before = await types.get(name)
     const changed = change(before)
     if (!changed) return { before, after: undefined }
-    const after = noted(successor(name, before, changed, clock.now()), before, changed.operator)
+    const after = withOperator(successor(name, before, changed, clock.now()), before, changed.operator)
     if (await write(after, before?.version ?? 0)) return { before, after }
   }
-  throw new BatonError('contended', `type ${name} changed ${MAX_ROUNDS} times while being written`)
+  throw new BatonError('contended', `type ${name} changed ${ROUNDS_MAX} times while being written`)
 }
 
-/** With a record of the person that asked for the change, if one did. */
-function noted(after: TaskType, before: TaskType | undefined, operator: Operator | undefined): TaskType {
+/** Adds a record of the operator that asked for the change, if one did. */
+function withOperator(
+  after: TaskType,
+  before: TaskType | undefined,
+  operator: Operator | undefined,
+): TaskType {
   const { operations } = before ?? {}
   if (!operator?.what) return { ...after, ...(operations && { operations }) }
   const { by, what } = operator
@@ -92,7 +100,7 @@ function leftToApply(
   return [...new Set([...(unapplied ?? []), ...changed])]
 }
 
-/** Entries in the higher shards must stay readable. */
+/** Keeps the number of shards from shrinking: entries in the higher shards must stay readable. */
 function withoutShrinking(configuration: TypeConfiguration, before: TypeConfiguration): TypeConfiguration {
   const shards = shardsOf(before)
   return shardsOf(configuration) < shards ? { ...configuration, shards } : configuration

@@ -4,26 +4,24 @@ import { changeType } from './change-type.ts'
 import { startJob } from './start-job.ts'
 import { forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
-/** An index may show late what waits: it is gone through once more after this. */
+/** An index may show a waiting task late, so a second pass follows after this time. */
 const SECOND_PASS_S = 5
 
-/**
- * Pauses a type: returns when nothing of it can begin any more. What runs goes on. Undefined when there is no such type.
- */
+/** Pauses a type; returns when no task of it can start any more. Runs go on. Undefined when there is no such type. */
 export async function pauseType(system: System, name: string): Promise<TaskType | undefined> {
   const { before, after } = await setPaused(system, name, true)
   if (!before) return undefined
-  // Waited out by whoever repeats it, too: he may have asked again because the first answer was lost.
+  // A repeated pause waits as well: the caller may repeat it because the first answer was lost.
   await system.clock.sleep(PAUSE_ACK_MS)
   return after ?? before
 }
 
-/** Ends a pause: what has waited is sent to its workers again, in order. Undefined when there is no such type. */
+/** Ends a pause: waiting tasks are sent to their workers again, in order. Undefined when there is no such type. */
 export async function resumeType(system: System, name: string): Promise<TaskType | undefined> {
   const { before, after } = await setPaused(system, name, false)
   if (!before) return undefined
   const resumed = after ?? before
-  // Whoever has not heard of it yet would drop what is sent.
+  // A worker that still knows the pause would drop what is sent.
   await system.clock.sleep(PAUSE_ACK_MS)
   for (const type of [resumed, ...(await flowsWithStepsOf(system, name))]) {
     await startJob(system, type, { kind: 'resume' })
@@ -40,7 +38,10 @@ async function setPaused(system: System, name: string, paused: boolean) {
   return changed
 }
 
-/** Tasks of a flow stand in the index of their own type, whoever does their steps. */
+/**
+ * The flow types with steps of a type: tasks of a flow stand in the index of the flow's own type, whichever
+ * types do their steps.
+ */
 export async function flowsWithStepsOf({ types }: Pick<System, 'types'>, name: string): Promise<TaskType[]> {
   const uses = ({ configuration: { steps = [] } }: TaskType) =>
     steps.some(({ do: doing, undo }) => doing.type === name || undo?.type === name)

@@ -3,14 +3,14 @@ import type { System } from '../kernel/system.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
 
-type Deploying = Pick<System, 'types' | 'clock' | 'messages'>
+type RegistrarSystem = Pick<System, 'types' | 'clock' | 'messages'>
 
 /**
- * A type's handler was deployed, or the queue that workers serve it from: its configuration is the deployed one from now
- * on. `paused` stays as it is.
+ * Registers a type whose handler, or whose queue for workers, was deployed. Its configuration is the deployed
+ * one from now on. `paused` stays as it is.
  */
 export async function registerHandlerType(
-  system: Deploying,
+  system: RegistrarSystem,
   type: string,
   configuration: TypeConfiguration,
   {
@@ -28,18 +28,21 @@ export async function registerHandlerType(
 }
 
 /**
- * A flow was deployed: its type is known from now on. Nobody serves a flow but the types of its steps, so it has no
- * handler, and none of its type that was there serves it any more.
+ * Registers a deployed flow. Only the types of its steps are served, so the flow itself has no handler, and an
+ * earlier handler of its type no longer serves it.
  */
 export async function registerFlowType(
-  system: Deploying,
+  system: RegistrarSystem,
   type: string,
   configuration: TypeConfiguration,
 ): Promise<void> {
   await applyTypeChange(system, await changeType(system, type, () => ({ configuration })))
 }
 
-/** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */
-export async function removeHandler(system: Deploying, type: string): Promise<void> {
+/**
+ * Removes the handler of a type: its tasks wait visibly until a handler is deployed. An unknown type stays
+ * unknown.
+ */
+export async function removeHandler(system: RegistrarSystem, type: string): Promise<void> {
   await changeType(system, type, stored => stored && { configuration: stored.configuration })
 }

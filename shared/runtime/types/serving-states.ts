@@ -2,11 +2,14 @@ import type { TaskKind } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 
-/** Of a type that serves tasks: the messages in its queue (undefined: it has none), and since when it has had a handler. */
+/**
+ * The state of a type that serves tasks: the number of messages in its queue (undefined without a queue), and
+ * since when it has had a handler.
+ */
 type TypeState = { readonly backlog: number | undefined; readonly handlerSince: number }
 export type StateReader = (type: string, kind: TaskKind) => Promise<TypeState>
 
-/** Each queue is asked once a round, though the steps of many flows wait in it. */
+/** Creates a reader that measures each queue once per round, although the steps of many flows wait in it. */
 export function servingStateReader(
   { messages }: Pick<System, 'messages'>,
   types: readonly TaskType[],

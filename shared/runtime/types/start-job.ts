@@ -5,10 +5,13 @@ import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { TypeJob } from '../../core/types/type-job.ts'
 import type { System } from '../kernel/system.ts'
 
-/** A bucket of the type's view, and between which sort keys a job is about its tasks. */
+/** A bucket of the type's view, and the sort keys between which a job works on its tasks. */
 export type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
 
-/** Which tasks of its type a job is about; to resume, what is not due yet has its messages to come. */
+/**
+ * The tasks of its type that a job works on. A resume leaves out tasks that are not due yet, since their
+ * messages are still to come.
+ */
 export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
   switch (job.kind) {
     case 'resume':
@@ -22,9 +25,9 @@ export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
 }
 
 /**
- * Begins a job on the tasks of a type: the jobs function works through each partition of their view on its own.
+ * Starts a job on the tasks of a type: the jobs function works through each partition of their view on its own.
  *
- * @throws BatonError `unavailable` when a message could not be sent; beginning the job again does no harm.
+ * @throws BatonError `unavailable` when a message could not be sent; starting the job again does no harm.
  */
 export async function startJob(
   { messages, clock }: Pick<System, 'messages' | 'clock'>,
@@ -38,13 +41,13 @@ export async function startJob(
   await throwIfUnsent(messages.continueJobs(looks), job)
 }
 
-/** Waits until the messages of a job are sent, and throws where one was not. */
+/** Waits until the messages of a job are sent, and throws when one was not. */
 export async function throwIfUnsent(
   sending: ReturnType<System['messages']['continueJobs']>,
   { kind }: TypeJob,
 ): Promise<void> {
   const [failure] = await sending
   if (!failure) return
-  const message = `the job ${kind} could not be sent on: ${failure.reason}`
+  const message = `a message of the job ${kind} could not be sent: ${failure.reason}`
   throw failure.transient ? new BatonError('unavailable', message) : new Error(message)
 }

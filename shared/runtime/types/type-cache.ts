@@ -3,41 +3,44 @@ import type { TypeStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache, type Known, type TimedCache } from '../kernel/timed-cache.ts'
 
-/** A change of a type's configuration, and a pause, reach every process that claims within this time. */
+/**
+ * Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim
+ * within this time.
+ */
 export const TYPE_CACHE_MS = 1_000
 
 /**
- * A pause is acknowledged so long after it was written. A claim has read the type within `TYPE_LIFETIME_MS`, and asks again
- * when the run has not begun by `MAX_CLAIM_MS` (see `limits/limits.ts`) after that.
+ * A pause is acknowledged this long after it was written. A claim has read the type within `TYPE_CACHE_MS`, and
+ * reads it again when its run has not begun by `MAX_CLAIM_MS` (see `limits/limits.ts`) after that.
  */
 export const PAUSE_ACK_MS = 1_500
 
-/** One memory for all claims of this process through the same store. */
-const memories = new WeakMap<TypeStore, TimedCache<TaskType | undefined>>()
+/** One cache for all claims of this process through the same store. */
+const caches = new WeakMap<TypeStore, TimedCache<TaskType | undefined>>()
 
-function memoryOf(types: TypeStore): TimedCache<TaskType | undefined> {
-  const memory = memories.get(types) ?? createTimedCache<TaskType | undefined>(TYPE_CACHE_MS)
-  memories.set(types, memory)
-  return memory
+function cacheOf(types: TypeStore): TimedCache<TaskType | undefined> {
+  const cache = caches.get(types) ?? createTimedCache<TaskType | undefined>(TYPE_CACHE_MS)
+  caches.set(types, cache)
+  return cache
 }
 
-/** Reads a task type through a memory of one second, for those who read it once per task. */
+/** Reads task types through a cache of one second, for callers that read a type once per task. */
 export function cachedTypeReader(
   system: Pick<System, 'types' | 'clock'>,
 ): (type: string) => Promise<TaskType | undefined> {
   return async type => (await cachedType(system, type)).value
 }
 
-/** The type, as it was within the last second. */
+/** The type as it was within the last second. */
 export function cachedType(
   { types, clock }: Pick<System, 'types' | 'clock'>,
   type: string,
 ): Promise<Known<TaskType | undefined>> {
-  return memoryOf(types).get(clock, type, () => types.get(type))
+  return cacheOf(types).get(clock, type, () => types.get(type))
 }
 
-/** The type as it is now, remembered for those to whom a second makes no difference. */
-async function freshType(
+/** The type as it is now, which also refreshes the cache. */
+async function readFresh(
   system: Pick<System, 'types' | 'clock'>,
   type: string,
 ): Promise<TaskType | undefined> {
@@ -45,19 +48,19 @@ async function freshType(
   return (await cachedType(system, type)).value
 }
 
-/** Reads the type anew for all who ask from now on. */
+/** Drops the type from the cache, so that the next read is fresh. */
 export function forgetType({ types }: Pick<System, 'types'>, type: string): void {
-  memories.get(types)?.forget(type)
+  caches.get(types)?.forget(type)
 }
 
-/** How a piece of work reads types: through a memory, or not. */
+/** Reads a type, cached or not. */
 export type TypeReader = (type: string) => Promise<TaskType | undefined>
 
-/** For one batch: each type is read once, however many requests name it. */
+/** Creates a reader for one batch: each type is read once, however many requests name it. */
 export function batchTypeReader(system: Pick<System, 'types' | 'clock'>): TypeReader {
   const read = new Map<string, ReturnType<TypeReader>>()
   return type => {
-    const known = read.get(type) ?? freshType(system, type)
+    const known = read.get(type) ?? readFresh(system, type)
     read.set(type, known)
     return known
   }

@@ -1,7 +1,11 @@
 /**
- * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
- * starts the jobs that apply a change to tasks that wait. Each process remembers a type for one second (`type-
- * cache.ts`), so a change reaches every claim within that time.
+ * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types,
+ * and starts the jobs that apply a change to waiting tasks.
+ *
+ * This file sets a configuration through the API; `register-type.ts` does so for deployments. Both write
+ * through `change-type.ts`; then `apply-type-change.ts` applies new limits and orders by jobs (`start-job.ts`).
+ * `pause-type.ts` pauses and resumes. Each process remembers a type for one second (`type-cache.ts`), so a
+ * change reaches every claim within that time.
  */
 import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
@@ -14,20 +18,22 @@ import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
 import { batchTypeReader } from './type-cache.ts'
 
-const MOST_READS_AT_ONCE = 25
+const READS_AT_ONCE_MAX = 25
 
 export type PutTypeOutcome =
   | { readonly ok: true; readonly created: boolean; readonly type: TaskType }
   | { readonly ok: false; readonly reason: 'fewer-shards'; readonly shards: number }
-  /** The type is deployed as of another kind. */
+  /** The type is deployed with another kind. */
   | { readonly ok: false; readonly reason: 'deployed-kind'; readonly kind: TypeKind }
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Creates the type or replaces its configuration; what is not configuration (paused, since when it has a handler)
- * stays. Limits and order hold at once. A configuration that says nothing of shards keeps those there are; one that asks
- * for fewer is refused. So is another kind of a type that is deployed: its queue and its function would serve nothing, and
- * steps of a flow that are no types that could be served.
+ * Creates the type or replaces its configuration. What is not configuration (the pause, and since when it has a
+ * handler) stays. Limits and order hold when this returns.
+ *
+ * A configuration without shards keeps the present number, and one with fewer shards is refused. A deployed
+ * type cannot change its kind, since its queue and its function would serve nothing. Steps of a flow must name
+ * types that can be served.
  */
 export async function putType(
   system: Pick<System, 'types' | 'clock' | 'messages' | 'operator'>,
@@ -74,7 +80,7 @@ async function stepProblems(
     { at: `steps.${index}.do`, ...step.do },
     ...(step.undo ? [{ at: `steps.${index}.undo`, ...step.undo }] : []),
   ])
-  const read = await sideBySide(actions, MOST_READS_AT_ONCE, async action => ({
+  const read = await sideBySide(actions, READS_AT_ONCE_MAX, async action => ({
     ...action,
     found: action.type === name ? configuration : (await typeOf(action.type))?.configuration,
   }))

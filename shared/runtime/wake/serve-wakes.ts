@@ -10,8 +10,9 @@ import { wakeMinute, wakeMinuteShard, wakeTasks } from './wake.ts'
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**
- * Looks at tasks whose time has come, side by side, dispatches far minutes, sees to canvases and works on jobs; what of
- * these is not done at `stopAt` goes on in a message of its own. Answers the ids of the messages that must come again.
+ * Serves wake messages: looks at tasks whose time has come, dispatches far minutes, and continues canvases,
+ * limits and jobs. What is not done at `stopAt` continues in a message of its own. Returns the ids of the
+ * messages that must come again.
  */
 export async function serveWakes(
   system: System,
@@ -19,38 +20,41 @@ export async function serveWakes(
   stopAt: number,
 ): Promise<string[]> {
   const failed = await Promise.all([
-    lookAll(system, received),
-    ...lookAtLimits(system, received),
-    ...received.map(one => wakeFar(system, one, stopAt)),
+    serveLooks(system, received),
+    ...serveLimitLooks(system, received),
+    ...received.map(one => serveOther(system, one, stopAt)),
   ])
   return failed.flat()
 }
 
-/** Permits of one limit that were given back are handed on together. */
-function lookAtLimits(system: System, received: readonly Received[]): Promise<string[]>[] {
+/** Permits of one limit that were given back admit the next tasks together. */
+function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
   const once = received.filter(({ wake }) => wake.kind === 'limit' && wake.look.quiet === undefined)
   const byLimit = Map.groupBy(once, ({ wake }) => (wake.kind === 'limit' ? wake.look.limit : ''))
   return [...byLimit].map(async ([limit, looks]) => {
     try {
-      await serveLimitLook(system, { limit, delaySeconds: 0 }, looks.reduce(sumGiven, 0))
+      await serveLimitLook(system, { limit, delaySeconds: 0 }, looks.reduce(addReturnedPermits, 0))
       return []
     } catch (error) {
-      system.log.warn('nobody was let in under a limit yet', { error, limit })
+      system.log.warn('a limit has admitted no task yet; its message comes again', { error, limit })
       return looks.map(({ messageId }) => messageId)
     }
   })
 }
 
-function sumGiven(sum: number, { wake }: Received): number {
+function addReturnedPermits(sum: number, { wake }: Received): number {
   return sum + (wake.kind === 'limit' ? (wake.look.given ?? 1) : 0)
 }
 
-/** A look that comes again and again, for as long as somebody waits; those that come once are seen to together. */
-async function tendAgain(system: System, look: LimitLook): Promise<void> {
+/**
+ * Serves a look that repeats for as long as tasks wait for the limit. Looks that come once are served together,
+ * see `serveLimitLooks`.
+ */
+async function serveRepeatedLimitLook(system: System, look: LimitLook): Promise<void> {
   if (look.quiet !== undefined) await serveLimitLook(system, look)
 }
 
-async function lookAll(system: System, received: readonly Received[]): Promise<string[]> {
+async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {
   const looks = received.flatMap(({ messageId, wake }) =>
     wake.kind === 'look' ? [{ messageId, look: wake.look }] : [],
   )
@@ -60,21 +64,25 @@ async function lookAll(system: System, received: readonly Received[]): Promise<s
     looks.map(({ messageId, look }) => ({ ...look, messageId })),
   )
   const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
-  for (const failure of failures) system.log.warn('look not done yet', failure)
+  for (const failure of failures)
+    system.log.warn('a look was not served yet; its message comes again', failure)
   return looks.filter(({ look }) => failedIds.has(look.id)).map(({ messageId }) => messageId)
 }
 
-async function wakeFar(system: System, { messageId, wake }: Received, stopAt: number): Promise<string[]> {
+async function serveOther(system: System, { messageId, wake }: Received, stopAt: number): Promise<string[]> {
   if (wake.kind === 'look') return []
   try {
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
     else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
     else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
-    else if (wake.kind === 'limit') await tendAgain(system, wake.look)
+    else if (wake.kind === 'limit') await serveRepeatedLimitLook(system, wake.look)
     else await driveCanvas(system, wake.look, stopAt)
     return []
   } catch (error) {
-    system.log.warn('a far minute, a canvas, a job or a limit was not seen to yet', { error, messageId })
+    system.log.warn('a far minute, a canvas, a job or a limit was not served yet; its message comes again', {
+      error,
+      messageId,
+    })
     return [messageId]
   }
 }

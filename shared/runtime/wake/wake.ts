@@ -1,7 +1,9 @@
 /**
- * A look is a message that comes when a task may need attention: it is due, a lease or a deadline is over, or a slot
- * has come. This room serves looks, the far minutes that schedules wake, and the messages that go on with canvases,
- * limits and jobs.
+ * A look is a message that arrives when a task may need attention: it is due, a lease or a deadline is over, or
+ * a slot has come.
+ *
+ * This file serves looks and the far minutes that schedules wake. `serve-wakes.ts` takes each batch of the wake
+ * queue apart and also continues canvases, limits and jobs.
  */
 import { isItemFault } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
@@ -24,32 +26,35 @@ import { markTargets } from '../worker/targets.ts'
 /** A look as its queue delivered it; without an id it counts as delivered once. */
 type ReceivedLook = Look & { readonly messageId?: string }
 
-const PAGE = 100
-/** A run of an hour with the default lease is looked at 240 times; far beyond any sane run something is looping. */
-const MAX_HOPS = 100_000
+const PAGE_TASKS = 100
+/** A run of an hour with the default lease is looked at 240 times. A chain far beyond any sane run is a loop. */
+const HOPS_MAX = 100_000
 
 /** Far longer than the sweeper looks back. */
-const FIRED_LIFE_MS = 3_600_000
+const WOKEN_RECORD_MS = 3_600_000
 
 /**
- * Looks at tasks: records what has come due, or marks it for its listed workers, and arms the next look of those that
- * need nothing yet.
+ * Looks at tasks: records what has become due, or marks the task for its listed workers, and arms the next look
+ * of tasks that need nothing yet.
  */
 export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): Promise<PlanFailure[]> {
   const looks = latestLooks(sent)
   const heads = await system.tasks.heads(looks.map(({ id }) => id))
   const found = new Map(heads.map(task => [task.id, task]))
-  const results = looks.map(async one => {
+  const results = looks.map(async sentLook => {
     try {
-      return await wakeTask(system, one, await freshEnough(system, one, found.get(one.id)))
+      return await wakeTask(system, sentLook, await freshHead(system, sentLook, found.get(sentLook.id)))
     } catch (error) {
-      return [{ id: one.id, reason: String(error), transient: !isItemFault(error) }]
+      return [{ id: sentLook.id, reason: String(error), transient: !isItemFault(error) }]
     }
   })
   return (await Promise.all(results)).flat()
 }
 
-/** Of several looks at one birth of a task the one planned last: it alone may be armed anew, and queues keep no order. */
+/**
+ * Keeps only the latest planned look at one birth of a task: it alone may arm the next look, and queues keep no
+ * order.
+ */
 function latestLooks(looks: readonly ReceivedLook[]): ReceivedLook[] {
   const latest = new Map<string, ReceivedLook>()
   for (const look of looks) {
@@ -59,19 +64,26 @@ function latestLooks(looks: readonly ReceivedLook[]): ReceivedLook[] {
   return [...latest.values()]
 }
 
-/** The cheap read may lag behind the look itself; then the head is read once more, strongly. */
-async function freshEnough(system: System, one: Look, seen: Task | undefined): Promise<Task | undefined> {
-  const isFresh = seen?.born === one.born && seen.revision >= one.revision
-  return isFresh ? seen : system.tasks.head(one.id)
+/** The eventually consistent read may lag behind the look itself; then the head is read again strongly. */
+async function freshHead(system: System, sentLook: Look, seen: Task | undefined): Promise<Task | undefined> {
+  const isFresh = seen?.born === sentLook.born && seen.revision >= sentLook.revision
+  return isFresh ? seen : system.tasks.head(sentLook.id)
 }
 
-/** A look at a birth that is gone dies. One planned on an older revision does its duty but leaves the next to newer. */
-async function wakeTask(system: System, one: ReceivedLook, seen: Task | undefined): Promise<PlanFailure[]> {
-  if (seen?.born !== one.born) return []
-  await waitOutTheRest(system, seen)
-  if (seen.schedule) return wakeSchedule(system, one)
+/**
+ * Serves one look. A look at a birth that is gone does nothing. A look that was planned on an older revision
+ * does its work, but leaves the next look to the newer one.
+ */
+async function wakeTask(
+  system: System,
+  sentLook: ReceivedLook,
+  seen: Task | undefined,
+): Promise<PlanFailure[]> {
+  if (seen?.born !== sentLook.born) return []
+  await waitUntilDue(system, seen)
+  if (seen.schedule) return wakeSchedule(system, sentLook)
   const { decision, task } = await transact(system, seen, current =>
-    current?.born === one.born
+    current?.born === sentLook.born
       ? look(current, system.clock.now(), system.chance.fraction())
       : { ok: false as const, reason: 'nothing-yet' as const },
   )
@@ -79,69 +91,79 @@ async function wakeTask(system: System, one: ReceivedLook, seen: Task | undefine
     if (decision.change.after.operation === 'lose') system.metrics.add('LeaseLost', 1, seen.type)
     return []
   }
-  if (!isPlannedOnThis(one, task)) return []
-  const isSlotNear = one.slot && plan(task, system.clock.now()).dispatchAt !== undefined
+  if (!isPlannedOnThis(sentLook, task)) return []
+  const isSlotNear = sentLook.slot && plan(task, system.clock.now()).dispatchAt !== undefined
   if (isSlotNear) return sendMessages(system, [task])
-  return [...(await markTargets(system, [task])), ...(await rearm(system, task, one))]
+  return [...(await markTargets(system, [task])), ...(await armNextLook(system, task, sentLook))]
 }
 
-function isPlannedOnThis(one: Look, task: Task | undefined): task is Task {
-  return task !== undefined && task.born === one.born && task.revision <= one.revision
+function isPlannedOnThis(sentLook: Look, task: Task | undefined): task is Task {
+  return task !== undefined && task.born === sentLook.born && task.revision <= sentLook.revision
 }
 
-async function wakeSchedule(system: System, one: ReceivedLook): Promise<PlanFailure[]> {
-  const { ticked, task } = await tickSchedule(system, one)
-  return ticked || !isPlannedOnThis(one, task) ? [] : rearm(system, task, one)
+async function wakeSchedule(system: System, sentLook: ReceivedLook): Promise<PlanFailure[]> {
+  const { ticked, task } = await tickSchedule(system, sentLook)
+  return ticked || !isPlannedOnThis(sentLook, task) ? [] : armNextLook(system, task, sentLook)
 }
 
-/** A look may come less than a second early, since queues delay by whole seconds. */
-async function waitOutTheRest({ clock }: System, task: Task): Promise<void> {
+/** Waits until the look is due: it may arrive up to a second early, since queues delay by whole seconds. */
+async function waitUntilDue({ clock }: System, task: Task): Promise<void> {
   const { lookAt = 0 } = plan(task, clock.now())
   if (lookAt - clock.now() < 1_000) await sleepUntil(clock, lookAt)
 }
 
-async function rearm(system: System, task: Task, { hops, messageId }: ReceivedLook): Promise<PlanFailure[]> {
-  if (hops >= MAX_HOPS) {
+async function armNextLook(
+  system: System,
+  task: Task,
+  { hops, messageId }: ReceivedLook,
+): Promise<PlanFailure[]> {
+  if (hops >= HOPS_MAX) {
     system.metrics.add('LookLoop', 1, task.type)
-    system.log.error('a look was armed anew too often; the sweeper goes on', { ...logFields(task), hops })
+    system.log.error('a look was armed too often; the sweeper goes on with the task', {
+      ...logFields(task),
+      hops,
+    })
     return []
   }
-  if (!(await mayGoOn(system, task, hops + 1, messageId))) return []
+  if (!(await mayArmNext(system, task, hops + 1, messageId))) return []
   const failures = await system.messages.look(lookOf(task, system.clock.now(), hops + 1))
   return failures.map(({ index: _index, ...why }) => ({ id: task.id, ...why }))
 }
 
-/** Whether the chain arms its look number `hops`: it ends when another chain looks at the same run and has come as far. */
-async function mayGoOn(system: System, task: Task, hops: number, messageId?: string): Promise<boolean> {
+/**
+ * Whether the chain of looks arms its look number `hops`. A chain ends when another chain looks at the same run
+ * and has come as far.
+ */
+async function mayArmNext(system: System, task: Task, hops: number, messageId?: string): Promise<boolean> {
   const now = system.clock.now()
   const record = lookRecord(task, { hops, messageId: messageId ?? system.chance.ulid(now).slice(-10) }, now)
   if (!record || (await system.tasks.recordLook(task, record, now))) return true
-  system.log.debug('a doubled chain of looks has ended', { ...logFields(task), hops })
+  system.log.debug('a duplicate chain of looks has ended', { ...logFields(task), hops })
   return false
 }
 
 /**
- * A minute's schedule has fired: each partition of its place is dispatched on its own. That it has is put on record, for
- * the sweeper, which wakes the minutes whose schedule has not.
+ * Wakes a far minute, because its schedule has fired or the sweeper replaces it: each partition of its place is
+ * dispatched on its own. A record tells the sweeper that the minute was woken.
  */
 export async function wakeMinute({ messages, records, clock }: System, minute: number): Promise<void> {
   const shards = Array.from({ length: MINUTE_SHARDS }, (_, shard) => shard)
   await Promise.all(shards.map(shard => messages.lookAtMinute({ minute, shard })))
-  await records.put(minuteRecord(minute), { at: clock.now() }, minuteStart(minute) + FIRED_LIFE_MS)
+  await records.put(wokenRecord(minute), { at: clock.now() }, minuteStart(minute) + WOKEN_RECORD_MS)
 }
 
 /** Whether a minute has been woken. */
 export async function wasMinuteWoken({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
-  return (await records.get(firedRecord(minute))) !== undefined
+  return (await records.get(wokenRecord(minute))) !== undefined
 }
 
-function firedRecord(minute: number): string {
+function wokenRecord(minute: number): string {
   return `minute#${minute}`
 }
 
 /**
- * Sends the messages of all tasks in one partition of a minute's place, page by page; what does not fit into the time
- * until `stopAt` goes on in a message of its own. Tasks stay in the place until they are claimed or change.
+ * Sends the messages of all tasks in one partition of a minute's place, page by page. What is left at `stopAt`
+ * continues in a message of its own. Tasks stay in the place until they are claimed or change.
  */
 export async function wakeMinuteShard(
   system: System,
@@ -157,7 +179,7 @@ export async function wakeMinuteShard(
     const page = await system.tasks.page({
       index: 'place',
       partition,
-      limit: PAGE,
+      limit: PAGE_TASKS,
       ...(position && { after: position }),
     })
     const due = await system.tasks.heads(page.entries.map(({ id }) => id))

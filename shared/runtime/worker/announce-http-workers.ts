@@ -3,71 +3,77 @@ import { WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 
-/** A worker that claims or beats all the time costs one read and one write in so long, per process that hears it. */
-const INTERVAL_MS = 10_000
-const MAX_KNOWN = 10_000
+/**
+ * A worker that claims or heartbeats all the time costs one read and one write per interval, for each process
+ * that serves it.
+ */
+const ANNOUNCE_INTERVAL_MS = 10_000
+const WORKERS_KNOWN_MAX = 10_000
 
 type Registry = Pick<System, 'workers' | 'clock' | 'log'>
 
-/** What the registry says about the waits of a worker. */
+/** The fields of the registry about the waits of a worker. */
 type Waits = Pick<Worker, 'emptyWaits' | 'waitingUntil'>
 
-/** What the registry said when a worker asked for tasks, and what it is to say. Never fails. */
+/** What the registry said when a worker began to wait for tasks, and how to record the wait. */
 export type WaitHistory = {
-  /** Waits in a row that found no work. */
+  /** The number of consecutive waits that found no work. */
   readonly emptyWaits: number
-  /** Writes `waits`; without them, the worker's sign of life if that is due. */
+  /** Writes `waits`, or without them the worker's sign of life if that is due. Never fails. */
   record(waits?: Waits): Promise<void>
 }
 
-/** Announces those who work over HTTP by what they do anyway. */
+/** Registers workers that claim over HTTP by the requests that they make anyway. */
 export type HttpWorkers = {
-  /** The worker showed a sign of life, about tasks of these types. Never fails. */
+  /** Records a sign of life of the worker, for tasks of these types. Never fails. */
   recordActivity(claimer: Claimer, types: readonly string[]): Promise<void>
-  /** The worker asks for tasks of these types and would wait for them: one read, and no write yet. */
+  /**
+   * Reads what the registry has about a worker that asks for tasks of these types and is about to wait: one
+   * read, and no write yet. Never fails.
+   */
   beginWait(claimer: Claimer, types: readonly string[]): Promise<WaitHistory>
 }
 
-/** What this process has heard of a worker. */
-type Heard = {
+/** What this process knows of a worker. */
+type KnownWorker = {
   readonly version: string | undefined
-  /** By type, when it was last heard of. */
+  /** By type, when the worker last asked for it. */
   readonly typesSeen: Readonly<Record<string, number>>
   readonly announced: Moment
 }
 
 export function createHttpWorkers(system: Registry): HttpWorkers {
-  const known = new Map<string, Heard>()
-  const remember = (workerId: string, heard: Heard) => {
-    if (known.size >= MAX_KNOWN) known.clear()
-    known.set(workerId, heard)
+  const known = new Map<string, KnownWorker>()
+  const remember = (workerId: string, seen: KnownWorker) => {
+    if (known.size >= WORKERS_KNOWN_MAX) known.clear()
+    known.set(workerId, seen)
   }
   return {
     recordActivity: async ({ workerId, version }, types) => {
       const now = system.clock.now()
       const earlier = known.get(workerId)
-      const typesSeen = recent({ ...earlier?.typesSeen, ...timesOf(types, now) }, now)
-      const isFresh = earlier !== undefined && isWithin(system.clock, earlier.announced, INTERVAL_MS)
+      const typesSeen = withoutOldTypes({ ...earlier?.typesSeen, ...timesOf(types, now) }, now)
+      const isFresh = earlier !== undefined && isWithin(system.clock, earlier.announced, ANNOUNCE_INTERVAL_MS)
       const isAnnounced = isFresh && types.every(type => Object.hasOwn(earlier.typesSeen, type))
       const announced = isAnnounced ? earlier.announced : momentOf(system.clock)
-      const heard = { version: version ?? earlier?.version, typesSeen, announced }
-      remember(workerId, heard)
+      const seen = { version: version ?? earlier?.version, typesSeen, announced }
+      remember(workerId, seen)
       if (isAnnounced) return
-      await unlessItFails(system, workerId, async () =>
-        announce(system, workerId, heard, await storedHttp(system, workerId)),
+      await logFailure(system, workerId, async () =>
+        announce(system, workerId, seen, await storedHttp(system, workerId)),
       )
     },
     beginWait: async ({ workerId, version }, types) => {
-      const stored = await unlessItFails(system, workerId, () => storedHttp(system, workerId))
+      const stored = await logFailure(system, workerId, () => storedHttp(system, workerId))
       return {
         emptyWaits: stored?.emptyWaits ?? 0,
         record: async waits => {
           const now = system.clock.now()
-          const heard = { version, typesSeen: timesOf(types, now), announced: momentOf(system.clock) }
+          const seen = { version, typesSeen: timesOf(types, now), announced: momentOf(system.clock) }
           if (!waits && isFresh(stored, types, now)) return
-          remember(workerId, heard)
-          await unlessItFails(system, workerId, () =>
-            announce(system, workerId, heard, stored, waits ?? waitsOf(stored)),
+          remember(workerId, seen)
+          await logFailure(system, workerId, () =>
+            announce(system, workerId, seen, stored, waits ?? waitsOf(stored)),
           )
         },
       }
@@ -80,26 +86,27 @@ async function storedHttp({ workers }: Registry, workerId: string): Promise<Work
   return stored?.kind === 'http' ? stored : undefined
 }
 
-/** Another process may have announced the worker: its word counts as much as this one's. */
+/** Whether the registry is up to date. An announcement by another process counts as much as one by this process. */
 function isFresh(stored: Worker | undefined, types: readonly string[], now: number): boolean {
-  if (!stored || stored.lastSeen + INTERVAL_MS <= now) return false
+  if (!stored || stored.lastSeen + ANNOUNCE_INTERVAL_MS <= now) return false
   return types.every(type => Object.hasOwn(stored.typesSeen ?? {}, type))
 }
 
 /**
- * Adds to what other processes have announced of the worker: each hears only some of its requests, and their words would
- * replace each other. Of two that announce at once one may be hidden until its next word, ten seconds later.
+ * Writes the worker to the registry, and adds to what other processes have written of it: each sees only some
+ * of its requests, and each write would replace the others. Of two simultaneous writes one may be lost until
+ * the next one, ten seconds later.
  */
 async function announce(
   { workers }: Registry,
   workerId: string,
-  heard: Heard,
+  seen: KnownWorker,
   last: Worker | undefined,
   waits: Waits = waitsOf(last),
 ): Promise<void> {
-  const now = heard.announced.wall
-  const version = heard.version ?? last?.version
-  const typesSeen = recent({ ...last?.typesSeen, ...heard.typesSeen }, now)
+  const now = seen.announced.wall
+  const version = seen.version ?? last?.version
+  const typesSeen = withoutOldTypes({ ...last?.typesSeen, ...seen.typesSeen }, now)
   const worker: Worker = {
     workerId,
     kind: 'http',
@@ -121,8 +128,8 @@ function waitsOf(worker: Worker | undefined): Waits {
   }
 }
 
-/** A claim or a heartbeat does not depend on the registry. */
-async function unlessItFails<T>(
+/** A claim or a heartbeat does not depend on the registry, so a failure is only logged. */
+async function logFailure<T>(
   { log }: Registry,
   workerId: string,
   attempt: () => Promise<T>,
@@ -139,7 +146,7 @@ function timesOf(types: readonly string[], now: number): Record<string, number> 
   return Object.fromEntries(types.map(type => [type, now]))
 }
 
-/** A type that the worker has not been heard of for so long is one it takes no more. */
-function recent(typesSeen: Readonly<Record<string, number>>, now: number): Record<string, number> {
+/** Drops the types that the worker has not asked for within its lifetime: it takes them no more. */
+function withoutOldTypes(typesSeen: Readonly<Record<string, number>>, now: number): Record<string, number> {
   return Object.fromEntries(Object.entries(typesSeen).filter(([, seen]) => seen + WORKER_LIFE_MS > now))
 }

@@ -8,16 +8,17 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * Targeted tasks: a task that lists `workerIds` is never sent to its type's queue, where most receivers would refuse it,
- * nor to the ready place of an HTTP type, where others would read past it. When it is due, each worker that may still
- * take it gets a marker in a partition of its own, which it reads about once a second while it has room.
+ * A targeted task lists `workerIds`. It is never sent to its type's queue, where most receivers would refuse
+ * it, nor put into the ready place of an HTTP type, where other workers would read past it. When it is due,
+ * each worker that may still take it gets a marker in a partition of its own. A worker with free capacity reads
+ * its markers about once a second.
  */
 
-const MOST_AT_ONCE = 25
-/** Markers that one call looks for: twenty requests, half a read unit each marker. */
-const MOST_CHECKED = 2_000
+const WRITES_AT_ONCE_MAX = 25
+/** One call checks at most this many markers: twenty requests, half a read unit per marker. */
+const CHECKED_MARKERS_MAX = 2_000
 
-/** Writes the markers of what is due, one per task and worker; says which tasks could not be marked. */
+/** Writes the markers of tasks that are due, one per task and worker; returns the tasks that could not be marked. */
 export async function markTargets(
   system: Pick<System, 'targets' | 'clock'>,
   tasks: readonly Task[],
@@ -25,7 +26,7 @@ export async function markTargets(
   const now = system.clock.now()
   const failures = await sideBySide(
     tasks.flatMap(task => markersOf(task, now)),
-    MOST_AT_ONCE,
+    WRITES_AT_ONCE_MAX,
     async marker => {
       try {
         await system.targets.mark(marker)
@@ -44,26 +45,26 @@ function markersOf(task: Task, now: number): Marker[] {
 }
 
 /**
- * Which of the tasks lack a marker that they should have: the planner's or the waker's work got lost. Of more than 2,000
- * markers it looks for so many, from one chosen by chance on, so that over the rounds all get their turn.
+ * The tasks that lack a marker they should have, because the planner's or the waker's work got lost. Of more
+ * than 2,000 markers it checks 2,000 from a random one on, so that over the rounds all are checked.
  */
 export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
-  const wanted = someOf(
+  const expected = sampleOf(
     tasks.flatMap(task => markersOf(task, now)),
     system.chance,
   )
-  const there = await system.targets.among(wanted)
-  const births = new Map(there.map(marker => [nameOf(marker), marker.born]))
-  const missing = wanted.filter(marker => births.get(nameOf(marker)) !== marker.born)
+  const present = await system.targets.among(expected)
+  const births = new Map(present.map(marker => [nameOf(marker), marker.born]))
+  const missing = expected.filter(marker => births.get(nameOf(marker)) !== marker.born)
   const ids = new Set(missing.map(({ taskId }) => taskId))
   return tasks.filter(({ id }) => ids.has(id))
 }
 
-function someOf(markers: readonly Marker[], { fraction }: Chance): readonly Marker[] {
-  if (markers.length <= MOST_CHECKED) return markers
+function sampleOf(markers: readonly Marker[], { fraction }: Chance): readonly Marker[] {
+  if (markers.length <= CHECKED_MARKERS_MAX) return markers
   const start = Math.floor(markers.length * fraction())
-  return [...markers.slice(start), ...markers.slice(0, start)].slice(0, MOST_CHECKED)
+  return [...markers.slice(start), ...markers.slice(0, start)].slice(0, CHECKED_MARKERS_MAX)
 }
 
 function nameOf({ workerId, taskId }: Marker): string {

@@ -1,7 +1,9 @@
 /**
- * The workers that are there: standalone ones register themselves, those over HTTP are registered by what they ask
- * for, and those of Lambda are counted by their runs. This room lists them, drops silent ones, and writes the markers
- * by which a listed worker finds its tasks (`targets.ts`).
+ * The workers that are present. Standalone workers register themselves, HTTP workers are registered by their
+ * requests (`announce-http-workers.ts`), and Lambda workers are counted by their runs.
+ *
+ * This file lists workers and drops silent ones. `targets.ts` writes the markers by which a listed worker finds
+ * its tasks.
  */
 import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
 import { liveRuns } from '../../core/task/task.ts'
@@ -11,29 +13,30 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { createTimedCache } from '../kernel/timed-cache.ts'
 
-/** A worker that is there. Those of Lambda come and go with each invocation and are one per type. */
+/** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
 export type PresentWorker = {
   readonly id: string
   readonly kind: Worker['kind'] | 'lambda'
   readonly version?: string
   readonly types: readonly string[]
   readonly running: number
-  /** Unknown of Lambda, which is there whenever it is needed. */
+  /** Missing for Lambda, which is there whenever it is needed. */
   readonly lastSeen?: number
 }
 
-/** Running tasks read per type and shard to tell whose they are. */
-const MOST_RUNS = 200
-const MOST_AT_ONCE = 10
+/** Running tasks read per type and shard to count each worker's runs. */
+const RUNS_READ_MAX = 200
+const READS_AT_ONCE_MAX = 10
 
 /**
- * The live workers by id. Standalone ones say how many tasks they run; of those over HTTP and of Lambda that is counted
- * in the running places of their types, so it is late by up to two seconds, and no write is needed for it.
+ * The live workers, sorted by id. Standalone workers report how many tasks they run. For HTTP and Lambda
+ * workers the number is counted in the running places of their types, so it lags by up to two seconds and costs
+ * no write.
  */
 export async function listWorkers(system: System): Promise<PresentWorker[]> {
   const [announced, types] = await Promise.all([system.workers.list(), system.types.list()])
   const held = await heldOverHttp(system, announced, types)
-  const lambdas = await sideBySide(types.filter(isServedByLambda), MOST_AT_ONCE, type =>
+  const lambdas = await sideBySide(types.filter(isServedByLambda), READS_AT_ONCE_MAX, type =>
     lambdaOf(system, type, types),
   )
   const workers = announced.map(({ workerId: id, kind, version, types, running, lastSeen }) => ({
@@ -57,7 +60,7 @@ async function lambdaOf(
   types: readonly TaskType[],
 ): Promise<PresentWorker> {
   const served = types.filter(one => servingType(one.type, one.configuration.kind) === type)
-  const counts = await sideBySide(served.flatMap(runningRanges), MOST_AT_ONCE, range =>
+  const counts = await sideBySide(served.flatMap(runningRanges), READS_AT_ONCE_MAX, range =>
     system.tasks.count(range),
   )
   const running = counts.reduce((total, count) => total + count, 0)
@@ -82,8 +85,8 @@ async function heldOverHttp(
     .filter(({ type, configuration: { kind } }) => claimed.has(type) || kind === 'flow')
     .flatMap(runningRanges)
   const held = new Map<string, number>()
-  await sideBySide(ranges, MOST_AT_ONCE, async range => {
-    const { entries } = await system.tasks.page({ ...range, limit: MOST_RUNS })
+  await sideBySide(ranges, READS_AT_ONCE_MAX, async range => {
+    const { entries } = await system.tasks.page({ ...range, limit: RUNS_READ_MAX })
     const tasks = await system.tasks.heads(entries.map(({ id }) => id))
     for (const { workerId } of tasks.flatMap(liveRuns)) held.set(workerId, (held.get(workerId) ?? 0) + 1)
   })
@@ -97,23 +100,23 @@ function runningRanges(type: TaskType) {
   )
 }
 
-const LIFETIME_MS = 1_000
+const CACHE_MS = 1_000
 
-/** Reads which workers show signs of life through a memory of one second, for those who ask once per task. */
+/** Reads the live workers through a cache of one second, for callers that ask once per task. */
 export function cachedLiveWorkers({
   workers,
   clock,
 }: Pick<System, 'workers' | 'clock'>): () => Promise<readonly Worker[]> {
-  const cache = createTimedCache<readonly Worker[]>(LIFETIME_MS)
+  const cache = createTimedCache<readonly Worker[]>(CACHE_MS)
   return async () => (await cache.get(clock, 'all', () => workers.list())).value
 }
 
-/** Taken out per round; the rest is the next round's. */
-const MAX_DROPPED = 200
+/** One round takes out at most this many workers; the next round takes out more. */
+const DROPPED_WORKERS_MAX = 200
 
 /**
- * Takes workers out of the registry that died without leaving: their items would stay until DynamoDB expires them, days
- * later, and only then would it be told that they left. Answers how many.
+ * Takes workers out of the registry that died without leaving; returns how many. Otherwise DynamoDB would
+ * expire their items days later, and their leaving would be reported only then.
  */
 export async function sweepWorkers({
   workers,
@@ -121,7 +124,7 @@ export async function sweepWorkers({
   log,
 }: Pick<System, 'workers' | 'clock' | 'log'>): Promise<number> {
   try {
-    const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, MAX_DROPPED)
+    const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, DROPPED_WORKERS_MAX)
     if (dropped.length > 0) log.info('workers fell silent', { workers: dropped })
     return dropped.length
   } catch (error) {

@@ -22,7 +22,7 @@ it('a canvas of 100,000 tasks is stored in pages and shown at once', async () =>
   expect(canvas.pages.length).toBeGreaterThan(5)
 })
 
-it('a canvas of more is refused', async () => {
+it('a larger canvas is refused', async () => {
   const system = await aCanvasWorld()
   const group: Written[] = Array.from({ length: 100_001 }, () => add(1))
 

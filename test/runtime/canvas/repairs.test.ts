@@ -31,7 +31,7 @@ const chordOf = (count: number): Written => ({
   chord: { group: Array.from({ length: count }, (_, n) => add(n)), then: add() },
 })
 
-/** The system with a store that does not answer some writes of heads: those that `fails` says. */
+/** The system with a store that does not answer those writes of heads for which `fails` is true. */
 function failing(system: MemorySystem, fails: (task: Task) => boolean): MemorySystem {
   const apply: TaskStore['apply'] = async change => {
     if (fails(change.after)) throw new BatonError('unavailable', 'not now')
@@ -78,7 +78,7 @@ describe('counting', () => {
     expect(await headOf(system, canvas.id)).toEqual(head)
   })
 
-  it('that dies between count and start goes on when the batch comes again', async () => {
+  it('that dies between count and start continues when the batch comes again', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
@@ -122,7 +122,7 @@ describe('counting', () => {
     expect(await member(system, canvas, 600)).toBeDefined()
   })
 
-  it('takes a member by its first end, though it was started over before it was counted', async () => {
+  it('takes a member by its first end, although it was started over before it was counted', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [boom, add(1)] })
     const failed = await run(system, canvas, 0)
@@ -159,7 +159,7 @@ describe('counting', () => {
 })
 
 describe('a beginning', () => {
-  it('that was left undone is finished by the waker, whom the planner tells', async () => {
+  it('that was left undone is finished by the waker, to which the planner sends a look', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(
       failing(system, task => (task.member?.leaf ?? 0) > 1),
@@ -183,14 +183,14 @@ describe('a beginning', () => {
     expect((await headOf(system, canvas.id)).canvas?.started).toBe(true)
   })
 
-  it('that was finished is looked at no more', async () => {
+  it('that was finished is not looked at again', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(0)] })
 
     expect(driveAt(await headOf(system, canvas.id), system.clock.now())).toBeUndefined()
   })
 
-  it('of many members is the waker’s, message by message', async () => {
+  it('of many members is done by the waker, message by message', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(1_500))
     await plan(system, await headOf(system, canvas.id))
@@ -218,7 +218,7 @@ describe('a beginning', () => {
     expect((await headOf(system, canvas.id)).canvas?.started).toBe(true)
   })
 
-  it('of a birth that is gone dies', async () => {
+  it('of a birth that is gone does nothing', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(0)] })
 
@@ -241,7 +241,7 @@ describe('the sweeper', () => {
     expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result: 3 })
   })
 
-  it('publishes a member that somebody had counted for and not started', async () => {
+  it('publishes a member whose predecessor was counted but which was not started', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await plan(
@@ -267,7 +267,7 @@ describe('the sweeper', () => {
     expect(await headOf(system, canvas.id)).toMatchObject({ state: 'failed', error: { name: 'Boom' } })
   })
 
-  it('sends the message of a beginning that was lost, and leaves a fresh one alone', async () => {
+  it('sends the lost message of a start again, and leaves a recent one alone', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(1_100))
 
@@ -280,7 +280,7 @@ describe('the sweeper', () => {
     expect(system.messages.canvasLooks).toEqual([lookAt(canvas)])
   })
 
-  it('keeps what an open canvas is stored in alive for months', async () => {
+  it('renews the stored parts of an open canvas for months', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(3))
     const renewed: string[] = []
@@ -329,7 +329,7 @@ describe('cancelling', () => {
     expect((await headOf(system, canvas.id)).owes).toBeUndefined()
   })
 
-  it('that dies on the way is owed, and finished by the waker', async () => {
+  it('that dies midway is owed, and finished by the waker', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(3))
 
@@ -376,7 +376,7 @@ describe('a member', () => {
     expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result: [1] })
   })
 
-  it('whose type refuses it by now counts as failed, and does not hold up the canvas', async () => {
+  it('whose type refuses it by now counts as failed, and does not block the canvas', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), tell()] })
     const types = {
@@ -391,7 +391,7 @@ describe('a member', () => {
 })
 
 describe('a key of a member', () => {
-  it('that somebody else has taken makes the member fail, and does not hold up the canvas', async () => {
+  it('that an unrelated task has makes the member fail, and does not block the canvas', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await stored(system, { type: 'add', key: `${canvas.born}.1` })

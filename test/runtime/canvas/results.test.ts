@@ -17,9 +17,9 @@ import {
 
 const threeSums: Written = { group: [add(1, 1), add(2, 2), add(5, 6)] }
 
-describe('a canvas comes to', () => {
+describe('the result of a canvas is', () => {
   it.each<[string, Written, unknown]>([
-    ['a chain: what its last comes to', { chain: [add(2, 2), add(5, 6), multiply(4)] }, 60],
+    ['a chain: the result of its last member', { chain: [add(2, 2), add(5, 6), multiply(4)] }, 60],
     ['a group: the array', threeSums, [2, 4, 11]],
     ['a chord: what its callback makes of the array', { chord: { ...threeSums, then: multiply() } }, 88],
     [
@@ -57,7 +57,7 @@ describe('a canvas comes to', () => {
     expect(await shown(system, canvas)).toMatchObject({ status: 'succeeded', result })
   })
 
-  it.each([1, 3, 100])('the same whatever ends together (%i at once)', async batch => {
+  it.each([1, 3, 100])('the same whichever members end together (%i at once)', async batch => {
     const system = await aCanvasWorld()
     const members = Array.from({ length: 450 }, (_, number) => add(number))
     const canvas = await published(system, { chord: { group: members, then: add() } })
@@ -142,7 +142,7 @@ describe('a failure', () => {
 })
 
 describe('a page of members', () => {
-  it('leads on to the next, and the last to none', async () => {
+  it('leads to the next page, and the last one to none', async () => {
     const system = await aCanvasWorld()
     const canvas = await published(system, { group: Array.from({ length: 5 }, (_, n) => add(n)) })
     await runAll(system, canvas)

@@ -22,7 +22,7 @@ import {
 } from '../../support/worlds/a-canvas-world.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 
-/** What becomes of a record of the stream: it comes, comes twice, is lost, or its planner dies on the way. */
+/** The fate of a record of the stream: it comes, comes twice, is lost, or its planner dies midway. */
 const FATES = ['comes', 'twice', 'late', 'lost', 'dies'] as const
 type Fate = (typeof FATES)[number]
 
@@ -44,7 +44,7 @@ function written(form: Form, failing: readonly boolean[], next = { leaf: 0 }): W
   return { chord: { group, then: callback, ...(onError && { onError }) } }
 }
 
-/** A planner that dies after so many writes of heads. */
+/** A planner that dies after a number of writes of heads. */
 function dyingAfter(system: MemorySystem, writes: number): MemorySystem {
   let left = writes
   const apply: MemorySystem['tasks']['apply'] = async change => {
@@ -89,7 +89,7 @@ async function live(system: MemorySystem, canvas: Canvas, fates: readonly Fate[]
   }
 }
 
-it('a canvas ends as the specification says, whatever becomes of the stream', async () => {
+it('a canvas ends as specified, whatever happens to the stream', async () => {
   await fc.assert(
     fc.asyncProperty(lives, async ({ form, failing, fates }) => {
       const system = await aCanvasWorld()

@@ -91,12 +91,12 @@ const LIVES: ReadonlyArray<readonly [string, readonly Task[], Counts]> = [
   ],
 ]
 
-describe('what becomes of tasks is counted', () => {
+describe('outcomes of tasks are counted', () => {
   it.each(LIVES)('%s', (_name, life, counts) => {
     expect(countedOnce(life)).toEqual(counts)
   })
 
-  it('once for each change, however often which part of its batch comes again', () => {
+  it('once for each change, however often parts of its batch come again', () => {
     const life = LIVES.flatMap(([, tasks]) => tasks)
     const failuresOfEachDelivery = fc.array(fc.array(fc.nat(life.length - 1), { minLength: 1 }), {
       maxLength: 8,
@@ -119,7 +119,7 @@ describe('what becomes of tasks is counted', () => {
     )
   })
 
-  it('and a change that cannot be read is let go without the rest of its batch', () => {
+  it('and a change that cannot be read is passed over without the rest of its batch', () => {
     const { counting, counts, errors } = aCounter()
     const poison = { ...aTask(), live: undefined, ended: undefined } as unknown as Task
     const changes = changesOf([poison, published()])

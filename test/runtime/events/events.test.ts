@@ -19,9 +19,9 @@ type World = MemorySystem & {
   readonly late: LateEvents[]
   readonly telling: EventSystem
   readonly complaints: string[]
-  /** How often types were asked for. */
+  /** How often types were read. */
   typeReads(): number
-  /** What the next attempts to tell, or to put aside, come to. */
+  /** The outcomes of the next attempts to publish, or to postpone. */
   trouble: (events: number) => SendFailure[]
   lateTrouble: (messages: number) => SendFailure[]
 }
@@ -85,8 +85,8 @@ const canvas = createCanvas(
   NOW,
 ).after
 
-describe('changes are told', () => {
-  it('all of a batch and in their order, of types that ask for it', async () => {
+describe('changes are published', () => {
+  it('all of a batch in their order, for types that ask for events', async () => {
     const world = aWorld()
     await registered(world, loud)
     await registered(world, { type: 'crop' })
@@ -105,7 +105,7 @@ describe('changes are told', () => {
     ])
   })
 
-  it('whatever their types say where all is told, which then nobody reads', async () => {
+  it('whatever their types say when all events are published; the types are not read then', async () => {
     const world = aWorld('all')
 
     await createEventPublisher(world.telling)([
@@ -125,7 +125,7 @@ describe('changes are told', () => {
   it.each([
     ['with a type that asks', true],
     ['without one', false],
-  ])('of what belongs to no type %s: %s', async (_name, events) => {
+  ])('that belong to no type %s: %s', async (_name, events) => {
     const world = aWorld()
     await registered(world, { configuration: { ...loud.configuration, events } })
 
@@ -136,20 +136,20 @@ describe('changes are told', () => {
 })
 
 describe('a type', () => {
-  it('is read once a second, and never for changes that tell nothing', async () => {
+  it('is read once a second, and never for changes without events', async () => {
     const world = aWorld()
     await registered(world, loud)
-    const tell = createEventPublisher(world.telling)
+    const publishEvents = createEventPublisher(world.telling)
 
-    await tell(
+    await publishEvents(
       changes(remove(aTask(), NOW).after, afterOf(patch(aTask({ dueAt: NOW - 1 }), { priority: 1 }, NOW))),
     )
     expect(world.typeReads()).toBe(0)
-    await tell(changes(aTask(), aTask({ key: 'k2' })))
-    await tell(changes(aTask({ key: 'k3' })))
+    await publishEvents(changes(aTask(), aTask({ key: 'k2' })))
+    await publishEvents(changes(aTask({ key: 'k3' })))
     expect(world.typeReads()).toBe(1)
     await world.clock.advance(SECOND)
-    await tell(changes(aTask({ key: 'k4' })))
+    await publishEvents(changes(aTask({ key: 'k4' })))
     expect(world.typeReads()).toBe(2)
   })
 
@@ -160,15 +160,17 @@ describe('a type', () => {
       if (type === 'crop') throw new Error('no answer')
       return world.types.get(type)
     }
-    const tell = createEventPublisher({ ...world.telling, types: { ...world.types, get } })
+    const publishEvents = createEventPublisher({ ...world.telling, types: { ...world.types, get } })
 
-    const again = await tell(changes(aTask(), aTask({ type: 'crop' }), aTask({ type: 'resize', key: 'k2' })))
+    const again = await publishEvents(
+      changes(aTask(), aTask({ type: 'crop' }), aTask({ type: 'resize', key: 'k2' })),
+    )
 
     expect(again).toEqual(['p1'])
     expect(world.told).toHaveLength(4)
   })
 
-  it('that is not registered is told nothing of', async () => {
+  it('that is not registered has no events published', async () => {
     const world = aWorld()
 
     expect(await createEventPublisher(world.telling)(changes(aTask({ type: 'gone' })))).toEqual([])
@@ -176,8 +178,8 @@ describe('a type', () => {
   })
 })
 
-describe('what cannot be told', () => {
-  it('is put aside, ten a message, and blocks nothing', async () => {
+describe('an event that cannot be published', () => {
+  it('is postponed, ten a message, and blocks nothing', async () => {
     const world = aWorld('all')
     world.trouble = all(true)
     const tasks = Array.from({ length: 12 }, (_, number) => aTask({ key: `k${number}` }))
@@ -195,7 +197,7 @@ describe('what cannot be told', () => {
     )
   })
 
-  it('is the very part of a batch that failed', async () => {
+  it('is only the part of a batch that failed', async () => {
     const world = aWorld('all')
     world.trouble = () => [{ index: 1, reason: 'throttled', transient: true }]
 
@@ -205,20 +207,20 @@ describe('what cannot be told', () => {
     expect(world.late.flatMap(({ events }) => events).map(({ type }) => type)).toEqual(['task.ready'])
   })
 
-  it('keeps others from being tried for two seconds, since a service that hangs would hold up every batch', async () => {
+  it('stops all publishing for two seconds, since a bus that hangs would delay every batch', async () => {
     const world = aWorld('all')
-    const tell = createEventPublisher(world.telling)
+    const publishEvents = createEventPublisher(world.telling)
     let tries = 0
     world.trouble = count => {
       tries += 1
       return tries === 1 ? all(true)(count) : []
     }
 
-    await tell(changes(aTask({ key: 'a' })))
+    await publishEvents(changes(aTask({ key: 'a' })))
     await world.clock.advance(SECOND)
-    await tell(changes(aTask({ key: 'b' })))
+    await publishEvents(changes(aTask({ key: 'b' })))
     await world.clock.advance(SECOND)
-    await tell(changes(aTask({ key: 'c' })))
+    await publishEvents(changes(aTask({ key: 'c' })))
 
     expect(tries).toBe(2)
     expect(world.late.flatMap(({ events }) => events).map(({ taskId }) => taskId)).toEqual([
@@ -228,7 +230,7 @@ describe('what cannot be told', () => {
     expect(new Set(world.told.map(({ taskId }) => taskId))).toEqual(new Set(['resize:c']))
   })
 
-  it('comes again with its change when it cannot be put aside either', async () => {
+  it('comes again with its change when it cannot be postponed either', async () => {
     const world = aWorld('all')
     world.trouble = all(true)
     world.lateTrouble = all(true)
@@ -239,12 +241,12 @@ describe('what cannot be told', () => {
     )
 
     expect(again).toEqual(['p1', 'p2'])
-    expect(world.complaints).toEqual(['events could not be put aside'])
+    expect(world.complaints).toEqual(['events could not be postponed'])
   })
 
   it.each([
     ['by the bus', all(false), () => [], 'an event is refused'],
-    ['by the queue where it was to be put aside', all(true), all(false), 'events could not be put aside'],
+    ['by the queue to which it was postponed', all(true), all(false), 'events could not be postponed'],
   ])(
     'is let go, and complained about, when it is refused %s',
     async (_name, trouble, lateTrouble, complaint) => {
@@ -265,7 +267,7 @@ describe('late events', () => {
   const events = [{ id: 'e1', type: 'task.ready', at: NOW }] as const
   const late = (hops: number): LateEvents => ({ events, hops, delaySeconds: 0 })
 
-  it('are told, and their message is done with', async () => {
+  it('are published, and their message is done', async () => {
     const world = aWorld()
 
     expect(await publishLateEvents(world.telling, late(3))).toBe(true)
@@ -279,7 +281,7 @@ describe('late events', () => {
     [7, 512],
     [8, 900],
     [150, 900],
-  ])('that fail once more after %d waits are put aside for %d seconds', async (hops, delaySeconds) => {
+  ])('that fail again after %d waits are postponed for %d seconds', async (hops, delaySeconds) => {
     const world = aWorld()
     world.trouble = all(true)
 
@@ -287,16 +289,16 @@ describe('late events', () => {
     expect(world.late).toEqual([{ events, hops: hops + 1, delaySeconds }])
   })
 
-  it('are given up with a complaint after two days', async () => {
+  it('are given up with an error in the log after two days', async () => {
     const world = aWorld()
     world.trouble = all(true)
 
     expect(await publishLateEvents(world.telling, late(200))).toBe(true)
     expect(world.late).toEqual([])
-    expect(world.complaints).toEqual(['events were never told'])
+    expect(world.complaints).toEqual(['events were never published'])
   })
 
-  it('stay in their message when they cannot be put aside again', async () => {
+  it('stay in their message when they cannot be postponed again', async () => {
     const world = aWorld()
     world.trouble = all(true)
     world.lateTrouble = all(true)
@@ -308,7 +310,7 @@ describe('late events', () => {
 describe('workers that died without leaving', () => {
   const worker = { workerId: 'w1', kind: 'http', types: [], startedAt: NOW, lastSeen: NOW } as const
 
-  it('are taken out once they have been silent for longer than a late sign of life would take', async () => {
+  it('are taken out when they have been silent for longer than a late sign of life can take', async () => {
     const world = aWorld()
     await world.workers.announce(worker)
     await world.clock.advance(WORKER_DROP_MS)
@@ -319,7 +321,7 @@ describe('workers that died without leaving', () => {
     expect(await sweepWorkers(world)).toBe(0)
   })
 
-  it('stop no round when the registry does not answer', async () => {
+  it('do not stop a round when the registry does not answer', async () => {
     const world = aWorld()
     const dropSilent = () => Promise.reject(new Error('no answer'))
 

@@ -8,7 +8,7 @@ const LATER = NOW + MINUTE
 const RESUME = { kind: 'resume' as const }
 const LOOK = { type: 'resize', job: RESUME, bucket: 'open' as const, shard: 0, delaySeconds: 0 }
 
-/** So many tasks of the type, the first due longest. */
+/** A number of tasks of the type, the earliest due first. */
 async function backlog(system: MemorySystem, size: number): Promise<void> {
   for (let nth = 0; nth < size; nth++) await stored(system, { key: `k${nth}`, dueAt: NOW - size + nth })
 }
@@ -17,7 +17,7 @@ function sentKeys({ messages }: MemorySystem): string[] {
   return messages.dispatches.map(({ task }) => task.key)
 }
 
-it('a job begins with a message for each partition of its type', async () => {
+it('a job starts with one message per partition of its type', async () => {
   const system = aMemorySystem()
   const type = await registered(system, { configuration: { kind: 'handler', defaults: {}, shards: 2 } })
 
@@ -32,7 +32,7 @@ it('a job begins with a message for each partition of its type', async () => {
   expect(system.messages.jobLooks.every(({ delaySeconds }) => delaySeconds === 3)).toBe(true)
 })
 
-it('to resume is to send what is due again, page by page, in order', async () => {
+it('a resume sends due tasks again, page by page, in order', async () => {
   const system = aMemorySystem()
   await backlog(system, 250)
   await stored(system, { key: 'later', dueAt: NOW + 1_000 })
@@ -42,7 +42,7 @@ it('to resume is to send what is due again, page by page, in order', async () =>
   expect(sentKeys(system)).toEqual(Array.from({ length: 250 }, (_, nth) => `k${nth}`))
 })
 
-it('what is not done in time goes on in a message of its own, where the last page ended', async () => {
+it('a job that runs out of time continues in a new message, after the last page', async () => {
   const system = aMemorySystem()
   await backlog(system, 150)
   const ending = { ...system, clock: { ...system.clock, now: nowThenLater() } }
@@ -61,7 +61,7 @@ function nowThenLater(): () => number {
   return () => (asked++ < 3 ? NOW : LATER)
 }
 
-it('a job that cannot be sent, or whose tasks cannot, says so: its message comes again', async () => {
+it('a job that cannot be sent, or whose tasks cannot, fails, so its message comes again', async () => {
   const system = aMemorySystem()
   const type = await registered(system)
   await backlog(system, 1)
@@ -69,6 +69,6 @@ it('a job that cannot be sent, or whose tasks cannot, says so: its message comes
   const broken = { ...system, messages: { ...system.messages, continueJobs: unsent, dispatch: unsent } }
 
   await expect(startJob(broken, type, RESUME)).rejects.toThrow('no answer')
-  await expect(workOnJob(broken, LOOK, LATER)).rejects.toThrow('1 tasks were not sent again: no answer')
+  await expect(workOnJob(broken, LOOK, LATER)).rejects.toThrow('1 tasks could not be sent again: no answer')
   await expect(workOnJob(broken, LOOK, NOW)).rejects.toThrow('no answer')
 })

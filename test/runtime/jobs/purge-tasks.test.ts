@@ -27,14 +27,14 @@ async function aPurge(system: MemorySystem, ...statuses: Status[]) {
   return started
 }
 
-/** Serves all messages of jobs, each twice. */
+/** Serves all job messages, each twice. */
 async function serve(system: MemorySystem): Promise<void> {
   for (const look of system.messages.jobLooks.splice(0)) {
     for (const again of [look, look]) await workOnJob(system, again, Number.POSITIVE_INFINITY)
   }
 }
 
-/** The answer to the word of the task's first run. */
+/** The answer to the report of the task's first run. */
 async function worded(system: MemorySystem, seen: Task, outcome: Outcome) {
   const { decision } = await transact(system, seen, task =>
     finish(task, { born: seen.born, fence: 1, ...outcome }, system.clock.now(), 0),
@@ -46,7 +46,7 @@ async function stateOf(system: MemorySystem, { id }: Task): Promise<string | und
   return (await system.tasks.head(id))?.state
 }
 
-it('a purge begins with delayed messages, so that the indexes show what was there when it was asked for', async () => {
+it('a purge starts with delayed messages, so that the indexes show all tasks that existed when it was asked for', async () => {
   const system = aMemorySystem()
 
   await aPurge(system, 'ready')
@@ -54,7 +54,7 @@ it('a purge begins with delayed messages, so that the indexes show what was ther
   expect(system.messages.jobLooks).toMatchObject([{ bucket: 'open', shard: 0, delaySeconds: 2 }])
 })
 
-it('removes page by page what it means and nothing that was published after it was asked for', async () => {
+it('removes the selected tasks page by page, and none that was published later', async () => {
   const system = aMemorySystem()
   const meant: Task[] = []
   for (let nth = 0; nth < 150; nth++) meant.push(await stored(system, { key: `k${nth}` }))
@@ -71,7 +71,7 @@ it('removes page by page what it means and nothing that was published after it w
   expect(await stateOf(system, done)).toBe('cancelled')
 })
 
-it('takes what runs away from its worker, whose word counts no more', async () => {
+it('takes a running task from its worker, whose report is refused then', async () => {
   const system = aMemorySystem()
   const task = await claimed(system, await stored(system))
   await system.clock.advance(SECOND)
@@ -100,7 +100,7 @@ it('leaves a task alone that was published anew while the purge read its list', 
   expect(await system.tasks.head(task.id)).toMatchObject({ state: 'open', born: LATER_BORN })
 })
 
-it('publishes what the end of a task owes before the task goes', async () => {
+it('publishes the owed callbacks of a task before it is removed', async () => {
   const system = aMemorySystem()
   await registered(system)
   const callbacks = { onSuccess: [{ type: 'resize', key: 'child' }], onError: [] }
@@ -115,7 +115,7 @@ it('publishes what the end of a task owes before the task goes', async () => {
   expect(await system.tasks.head('resize:child')).toMatchObject({ state: 'open', parentId: task.id })
 })
 
-it('says so when a task cannot be removed: the message comes again', async () => {
+it('fails when a task cannot be removed, so the message comes again', async () => {
   const system = aMemorySystem()
   await stored(system)
   await system.clock.advance(SECOND)
@@ -128,7 +128,7 @@ it('says so when a task cannot be removed: the message comes again', async () =>
   await expect(workOnJob(broken, look, Number.POSITIVE_INFINITY)).rejects.toThrow('no answer')
 })
 
-it('what cannot be begun stands with its type all the same', async () => {
+it('a purge that cannot be started is still listed in its type', async () => {
   const system = aMemorySystem()
   const continueJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
@@ -141,7 +141,7 @@ it('what cannot be begun stands with its type all the same', async () => {
   expect((await system.types.get('resize'))?.purges).toMatchObject([{ statuses: ['ready'] }])
 })
 
-it('the same again takes the place of the first; ten others at a time are enough', async () => {
+it('a repeated purge replaces the first; an eleventh one at the same time is refused', async () => {
   const system = aMemorySystem()
   await aPurge(system, 'ready')
   await aPurge(system, 'ready', 'failed')

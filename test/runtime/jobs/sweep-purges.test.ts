@@ -33,7 +33,7 @@ async function round() {
 const isOpen = async (id: string) => (await system.tasks.head(id))?.state === 'open'
 const purges = async () => (await system.types.get('resize'))?.purges
 
-it('a purge whose messages were all lost is begun by the sweeper, and counted', async () => {
+it('the sweeper starts and counts a purge whose messages were all lost', async () => {
   const { id } = await stored(system)
   await begun()
   system.messages.jobLooks.length = 0
@@ -47,7 +47,7 @@ it('a purge whose messages were all lost is begun by the sweeper, and counted', 
   expect(await isOpen(id)).toBe(false)
 })
 
-it('goes on where it was when a message was lost on the way', async () => {
+it('continues where it stopped when a message was lost', async () => {
   for (let nth = 0; nth < 150; nth++)
     await stored(system, { key: `k${nth}`, dueAt: system.clock.now() + nth })
   await system.clock.advance(SECOND)
@@ -63,7 +63,7 @@ it('goes on where it was when a message was lost on the way', async () => {
   expect(system.messages.jobLooks).toMatchObject([{ after: { id: 'resize:k99' } }])
 })
 
-it('is left alone while somebody works on it', async () => {
+it('is left alone while the jobs function works on it', async () => {
   await stored(system)
   await begun()
   await system.clock.advance(MINUTE)
@@ -77,7 +77,7 @@ it('is left alone while somebody works on it', async () => {
   expect(system.messages.jobLooks).toEqual([])
 })
 
-it('is not sent again while messages wait in the jobs queue, where its own may be; after 15 minutes it is', async () => {
+it('is not sent again while its message may wait in the jobs queue, but is after 15 minutes', async () => {
   await stored(system)
   await begun()
   system.messages.jobLooks.length = 0
@@ -91,7 +91,7 @@ it('is not sent again while messages wait in the jobs queue, where its own may b
   expect(late.repaired).toBe(1)
 })
 
-it('goes through everything twice, so that it finds what the index showed late, and is over then', async () => {
+it('passes over all tasks twice, so that it finds what the index showed late, and is done then', async () => {
   const { id } = await stored(system)
   await begun()
   const late = { ...system, tasks: { ...system.tasks, page: async () => ({ entries: [], more: false }) } }
@@ -120,7 +120,7 @@ it('outlives a change of its type, and a deployment', async () => {
   expect(await purges()).toHaveLength(1)
 })
 
-it('that cannot be seen to harms no other', async () => {
+it('that cannot be swept does not affect the others', async () => {
   await begun()
   await registered(system, { type: 'other', purges: (await purges()) ?? [] })
   system.messages.jobLooks.length = 0

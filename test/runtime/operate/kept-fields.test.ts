@@ -9,15 +9,16 @@ import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { limitRulesOf } from '../../../shared/runtime/limits/limits.ts'
-import { patchTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
-import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
+import { restartTask } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/worlds/memory-system.ts'
 
 const ERROR = { name: 'Error', message: 'no' }
 const FAILED: Outcome = { outcome: 'fail', fatal: true, error: ERROR }
-/** Longer than a head keeps: such an input is an item of its own. */
+/** Too long for the head: such an input is an item of its own. */
 const PADDING = 'x'.repeat(300)
 
 type Act = (system: MemorySystem, task: Task) => Promise<Task>
@@ -75,7 +76,7 @@ async function aSystem(limits: TypeLimits): Promise<MemorySystem> {
   return system
 }
 
-describe('restart and stages keep all that places or limits a task', () => {
+describe('restart and stages keep all fields that place or limit a task', () => {
   /** What a publish can say of a task's place, its limits and its trace; what it leaves out are its options. */
   const PLAIN = {
     userId: 'u1',
@@ -183,7 +184,7 @@ describe('restart and stages keep all that places or limits a task', () => {
     })
   })
 
-  it('and a flow whose steps are done by other types since is found by those when it is restarted', async () => {
+  it('and a restarted flow whose steps have other types since is found by these', async () => {
     const system = await aSystem({})
     const task = await published(system, { type: 'order', fairnessKey: 'tenant-1' })
     const cancelled = await ended(system, task, FAILED)

@@ -4,8 +4,8 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { contentOf } from '../../../shared/runtime/claim/content-of.ts'
 import { resumeTask } from '../../../shared/runtime/operate/operate.ts'
-import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { DAY, MINUTE } from '../../support/tasks/a-task.ts'
 import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
 import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/worlds/a-callback-world.ts'
@@ -75,7 +75,7 @@ describe('a callback', () => {
     expect(given?.previous).toEqual({ ok: true })
   })
 
-  it('gets nothing of a task without a result', async () => {
+  it('gets nothing from a task without a result', async () => {
     const given = await givenTo({}, { input: [1] }, DONE)
 
     expect(given?.input).toEqual([1])
@@ -109,7 +109,7 @@ describe('a callback', () => {
     expect(given?.input).toEqual([result])
   })
 
-  it('that is due long after still finds it', async () => {
+  it('that is due much later still finds it', async () => {
     const renewed: unknown[] = []
     world = await aCallbackWorld(tasks => ({
       ...tasks,
@@ -126,7 +126,7 @@ describe('a callback', () => {
   })
 })
 
-describe('what follows is held against its type when the task is published', () => {
+describe('callbacks are checked against their types when the task is published', () => {
   it.each<[string, Partial<PublishRequest>, string]>([
     [
       'with impossible options',
@@ -178,7 +178,7 @@ describe('a flow', () => {
     expect(child && (await contentOf(world.system, child)).previous).toBe('done')
   })
 
-  it('calls back once it has undone, with what its failed step said', async () => {
+  it('calls back after its undo, with the error of its failed step', async () => {
     const undoing = await world.ended(await order(), failingFor('no'))
     await world.planned(undoing)
     expect(await world.waiting()).toEqual([])
@@ -189,7 +189,7 @@ describe('a flow', () => {
     expect(child && (await contentOf(world.system, child)).input).toEqual(['no'])
   })
 
-  it('calls back at each of its ends when it is taken up again, though no run was between them', async () => {
+  it('calls back at each of its ends when it is resumed, though no run was between them', async () => {
     const halted = await world.ended(
       await world.ended(await order(), failingFor('no')),
       failingFor('bank closed'),
@@ -206,7 +206,7 @@ describe('a flow', () => {
     expect(await world.waiting()).toHaveLength(2)
   })
 
-  it('calls back for its failure though it is taken up before the planner comes, and for its success then', async () => {
+  it('calls back for its failure although it is resumed before the planner runs, and then for its success', async () => {
     const halted = await world.ended(
       await world.ended(await order(), failingFor('no')),
       failingFor('bank closed'),

@@ -56,14 +56,14 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(await world.waiting()).toHaveLength(1)
   })
 
-  it('is logged once, and not by both who finds it and who reads of it in the stream', async () => {
+  it('is logged once, not both by the process that finds it and by the reader of the stream', async () => {
     await owing()
     await world.planned(await world.head('work:k'))
 
     expect(world.complaints).toEqual(['a callback cannot be published: the task needs attention'])
   })
 
-  it('is told once, and the stream that tells of it tries nothing again', async () => {
+  it('is logged once, and its change in the stream causes no new try', async () => {
     await owing()
     const head = await world.head('work:k')
     const before = head.revision
@@ -123,7 +123,7 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(await sweep({ ...world.system, tasks })).toMatchObject({ repaired: 0, failed: 1 })
   })
 
-  it('is kept beyond its task’s retention, and published when a person says so', async () => {
+  it('is kept beyond its task’s retention, and published when an operator asks for it', async () => {
     await owing()
     await world.system.clock.advance(60 * DAY)
     await put({})
@@ -142,7 +142,7 @@ describe('a callback that later defaults of its type make impossible', () => {
     expect(await world.head('work:k')).toMatchObject({ owes: true, unpublished: { indices: [0] } })
   })
 
-  it('has the key of its end, so that whoever publishes it first publishes it once', async () => {
+  it('has the key of its end, so that it is published once, whichever process is first', async () => {
     const ended = await owing()
     await put({})
     await retryCallbacks(world.system, 'work:k')

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 
 describe('the end of a task', () => {
-  it('publishes what follows it, once, and is settled then', async () => {
+  it('publishes its callbacks once, and owes nothing then', async () => {
     const task = await world.published({
       onSuccess: [MAIL, { ...MAIL, key: 'own' }],
       onError: [{ type: 'work' }],
@@ -72,7 +72,7 @@ describe('the end of a task', () => {
   })
 })
 
-describe('what is published twice is there once', () => {
+describe('a callback that is published twice exists once', () => {
   it.each([
     ['was removed', async (child: Task) => void (await removeTask(world.system, child.id))],
     [
@@ -97,7 +97,7 @@ describe('what is published twice is there once', () => {
     expect(await world.waiting()).toEqual(left)
   })
 
-  /** Its planner dies between publishing and settling. */
+  /** Its planner dies between publishing and recording that. */
   const dying = (): MemorySystem => ({
     ...world.system,
     tasks: {
@@ -121,7 +121,7 @@ describe('what is published twice is there once', () => {
     expect((await world.head(over.id)).owes).toBeUndefined()
   })
 
-  it('when the planner dies between publishing and settling', async () => {
+  it('when the planner dies between publishing and recording that', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL, MAIL] }))
 
     expect(await world.planned(over, dying())).toEqual(['p'])
@@ -132,7 +132,7 @@ describe('what is published twice is there once', () => {
     expect((await world.head(over.id)).owes).toBeUndefined()
   })
 
-  it('when a planner is late and the task has been taken up, and ended, again', async () => {
+  it('when a planner is late and the task has been resumed and has ended again', async () => {
     const over = await world.ended(await world.published({ onError: [MAIL] }), failingFor('no'))
     const again = { ...over, revision: over.revision + 1 }
     const guard = { kind: 'revision', born: over.born, revision: over.revision, leases: [] } as const
@@ -150,7 +150,7 @@ describe('what is published twice is there once', () => {
     expect(await world.waiting()).toHaveLength(2)
   })
 
-  it('when two planners are at it', async () => {
+  it('when two planners publish at the same time', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL, MAIL] }))
 
     await Promise.all([world.planned(over), world.planned(over), world.planned(over)])
@@ -159,8 +159,8 @@ describe('what is published twice is there once', () => {
   })
 })
 
-describe('nothing that is owed is lost', () => {
-  it('the sweeper publishes what no planner did', async () => {
+describe('no owed callback is lost', () => {
+  it('the sweeper publishes what no planner published', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
     await world.system.clock.advance(11 * SECOND)
 
@@ -184,7 +184,7 @@ describe('nothing that is owed is lost', () => {
     expect(await world.waiting()).toHaveLength(1)
   })
 
-  it('a task is started over only after what its end owes is published', async () => {
+  it('a task is started over only after its owed callbacks are published', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
 
     const byPublish = await publish(world.system, { type: 'work', key: 'k', ifExists: 'restart' })
@@ -205,7 +205,7 @@ describe('nothing that is owed is lost', () => {
     expect(await world.waiting()).toHaveLength(2)
   })
 
-  it('a callback that the store refuses for what it is stays owed with the reason, and the others are published', async () => {
+  it('a callback that the store refuses for good stays owed with the reason, and the others are published', async () => {
     const over = await world.ended(
       await world.published({
         onSuccess: [
@@ -232,7 +232,7 @@ describe('nothing that is owed is lost', () => {
     expect((await world.waiting('work')).map(({ key }) => key)).toContain('good')
   })
 
-  it('what cannot be published any more stays owed, and keeps nothing else from being', async () => {
+  it('a callback that can never be published stays owed, and does not block the others', async () => {
     const over = await world.ended(
       await world.published({ onSuccess: [{ ...MAIL, options: { concurrency: 2 } }, { type: 'work' }] }),
     )

@@ -11,7 +11,7 @@ import { aMemorySystem, type MemorySystem, registered, stored } from '../../supp
 
 const CHILD = { type: 'resize', key: 'child' }
 
-/** What came of publishing a child within a run, once `meanwhile` has happened to the run; whether there is a child. */
+/** The outcome of publishing a child within a run after `meanwhile`, and whether the child exists. */
 async function publishing(
   meanwhile: (system: MemorySystem, task: Task, context: TaskContext) => Promise<unknown>,
   stopping?: AbortSignal,
@@ -74,7 +74,7 @@ it('is refused once a heartbeat has found the run gone', async () => {
   expect(child).toBeUndefined()
 })
 
-it('is refused of a process that wakes after its lease, before any of its timers', async () => {
+it('is refused to a process that wakes after its lease, before any of its timers', async () => {
   const { published, child } = await publishing(async system => {
     const wokeAt = system.clock.now() + 60 * SECOND
     Object.assign(system.clock, { now: () => wokeAt })
@@ -84,7 +84,7 @@ it('is refused of a process that wakes after its lease, before any of its timers
   expect(child).toBeUndefined()
 })
 
-it('is refused of what the handler left running when its run ended', async () => {
+it('is refused to code that the handler left running when its run ended', async () => {
   const system = aMemorySystem()
   await registered(system)
   const task = await stored(system, { key: 'parent' })

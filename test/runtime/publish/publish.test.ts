@@ -6,7 +6,7 @@ import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 /**
- * A store on which the first write takes effect, but its answer is lost, and before it is repeated somebody else
+ * A store on which the first write takes effect, but its answer is lost, and before it is repeated another process
  * restarts the task: to the repetition that looks like a lost race.
  */
 function overtakenOnce(system: MemorySystem, overtake: () => Promise<unknown>): MemorySystem {

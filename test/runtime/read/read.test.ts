@@ -67,7 +67,7 @@ describe('reading a task', () => {
     expect(found?.attempts).toEqual({ used: 32, left: 71 })
   })
 
-  test('takes the last success for the result, and leaves out what would make the answer too long', async () => {
+  test('shows the last success as the result, and leaves out what would make the answer too long', async () => {
     let task = await stored(system, { input: 'i'.repeat(300_000), options: { concurrency: 20 } })
     for (let n = 0; n < 20; n++) {
       task = await ranOnce(task, `w${n}`, { outcome: 'succeed', result: `${n}${'r'.repeat(300_000)}` })
@@ -82,7 +82,7 @@ describe('reading a task', () => {
     expect(shown?.at(-1)).toBe(20)
   })
 
-  test('finds nothing where none is, or was removed, or has expired', async () => {
+  test('finds no task that never existed, was removed, or has expired', async () => {
     expect(await read()).toBeUndefined()
     const task = await stored(system, { options: { retentionMs: 5 } })
     expect(await read()).toBeDefined()
@@ -92,7 +92,7 @@ describe('reading a task', () => {
     expect(await read()).toBeUndefined()
   })
 
-  test('says that nobody serves a ready task, until somebody does', async () => {
+  test('shows that no worker serves a ready task, until one does', async () => {
     await stored(system)
     expect((await read())?.statusReason).toBe('no-handler')
 

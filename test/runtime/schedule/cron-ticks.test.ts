@@ -50,7 +50,7 @@ describe('a clock change in Europe/Berlin', () => {
     ])
   })
 
-  test('that skips an hour goes on with the hour after it', () => {
+  test('that skips an hour continues with the hour after it', () => {
     const found = first(3, { cron: '0 * * * *', zone, from: '2026-03-28T23:30:00Z' })
 
     expect(found.map(text => text.slice(11, 16))).toEqual(['00:00', '01:00', '02:00'])
@@ -181,7 +181,7 @@ describe('a cron expression', () => {
     expect(cronProblem(cron)).toMatch(/5 fields .* or 6 with seconds first/)
   })
 
-  test('that never comes true has no tick', () => {
+  test('that never occurs has no tick', () => {
     expect(cronTicks('0 0 30 2 *', 'UTC').next(Date.UTC(2026, 0, 1))).toBeUndefined()
   })
 })

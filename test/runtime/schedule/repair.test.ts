@@ -126,7 +126,7 @@ describe('a crowd of schedules whose messages are all lost', () => {
     expect(world.errors).toEqual(['late schedules did not tick'])
   })
 
-  test('is not ticked before the sweeper may take a message for lost', async () => {
+  test('is not ticked before the sweeper may judge a message as lost', async () => {
     const { world, tick } = await aNightly()
     await world.clock.advance(tick + 1_999 - world.clock.now())
 

@@ -33,7 +33,7 @@ function at(seconds: string): string {
 }
 
 describe('a schedule', () => {
-  test.each([1, 2, 3])('publishes one task per tick, though %d wakers are told of it', async wakers => {
+  test.each([1, 2, 3])('publishes one task per tick, though %d wakers receive its look', async wakers => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
 
@@ -70,7 +70,7 @@ describe('a schedule', () => {
     expect(early.every(ms => ms >= 0)).toBe(true)
   })
 
-  test('gives each task the time of its tick, what was asked for, and itself as its parent', async () => {
+  test('gives each task the time of its tick, the body that was set, and itself as its parent', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S, { task: { type: 'resize', input: { n: 1 }, priority: 7, userId: 'u1' } })
 
@@ -160,7 +160,7 @@ describe('of several ticks that are due at once', () => {
 })
 
 describe('a pause', () => {
-  test('publishes nothing; then it goes on without what fell into it', async () => {
+  test('publishes nothing, and the schedule goes on without the ticks that fell into it', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
     await pass(world, at('02.500'))
@@ -175,7 +175,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([...during, at('21.000'), at('22.000')])
   })
 
-  test('is caught up on when that is asked for', async () => {
+  test('is caught up on when the schedule asks for that', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND, { missed: { catchUp: 2 } })
     await pauseSchedule(world, ID)
@@ -191,7 +191,7 @@ describe('a pause', () => {
     ['before it', '05.100', '06.000', [at('05.000')]],
     ['after it, between two pauses', '03.000', '04.000', [at('05.000')]],
     ['in it', '04.000', '06.000', []],
-  ])('that a waker has not seen the end of loses no tick that was due %s', async (_name, from, to, run) => {
+  ])('whose end a waker has not seen loses no tick that was due %s', async (_name, from, to, run) => {
     const world = await aScheduleWorld(START)
     await put(world, { kind: 'cron', cron: '5 * * * * *', timezone: 'UTC' })
     const until = (seconds: string) => world.clock.advance(Date.parse(at(seconds)) - world.clock.now())
@@ -212,7 +212,7 @@ describe('a pause', () => {
     expect(schedule?.pauses).toHaveLength(from === '03.000' ? 1 : 2)
   })
 
-  test('that comes while a tick is on its way is heeded', async () => {
+  test('that comes while a tick is on its way is respected', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
@@ -247,7 +247,7 @@ describe('a pause', () => {
     })
   })
 
-  test('of a schedule that has ended is refused, and of none unknown', async () => {
+  test('of a schedule that has ended is refused, and of a missing schedule unknown', async () => {
     const world = await aScheduleWorld(START)
     await put(world, { kind: 'at', at: Date.parse(at('01.000')) })
     await pass(world, at('02.000'))
@@ -306,7 +306,7 @@ describe('setting a schedule again', () => {
     expect(await world.tasks.head(ID)).toBeUndefined()
   })
 
-  test('after its removal begins anew, and nothing of the old one ticks', async () => {
+  test('after its removal starts a new schedule, and the old one never ticks', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const old = await head(world)
@@ -336,14 +336,14 @@ describe('what cannot be published', () => {
     const shown = await head(world)
     await pass({ ...world, types: { ...world.types, get } }, at('11.000'))
 
-    expect(world.errors).toEqual(['a tick publishes no task: it is refused'])
+    expect(world.errors).toEqual(['the task of a tick was refused and is not published'])
     expect(shown).toMatchObject({ error: { name: 'UnknownType' }, dueAt: Date.parse(at('10.250')) })
     expect(shown.schedule?.lastRunAt).toBeUndefined()
     expect(await publishedTicks(world)).toEqual([at('10.250')])
     expect((await head(world)).error).toBeUndefined()
   })
 
-  test('as the store refuses one task for what it is does not stop the schedule, which shows why', async () => {
+  test('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const refusing = {
@@ -366,7 +366,7 @@ describe('what cannot be published', () => {
     expect(await publishedTicks(world)).toEqual([at('10.250')])
   })
 
-  test('for an outage is tried again, and nothing is passed over', async () => {
+  test('because of an outage is tried again, and no tick is passed over', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
@@ -398,7 +398,7 @@ describe('running a schedule by hand', () => {
     expect(keys).toEqual([expect.stringMatching(/^now-/), expect.stringMatching(/^now-/), at('05.250')])
   })
 
-  test('shows as its last run, also where it is paused', async () => {
+  test('shows as its last run, even when it is paused', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, ID)
@@ -408,7 +408,7 @@ describe('running a schedule by hand', () => {
     expect((await head(world)).schedule).toMatchObject({ paused: true, lastRunAt: Date.parse(START) })
   })
 
-  test('of none is unknown, and of a type that is gone refused', async () => {
+  test('of a missing schedule is unknown, and of a type that is gone refused', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const types = { ...world.types, get: async () => undefined }
@@ -422,7 +422,7 @@ describe('running a schedule by hand', () => {
 })
 
 describe('far ahead', () => {
-  test('a tick waits for its minute, whose schedule then has it looked at', async () => {
+  test('a tick waits for its minute, whose schedule then wakes it', async () => {
     const world = await aScheduleWorld(START)
     const dueAt = Date.parse('2027-01-01T00:00:00Z')
     await put(world, { kind: 'cron', cron: '0 0 1 1 *', timezone: 'UTC' })
@@ -458,7 +458,7 @@ describe('far ahead', () => {
 })
 
 describe('the sweeper', () => {
-  test('leaves paused ones alone, but keeps what they publish', async () => {
+  test('leaves paused schedules alone, but renews what they publish', async () => {
     const world = await aScheduleWorld(START)
     const input = 'x'.repeat(300)
     await put(world, EVERY_5_S, { task: { type: 'resize', input } })

@@ -40,7 +40,7 @@ describe('what is not planned', () => {
 
   it.each([
     ['comes again at its newest position for a passing trouble', {}, unsent(true), ['p2'], ['warn']],
-    ['is let go when its message is refused, which blocks nothing', {}, unsent(false), [], ['error']],
+    ['is passed over when its message is refused, which blocks nothing', {}, unsent(false), [], ['error']],
     [
       'is left to the sweeper when its minute has no schedule, for an outage',
       far,
@@ -68,7 +68,7 @@ describe('what is not planned', () => {
   })
 })
 
-it('a head that cannot be planned is let go, and the rest of its batch is planned', async () => {
+it('a head that cannot be planned is passed over, and the rest of its batch is planned', async () => {
   const logged: unknown[] = []
   const memory = aMemorySystem()
   const system = {
@@ -83,7 +83,7 @@ it('a head that cannot be planned is let go, and the rest of its batch is planne
   expect(logged).toContainEqual(expect.objectContaining({ id: 'resize:poison', transient: false }))
 })
 
-it('an outage in the midst of planning has the whole batch come again', async () => {
+it('an outage during planning makes the whole batch come again', async () => {
   const memory = aMemorySystem()
   const dispatch = () => Promise.reject(new BatonError('unavailable', 'no answer'))
   const system = { ...memory, messages: { ...memory.messages, dispatch } }
@@ -92,7 +92,7 @@ it('an outage in the midst of planning has the whole batch come again', async ()
 })
 
 describe('a batch that comes again', () => {
-  /** Lambda's mapping: the batch comes again from its first failed position, up to so many times. */
+  /** The event source mapping of Lambda: the batch comes again from its first failed position, a bounded number of times. */
   async function delivered(system: PlanningSystem, tasks: readonly Task[], most: number): Promise<number> {
     let batch = changesOf(...tasks)
     let deliveries = 0
@@ -104,7 +104,7 @@ describe('a batch that comes again', () => {
     return deliveries
   }
 
-  it('is none when the schedule of one far task cannot be created, and every other task is dispatched once', async () => {
+  it('does not exist when the schedule of one far task cannot be created, and every other task is dispatched once', async () => {
     const system = aMemorySystem()
     const tasks = Array.from({ length: 99 }, (_, nth) => aTask({ key: `k${nth}` }))
     const ensureMinute = () => Promise.reject(new BatonError('unavailable', 'no answer'))

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
-import { patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -12,21 +13,21 @@ import {
   stored,
 } from '../../support/worlds/memory-system.ts'
 
-/** A system with a type, and what its sweeper says of stuck tasks. */
+/** A system with a type, and what its sweeper reports about stuck tasks. */
 async function aSystem(type: Partial<TaskType> = {}) {
-  const told: LogFields[] = []
+  const reports: LogFields[] = []
   const system: MemorySystem = {
     ...aMemorySystem(),
     log: {
       debug: () => {},
       info: () => {},
-      warn: (message, fields = {}) => void (message.includes('stuck') && told.push(fields)),
+      warn: (message, fields = {}) => void (message.includes('stuck') && reports.push(fields)),
       error: (message, fields) => expect.unreachable(`${message} ${JSON.stringify(fields)}`),
     },
   }
   await registered(system, type)
   system.messages.backlogs.set('resize', 0)
-  return { system, told }
+  return { system, reports }
 }
 
 const HTTP = { configuration: { kind: 'http', defaults: {}, shards: 1 } } as const
@@ -38,54 +39,54 @@ async function seen(system: MemorySystem, workerId: string, startedAt = system.c
   await system.workers.announce({ workerId, kind: 'http', types: ['resize'], startedAt, lastSeen })
 }
 
-it('a task that nobody takes for 15 minutes is counted and named, in every round', async () => {
-  const { system, told } = await aSystem()
+it('a task that no worker takes for 15 minutes is counted and named, in every round', async () => {
+  const { system, reports } = await aSystem()
   const task = await stored(system)
 
   await system.clock.advance(15 * MINUTE - SECOND)
   await sweep(system)
-  const early = [...told]
+  const early = [...reports]
   await system.clock.advance(SECOND)
   await sweep(system)
 
   expect(early).toEqual([])
-  expect(told).toEqual([{ type: 'resize', tasks: 1, ids: [task.id] }])
+  expect(reports).toEqual([{ type: 'resize', tasks: 1, ids: [task.id] }])
   expect(system.counted('Stuck')).toBe(1)
 })
 
 it('an operator who changes it gives it another 15 minutes', async () => {
-  const { system, told } = await aSystem()
+  const { system, reports } = await aSystem()
   const task = await stored(system)
   await system.clock.advance(20 * MINUTE)
   await patchTask(system, task.id, { priority: 1 })
 
   await system.clock.advance(14 * MINUTE)
   await sweep(system)
-  const early = [...told]
+  const early = [...reports]
   await system.clock.advance(MINUTE)
   await sweep(system)
 
-  expect([early.length, told.length]).toEqual([0, 1])
+  expect([early.length, reports.length]).toEqual([0, 1])
 })
 
-it('many are counted, some are named', async () => {
-  const { system, told } = await aSystem()
+it('all stuck tasks are counted, some are named', async () => {
+  const { system, reports } = await aSystem()
   for (let nth = 0; nth < 30; nth++) await stored(system, { key: `k${nth}` })
   await system.clock.advance(16 * MINUTE)
 
   await sweep(system)
 
-  expect(told).toMatchObject([{ tasks: 30, ids: { length: 10 } }])
+  expect(reports).toMatchObject([{ tasks: 30, ids: { length: 10 } }])
 })
 
-it('a run that shows no sign of life and cannot be recorded as lost is told of', async () => {
-  const { system, told } = await aSystem()
+it('a run that shows no sign of life and cannot be recorded as lost is reported', async () => {
+  const { system, reports } = await aSystem()
   const task = await claimed(system, await stored(system))
   await system.clock.advance(16 * MINUTE)
 
   await sweep(system)
 
-  expect(told).toMatchObject([{ ids: [task.id] }])
+  expect(reports).toMatchObject([{ ids: [task.id] }])
 })
 
 it.each<[string, Partial<TaskType>, number | undefined]>([
@@ -97,7 +98,7 @@ it.each<[string, Partial<TaskType>, number | undefined]>([
   ['its type was changed lately', { updatedAt: NOW + 10 * MINUTE }, 0],
   ['no HTTP worker is there', HTTP, undefined],
 ])('a task may wait while %s', async (_name, type, backlog) => {
-  const { system, told } = await aSystem(type)
+  const { system, reports } = await aSystem(type)
   if (backlog === undefined) system.messages.backlogs.delete('resize')
   else system.messages.backlogs.set('resize', backlog)
   await stored(system, type.configuration?.kind === 'http' ? overHttp : {})
@@ -105,21 +106,21 @@ it.each<[string, Partial<TaskType>, number | undefined]>([
 
   await sweep(system)
 
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
 })
 
 it('over HTTP a task is stuck when workers ask for such tasks and work on none', async () => {
-  const { system, told } = await aSystem(HTTP)
+  const { system, reports } = await aSystem(HTTP)
   await stored(system, { ...overHttp, key: 'waits' })
   const other = await stored(system, { ...overHttp, key: 'other' })
   await system.clock.advance(20 * MINUTE)
   await seen(system, 'newcomer')
   await sweep(system)
-  const whileNew = [...told]
+  const whileNew = [...reports]
   await claimed(system, other)
   await seen(system, 'old', NOW)
   await sweep(system)
-  const whileWorking = [...told]
+  const whileWorking = [...reports]
 
   await system.clock.advance(MINUTE)
   await seen(system, 'old', NOW)
@@ -127,11 +128,11 @@ it('over HTTP a task is stuck when workers ask for such tasks and work on none',
   await sweep(system)
 
   expect([whileNew, whileWorking]).toEqual([[], []])
-  expect(told).toMatchObject([{ ids: ['resize:waits'] }])
+  expect(reports).toMatchObject([{ ids: ['resize:waits'] }])
 })
 
-it('is not told of in the first rounds after some were missed: they repair first', async () => {
-  const { system, told } = await aSystem()
+it('is not reported in the first rounds after missed ones, because these repair first', async () => {
+  const { system, reports } = await aSystem()
   await stored(system)
   const rounds: SweepRounds = new Map()
   await system.clock.advance(60 * MINUTE)
@@ -140,14 +141,14 @@ it('is not told of in the first rounds after some were missed: they repair first
     await sweep(system, rounds)
     await system.clock.advance(MINUTE)
   }
-  const early = [...told]
+  const early = [...reports]
   await system.clock.advance(MINUTE)
   await sweep(system, rounds)
 
-  expect([early.length, told.length]).toEqual([0, 1])
+  expect([early.length, reports.length]).toEqual([0, 1])
 })
 
-it('a round in which nobody is quiet asks for no workers', async () => {
+it('a round without a quiet task reads no workers', async () => {
   const { system } = await aSystem()
   await stored(system)
   await system.clock.advance(MINUTE)

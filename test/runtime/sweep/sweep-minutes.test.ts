@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { cancelTask, patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { type CheckedMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
 import { DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
@@ -24,7 +25,7 @@ async function dispatchedBy(system: MemorySystem): Promise<string[]> {
   return system.messages.dispatches.map(({ task }) => task.key).sort()
 }
 
-/** How often the store and the records are asked. */
+/** How often the store and the records are read. */
 function counting(system: MemorySystem) {
   const asked = { pages: 0, records: 0 }
   return {
@@ -70,7 +71,7 @@ describe('a far minute whose schedule was lost', () => {
     },
   )
 
-  it('is not taken for lost while its schedule may still fire', async () => {
+  it('does not count as lost while its schedule may still fire', async () => {
     const system = await aMinuteIn(60 * SECOND)
 
     expect(await sweepMinutes(system, new Set())).toEqual({ repaired: 0, failed: 0 })
@@ -111,7 +112,7 @@ describe('a far minute that needs no repair', () => {
     expect((await sweepMinutes(system, new Set())).repaired).toBe(0)
   })
 
-  it('is left empty by what was cancelled, removed or moved to another time', async () => {
+  it('is left empty by tasks that were cancelled, removed or moved to another time', async () => {
     const system = await aMinuteIn(20 * MINUTE)
     await cancelTask(system, 'resize:k0')
     await removeTask(system, 'resize:k1')

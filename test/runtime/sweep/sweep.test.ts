@@ -5,7 +5,7 @@ import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
 
 describe('the sweeper', () => {
-  it('plans again what fell due and was not looked at, where the queue is empty', async () => {
+  it('plans a task again that became due and was not looked at, where the queue is empty', async () => {
     const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 0)
@@ -22,7 +22,7 @@ describe('the sweeper', () => {
   it.each([
     ['a healthy backlog', 1, 11 * SECOND, 0],
     ['no queue: no handler is deployed', undefined, 11 * SECOND, 0],
-    ['what fell due only just', 0, 5 * SECOND, 0],
+    ['a task that became due only just now', 0, 5 * SECOND, 0],
     ['a backlog older than messages live', 1, 4 * 24 * 60 * MINUTE + 11 * SECOND, 1],
   ])('leaves alone or repairs: %s', async (_name, backlog, after, repaired) => {
     const system = aMemorySystem()
@@ -117,7 +117,7 @@ describe('the sweeper', () => {
     expect(report).toEqual({ looked: 1, repaired: 1, failed: 1 })
   })
 
-  it('repairs a type though one of its limits cannot be read, and sees to the others', async () => {
+  it('repairs a type although one of its limits cannot be read, and sweeps the others', async () => {
     const system = aMemorySystem()
     await registered(system)
     for (const limit of ['resize#broken', 'resize#whole']) {
@@ -136,7 +136,7 @@ describe('the sweeper', () => {
     expect(system.messages.limitLooks).toMatchObject([{ limit: 'resize#whole', quiet: 0, delaySeconds: 5 }])
   })
 
-  it('dispatches what waited for days as soon as its handler is deployed', async () => {
+  it('dispatches a task that waited for days as soon as its handler is deployed', async () => {
     const system = aMemorySystem()
     await stored(system)
     await system.clock.advance(2 * 24 * 60 * MINUTE)
@@ -171,7 +171,7 @@ describe('the sweeper', () => {
     expect(system.messages.dispatches).toHaveLength(sent)
   })
 
-  it('counts how long a task waits from when rounds get through: after missed ones it sends again for certain', async () => {
+  it('counts the wait of a task from the last unbroken rounds: after missed ones it sends again for certain', async () => {
     const system = aMemorySystem()
     await registered(system, { handlerSince: 0 })
     system.messages.backlogs.set('resize', 0)
@@ -212,7 +212,7 @@ describe('the sweeper', () => {
     expect(rounds.size).toBe(counted)
   })
 
-  it('sends what nobody may claim about six times an hour, so that a fit worker that comes waits some minutes', async () => {
+  it('sends a task that no worker may claim about six times an hour, so that a new fitting worker waits some minutes', async () => {
     const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 0)
@@ -253,7 +253,7 @@ describe('the sweeper', () => {
       const afterwards = (await sweptFor(3 * minutes)).length
 
       expect(sent.size).toBe(count)
-      // What fell due lately is read apart, up to 100 a round.
+      // Recently due tasks are read separately, up to 100 a round.
       expect(afterwards).toBeLessThanOrEqual(2 * count + 100)
     },
   )
@@ -272,7 +272,7 @@ describe('the sweeper', () => {
     expect(system.messages.dispatches.length).toBeGreaterThan(0)
   })
 
-  it('reads a bounded number of tasks a round, however many wait, and gets through all of them', async () => {
+  it('reads a bounded number of tasks a round, however many wait, and reaches all of them', async () => {
     const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 1_000)

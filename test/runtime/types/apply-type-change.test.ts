@@ -18,7 +18,7 @@ async function aSystemWithATask() {
   return { system, orderingNow: async () => (await system.tasks.head(id))?.ordering }
 }
 
-/** The system as it is for whoever cannot send the messages of a job. */
+/** The system of a process that cannot send the messages of a job. */
 function cutOff(system: MemorySystem): MemorySystem {
   const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
   return { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } }
@@ -33,7 +33,7 @@ async function serve(system: MemorySystem): Promise<void> {
   }
 }
 
-/** What takes the time until everybody knows of a limit. */
+/** Waits until every process knows the limit. */
 async function waited<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
   void work.catch(() => undefined)
   await system.clock.advance(2 * SECOND)
@@ -52,7 +52,7 @@ it('an order that could not be applied is applied when it is put again', async (
   expect(await orderingNow()).toBe('priority')
 })
 
-it('limits and an order that nobody puts again are applied by the sweeper, a minute later', async () => {
+it('the sweeper applies limits and an order that no later call applies, a minute later', async () => {
   const { system, orderingNow } = await aSystemWithATask()
   const putting = putType(cutOff(system), 'resize', { ...LIMITED, ordering: 'priority' })
   await expect(waited(system, putting)).rejects.toThrow('no answer')
@@ -68,7 +68,7 @@ it('limits and an order that nobody puts again are applied by the sweeper, a min
   expect([await unapplied(system), await orderingNow()]).toEqual([undefined, 'priority'])
 })
 
-it('of two orders put one after the other the later holds, whichever job is served last', async () => {
+it('the later of two orders holds, whichever job is served last', async () => {
   const { system, orderingNow } = await aSystemWithATask()
   await putType(system, 'resize', PRIORITY)
   const older = system.messages.jobLooks.splice(0)
@@ -80,7 +80,7 @@ it('of two orders put one after the other the later holds, whichever job is serv
   expect(await orderingNow()).toBe('aged')
 })
 
-it('a configuration that is put once more unchanged begins no job', async () => {
+it('a configuration that is put again unchanged starts no job', async () => {
   const { system } = await aSystemWithATask()
   await putType(system, 'resize', PRIORITY)
   system.messages.jobLooks.length = 0
@@ -90,7 +90,7 @@ it('a configuration that is put once more unchanged begins no job', async () => 
   expect(jobsOf(system)).toEqual([])
 })
 
-it('a flow that is deployed with other limits has what waits ask anew', async () => {
+it('a flow that is deployed with other limits lets its waiting tasks ask again', async () => {
   const system = aMemorySystem()
   const flow = (limits: TypeLimits) =>
     ({

@@ -26,7 +26,7 @@ describe('a deployed handler', () => {
   it.each([
     ['the four that are the default', undefined, 4],
     ['those that were set', 8, 8],
-  ])('never takes shards away: %s', async (_name, stored, kept) => {
+  ])('never removes shards: %s', async (_name, stored, kept) => {
     const system = aMemorySystem()
     await putType(system, 'resize', { ...HANDLER, ...(stored && { shards: stored }) })
 
@@ -47,7 +47,7 @@ describe('a deployed handler', () => {
     expect(await system.types.get('resize')).not.toHaveProperty('servedBy')
   })
 
-  it('leaves its type known when it is taken away, without anybody to serve it', async () => {
+  it('leaves its type known but unserved when it is removed', async () => {
     const system = aMemorySystem()
     await registerHandlerType(system, 'resize', HANDLER)
 
@@ -58,7 +58,7 @@ describe('a deployed handler', () => {
     expect(type).not.toHaveProperty('handlerSince')
   })
 
-  it('that nobody knew makes no type known when it is taken away', async () => {
+  it('that was never registered registers no type when it is removed', async () => {
     const system = aMemorySystem()
 
     await removeHandler(system, 'resize')
@@ -70,7 +70,7 @@ describe('a deployed handler', () => {
 describe('a deployed flow', () => {
   const FLOW = { kind: 'flow', defaults: {}, steps: [{ name: 'a', do: { type: 'resize' } }] } as const
 
-  it('makes its type known, with nobody that serves it', async () => {
+  it('makes its type known, without a handler', async () => {
     const system = aMemorySystem()
     await registerHandlerType(system, 'order', HANDLER, { servedBy: 'workers' })
 
@@ -82,7 +82,7 @@ describe('a deployed flow', () => {
     expect(type).not.toHaveProperty('servedBy')
   })
 
-  it('stays when the handler that its type had is taken away after it', async () => {
+  it('stays when the former handler of its type is removed after it', async () => {
     const system = aMemorySystem()
     await registerHandlerType(system, 'order', HANDLER)
     await registerFlowType(system, 'order', FLOW)

@@ -57,7 +57,7 @@ async function aRunningTask() {
     for (const one of due) queue.splice(queue.indexOf(one), 1)
     return due
   }
-  /** Lets time go by; answers how many looks were served. `double` says which messages SQS delivers twice. */
+  /** Lets time pass; returns how many looks were served. `double` says which messages SQS delivers twice. */
   const run = async (ms: number, double: (nth: number) => boolean = () => false) => {
     let served = 0
     for (const end = system.clock.now() + ms; system.clock.now() < end; await system.clock.advance(100)) {
@@ -101,7 +101,7 @@ describe('the looks at a run', () => {
     expect(served / 25).toBeLessThan(LOOKS_PER_MINUTE_MAX)
   })
 
-  it('are few however often SQS delivers one of them twice', async () => {
+  it('stay few however often SQS delivers one of them twice', async () => {
     const { run, plan, queue } = await aRunningTask()
     await plan()
 
@@ -113,7 +113,7 @@ describe('the looks at a run', () => {
     expect(served / 20).toBeLessThan(LOOKS_PER_MINUTE_MAX)
   })
 
-  it('find the run lost in its time after they were doubled', async () => {
+  it('still find the run lost in time after they were doubled', async () => {
     const { run, plan, die, system, task } = await aRunningTask()
     for (let nth = 0; nth < 3; nth++) await plan()
     await run(10 * MINUTE)
@@ -124,7 +124,7 @@ describe('the looks at a run', () => {
     expect((await system.tasks.head(task.id))?.operation).toBe('lose')
   })
 
-  it('are begun again by the sweeper when the waker died between its record and its next look', async () => {
+  it('are started again by the sweeper when the waker died between its record and its next look', async () => {
     const { run, plan, queue, collect, die, system, task } = await aRunningTask()
     await plan()
     await run(5 * MINUTE)

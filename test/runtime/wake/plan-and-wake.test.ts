@@ -83,7 +83,7 @@ describe('a look', () => {
     expect(system.counted('LeaseLost')).toBe(1)
   })
 
-  it('at a run whose lease has moved is armed anew for the new end, one hop later', async () => {
+  it('at a run whose lease has moved is armed for the new end, one hop later', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     await system.clock.advance(10 * SECOND)
@@ -97,7 +97,7 @@ describe('a look', () => {
     expect((await system.tasks.head(task.id))?.live[1]).toBeDefined()
   })
 
-  it('beside an older one in the same batch is armed anew, whichever stands last', async () => {
+  it('beside an older one in the same batch is armed once, whichever comes last', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     const older = { ...lookAt(task), revision: task.revision - 1 }
@@ -108,7 +108,7 @@ describe('a look', () => {
     expect(system.messages.looks.map(({ revision }) => revision)).toEqual([task.revision, task.revision])
   })
 
-  it('that the cheap read does not show yet is looked up once more', async () => {
+  it('whose revision an eventually consistent read does not show yet reads the head again', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     const lagging = { ...system, tasks: { ...system.tasks, heads: async () => [] } }
@@ -127,7 +127,7 @@ describe('a look', () => {
     expect(system.messages.looks).toEqual([])
   })
 
-  it('at another birth dies', async () => {
+  it('at another birth does nothing', async () => {
     const system = aMemorySystem()
     const first = await claimed(system, await stored(system))
     const removed = await system.tasks.apply(remove(first, system.clock.now()))
@@ -142,7 +142,7 @@ describe('a look', () => {
     expect(system.messages.looks).toEqual([])
   })
 
-  it('that was armed too often stops, and says so', async () => {
+  it('that was armed too often stops, and is logged', async () => {
     const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
 
@@ -174,7 +174,7 @@ describe('a far minute', () => {
     }
   })
 
-  it('goes on in a message of its own when the time of the function ends', async () => {
+  it('continues in a new message when the time of the function ends', async () => {
     const system = aMemorySystem()
     const dueAt = due(system)
     await stored(system, { dueAt })

@@ -36,7 +36,7 @@ it('looks and minutes of one batch are all served, and none comes again', async 
   expect(system.messages.minuteLooks).toHaveLength(MINUTE_SHARDS)
 })
 
-it('what of a minute is not done in time goes on in a message of its own, and its message is done', async () => {
+it('a minute that runs out of time continues in a new message, and its own message is done', async () => {
   const system = aMemorySystem()
 
   const again = await serveWakes(system, receivedOf(shard(3)), system.clock.now())

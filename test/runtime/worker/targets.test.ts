@@ -40,7 +40,7 @@ const change = async (task: Task, decide: (current: Task) => Parameters<typeof c
 }
 
 describe('a targeted task', () => {
-  it('is marked for its workers and sent to nobody', async () => {
+  it('is marked for its workers and not dispatched', async () => {
     await planned(['a', 'b'])
 
     expect(system.messages.dispatches).toEqual([])
@@ -48,7 +48,7 @@ describe('a targeted task', () => {
     expect(await markersOf('b')).toEqual(['resize:k1'])
   })
 
-  it('is marked by a look when it falls due', async () => {
+  it('is marked by a look when it becomes due', async () => {
     const { id, born, revision } = await planned(['a'], { dueAt: system.clock.now() + 5 * SECOND })
     const before = await markersOf('a')
     const [look] = system.messages.looks
@@ -62,7 +62,7 @@ describe('a targeted task', () => {
     expect(await claimAs('a')).toHaveLength(1)
   })
 
-  it('is claimed by one of its workers; the other’s marker goes when it looks', async () => {
+  it('is claimed by one of its workers; the other deletes its marker when it reads it', async () => {
     await planned(['a', 'b'])
 
     const [claimed, others] = [await claimAs('a'), await claimAs('b')]
@@ -84,7 +84,7 @@ describe('a targeted task', () => {
     expect(await claimAs('a')).toMatchObject([{ run: { fence: 2 } }])
   })
 
-  it('keeps its marker while it is only not due, or the worker too old', async () => {
+  it('keeps its marker while it is not due, or while the worker is too old', async () => {
     const task = await planned(['a'])
     await planned(['a'], { key: 'newer', options: { minWorkerVersion: '2' } })
     await change(task, current => patch(current, { dueAt: system.clock.now() + MINUTE }, current.updatedAt))
@@ -107,7 +107,7 @@ describe('a targeted task', () => {
     expect(await markersOf('a')).toEqual([])
   })
 
-  it('loses the marker of a task that is no more', async () => {
+  it('loses the marker of a task that does not exist any more', async () => {
     await system.targets.mark({ workerId: 'a', taskId: 'resize:gone', born: 'x', revision: 1 })
 
     await claimAs('a')
@@ -115,7 +115,7 @@ describe('a targeted task', () => {
     expect(await markersOf('a')).toEqual([])
   })
 
-  it('of another type is left to who serves that', async () => {
+  it('of another type is left to the workers of that type', async () => {
     await planned(['a'])
 
     expect(await claimTargets(system, { workerId: 'a' }, ['crop'], 10)).toEqual([])
@@ -124,7 +124,7 @@ describe('a targeted task', () => {
 })
 
 describe('claiming', () => {
-  it('takes no more than asked for, the first in order first', async () => {
+  it('takes at most the requested number, in order', async () => {
     const now = system.clock.now()
     for (const n of [3, 1, 2]) await planned(['a'], { key: `${n}`, dueAt: now - MINUTE + n })
 
@@ -195,7 +195,7 @@ describe('a worker with very many markers', () => {
 })
 
 describe('the sweeper', () => {
-  it('marks again what lost its markers, once', async () => {
+  it('marks a task again that lost its markers, once', async () => {
     await registered(system)
     await targeted(['a', 'b'])
     await planned(['a'], { key: 'marked' })
@@ -209,7 +209,7 @@ describe('the sweeper', () => {
     expect(await markersOf('b')).toEqual(['resize:k1'])
   })
 
-  it('looks for 2,000 markers a round, and over the rounds for all', async () => {
+  it('checks 2,000 markers a round, and all of them over the rounds', async () => {
     const workerIds = Array.from({ length: 100 }, (_, n) => `w${n}`)
     const tasks: Task[] = []
     for (let n = 0; n < 30; n++) tasks.push(await targeted(workerIds, { key: `${n}` }))

@@ -1,5 +1,5 @@
 import type { Json } from '../../../shared/core/json.ts'
-import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import type { Callbacks, Job, Script, Step } from '../scenario.ts'
 
 /** What a publish of the scenario asks for. */

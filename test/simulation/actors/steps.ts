@@ -5,13 +5,8 @@ import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { listTasks } from '../../../shared/runtime/list/list.ts'
-import {
-  cancelTask,
-  patchTask,
-  removeTask,
-  restartTask,
-  resumeTask,
-} from '../../../shared/runtime/operate/operate.ts'
+import { cancelTask, removeTask, restartTask, resumeTask } from '../../../shared/runtime/operate/operate.ts'
+import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'

@@ -4,26 +4,26 @@ import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * Bodies and run records that expire within this time are left to DynamoDB, which deletes them for nothing: those of a
- * task with the default retention that is not due for weeks. Deleting costs a write unit per KB.
+ * Bodies and run records that expire within this time are left to DynamoDB, which deletes them free of charge.
+ * That covers a task with the default retention that is not due for weeks. Deleting costs a write unit per KB.
  */
-const LEFT_TO_TTL_MS = TOMBSTONE_MS + BODY_GRACE_MS
-/** More runs than that end unsuccessful only with retries by the thousand. */
-const MAX_RECORDS = 1_000
+const LEFT_TO_TTL_MS_MAX = TOMBSTONE_MS + BODY_GRACE_MS
+/** A task has more records than this only with thousands of retries. */
+const RECORDS_MAX = 1_000
 
 /**
- * Deletes what a removed task leaves beside its head, if it would otherwise stay for months or years: the input of a task
- * due in ten years, the result of one that was to be kept as long. Whoever dies between removal and this leaves it to
- * expire at its own time. `task` is as it stood before its removal.
+ * Deletes the bodies and run records of a removed task that would otherwise stay for months or years, such as
+ * the input of a task due in ten years. A process that dies between the removal and this leaves them to expire
+ * at their own time. `task` is the task before its removal.
  */
 export async function deleteLastingBodies({ tasks, clock }: System, task: Task): Promise<void> {
-  const until = clock.now() + LEFT_TO_TTL_MS
+  const until = clock.now() + LEFT_TO_TTL_MS_MAX
   const lasting = separateBodies(task).filter(({ expiresAt }) => expiresAt > until)
   const dropped = [...lasting, ...(await lastingRecords(tasks, task, until))]
   if (dropped.length > 0) await tasks.dropBodies(task.id, dropped)
 }
 
-/** Records are nowhere listed but in their own keys. */
+/** Run records are listed nowhere but under their own keys. */
 async function lastingRecords(
   tasks: System['tasks'],
   task: Task,
@@ -31,6 +31,6 @@ async function lastingRecords(
 ): Promise<Array<{ readonly ref: string }>> {
   const { id, born, fence, dueAt, updatedAt, options } = task
   if (fence === 0 || bodyExpiry(dueAt, updatedAt, options.retentionMs) <= until) return []
-  const records = await tasks.runRecords(id, born, MAX_RECORDS)
+  const records = await tasks.runRecords(id, born, RECORDS_MAX)
   return records.map(record => ({ ref: bodyRef.run(born, record.fence) }))
 }

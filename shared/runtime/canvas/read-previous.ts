@@ -7,12 +7,13 @@ import type { System } from '../kernel/system.ts'
 import { type Canvas, loadCanvas } from './canvas.ts'
 import { memberResults } from './member-results.ts'
 
-/** In place of a value that is longer than its reader can take. */
+/** Stands for a value that is longer than its reader can take. */
 export const TOO_LONG = Symbol('too long')
 
 /**
- * What was handed on to the task; undefined when nothing was, or it has expired. The value of a part of a canvas is put
- * together from its members' results, page by page, however many there are, unless that would be longer than `maxBytes`.
+ * Reads what was handed on to the task; undefined when nothing was, or when it has expired. The value of a part
+ * of a canvas is built from the results of its members, page by page, unless it would be longer than
+ * `maxBytes`.
  */
 export async function readPrevious(
   system: Pick<System, 'tasks'>,
@@ -29,7 +30,7 @@ export async function readPrevious(
   if (results === 'too-long') return TOO_LONG
   if (!results) return undefined
   const value = nodeValue(canvas.tree, node, leaf => results.get(leaf) ?? null)
-  // Brackets and commas count, too.
+  // The results alone may fit, but brackets and commas count too.
   const isBounded = maxBytes !== Number.POSITIVE_INFINITY
   return isBounded && jsonBytes(value) > maxBytes ? TOO_LONG : value
 }
@@ -37,12 +38,15 @@ export async function readPrevious(
 export type PreviousPage =
   | { readonly ok: true; readonly items: readonly Json[]; readonly next?: number }
   /**
-   * `not-a-list`: nothing was handed on, or it is no list; `gone`: a member's result is no longer stored; `too-long`: the
-   * member is itself a list, and longer than a page.
+   * `not-a-list`: nothing was handed on, or the value is no list. `gone`: the result of a member is no longer
+   * stored. `too-long`: the member is a list itself and longer than a page.
    */
   | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' | 'too-long' }
 
-/** A page of a list that was handed on, from the member `from` on: at most `limit`, and `maxBytes` as escaped JSON, but one at least. */
+/**
+ * Reads one page of a list that was handed on, from the member `from` on: at most `limit` members and
+ * `maxBytes` of escaped JSON, but at least one member.
+ */
 export async function readPreviousPage(
   system: Pick<System, 'tasks'>,
   { previous }: Pick<Task, 'previous'>,
@@ -58,7 +62,7 @@ export async function readPreviousPage(
     const values = await valuesOf(system, canvas, parts, maxBytes)
     if (values === 'too-long' && count > 1) continue
     if (!Array.isArray(values)) return { ok: false, reason: values }
-    const items = within(values, maxBytes)
+    const items = leadingValues(values, maxBytes)
     const next = from + items.length
     return { ok: true, items, ...(next < children.length && { next }) }
   }
@@ -79,8 +83,8 @@ async function valuesOf(
   return first !== undefined && escapedBytes(first) > maxBytes ? 'too-long' : values
 }
 
-/** The first of the values that together are no longer than that, escaped, but one at least. */
-function within(values: readonly Json[], maxBytes: number): Json[] {
+/** The leading values that together take at most `maxBytes` as escaped JSON, but at least one. */
+function leadingValues(values: readonly Json[], maxBytes: number): Json[] {
   let bytes = 0
   const end = values.findIndex((value, index) => {
     bytes += escapedBytes(value) + 1

@@ -25,8 +25,8 @@ import { newTraceparent } from '../kernel/traceparent.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { flowInputProblems, resolveFlow } from './resolve-flow.ts'
 
-/** What a publish says alike as it is sent and as it is resolved. */
-type SaidAlike =
+/** Fields that a request has in the same form before and after it is resolved. */
+type SharedFields =
   | 'type'
   | 'key'
   | 'input'
@@ -43,33 +43,43 @@ type SaidAlike =
   | 'throttle'
 
 /**
- * A publish, checked field by field; times are milliseconds since the epoch. Of `dueAt` and `delayMs` at most one is given;
- * neither means now. A key is made up when it is left out. `debounce` and `throttle` come with a key, and without `ifExists`
- * and a due time: see `decide-publish.ts`.
+ * A publish request whose fields were checked one by one; times are milliseconds since the epoch. At most one
+ * of `dueAt` and `delayMs` is given; without both, the task is due now. A missing key is generated. `debounce`
+ * and `throttle` need a key and exclude `ifExists` and a due time: see `decide-publish.ts`.
  */
-export type PublishRequest = Pick<PublishBody, SaidAlike> & {
+export type PublishRequest = Pick<PublishBody, SharedFields> & {
   readonly dueAt?: number
   readonly options?: PartialOptions
-  /** What is published when it has succeeded or failed; without `key` each gets one that follows from this task. */
+  /**
+   * The callbacks published when the task has succeeded or failed. A callback without `key` gets one that
+   * follows from this task.
+   */
   readonly onSuccess?: readonly PublishRequest[]
   readonly onError?: readonly PublishRequest[]
-  /** Takes nothing that is handed on. */
+  /** The task takes no result that is handed on. */
   readonly immutable?: true
-  /** Its key follows from what caused it: it is published once, even if it has been removed or its time is over since. */
+  /**
+   * The key follows from what caused the publish: the task is published once, even if it was removed or has
+   * expired since.
+   */
   readonly once?: true
   readonly previous?: HandedOn
   readonly parentId?: string
   readonly member?: Member
-  /** When it came, and its place among those that came with it. @default when it is published */
+  /**
+   * When the request arrived, and its order among those that arrived with it.
+   *
+   * @default the time of the publish
+   */
   readonly arrival?: Arrival
-  /** The principal that asks for it; a task that is there notes by whom `ifExists` changed it. */
+  /** The principal that asks for the publish. An existing task records by whom `ifExists` changed it. */
   readonly by?: string
 }
 
-/** Tasks that come together are due at one time, and the births that they begin with are in their order. */
+/** Tasks that arrive together are due at the same time, and their births sort in their order. */
 export type Arrival = { readonly at: number; readonly born: string }
 
-/** The arrivals of so many tasks that come together. */
+/** Creates the arrivals of a number of tasks that arrive together. */
 export function createArrivals(
   { clock, chance }: Pick<System, 'clock' | 'chance'>,
   count: number,
@@ -78,47 +88,47 @@ export function createArrivals(
   return Array.from({ length: count }, () => ({ at, born: chance.ulid(at) }))
 }
 
-/** A publication without the birth that each attempt to write it gets. */
+/** A publication without its birth: each attempt to write it gets a new one. */
 export type PublicationDraft = Omit<Publication, 'born'>
 
-/** A type that is named and not registered, and where. */
+/** A type that a request names but that is not registered, and where it is named. */
 export type UnknownType = { readonly type: string; readonly path: string }
 
-/** What keeps a request from being published. */
+/** Why a request is not published. */
 type Refused = {
   readonly ok: false
   readonly problems: readonly FieldProblem[]
   readonly unknown: readonly UnknownType[]
 }
 
-type Resolved = { readonly ok: true; readonly publication: PublicationDraft } | Refused
+type ResolvedPublication = { readonly ok: true; readonly publication: PublicationDraft } | Refused
 
-type Settings = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader }
+type ResolveContext = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader }
 
 /**
- * The request with everything resolved: its type's defaults, a key, a trace, the steps of a flow. What is to be published
- * at its end is held against its own types, too, so that it cannot turn out impossible then.
+ * Resolves a request: the defaults of its type, a key, a trace, and the steps of a flow. Callbacks are checked
+ * against their own types, too, so that they are not refused later.
  */
 export async function resolvePublication(
-  settings: Settings,
+  context: ResolveContext,
   type: TaskType,
   request: PublishRequest,
-): Promise<Resolved> {
+): Promise<ResolvedPublication> {
   const overlaid = overlaidOptions(typeOptions(type.configuration), request.options ?? {})
   const isFlow = type.configuration.kind === 'flow'
-  const flow = isFlow ? await resolveFlow(settings.typeOf, type) : undefined
-  const followers = await followerProblems(settings, request)
+  const flow = isFlow ? await resolveFlow(context.typeOf, type) : undefined
+  const refusedCallbacks = await callbackProblems(context, request)
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
     ...(flow ? flowProblems(type, request) : []),
     ...webhookInputProblems(type.configuration, request.input),
     ...(flow && !flow.ok ? flow.problems : []),
-    ...followers.flatMap(refused => refused.problems),
+    ...refusedCallbacks.flatMap(refused => refused.problems),
   ]
-  const unknown = followers.flatMap(refused => refused.unknown)
+  const unknown = refusedCallbacks.flatMap(refused => refused.unknown)
   if (problems.length + unknown.length > 0 || !overlaid.ok) return { ok: false, problems, unknown }
-  const publication = resolved(settings, type, request, overlaid.options)
-  const limitFields = await limitFieldsOf(settings, type)
+  const publication = draftOf(context, type, request, overlaid.options)
+  const limitFields = await limitFieldsOf(context, type)
   return {
     ok: true,
     publication: {
@@ -129,8 +139,8 @@ export async function resolvePublication(
   }
 }
 
-/** Fields of the input that limits of the type, and of those that do its steps, count its tasks by. */
-async function limitFieldsOf({ typeOf }: Settings, type: TaskType): Promise<string[]> {
+/** The input fields by which limits count the task: limits of its type and of the types of its steps. */
+async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promise<string[]> {
   const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
   const types = [type, ...(await Promise.all(steps.map(action => typeOf(action.type))))]
   const keys = types.flatMap(one => {
@@ -147,20 +157,21 @@ function flowProblems(
   { options = {}, input, stage }: PublishRequest,
 ): FieldProblem[] {
   const { steps = [] } = configuration
-  const staged = stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
-  return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...staged]
+  const stageProblems =
+    stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
+  return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...stageProblems]
 }
 
-/** What keeps the tasks that follow its end from being published, by their paths. */
-async function followerProblems(settings: Settings, request: PublishRequest): Promise<Refused[]> {
+/** Problems of the callbacks, with their paths. */
+async function callbackProblems(context: ResolveContext, request: PublishRequest): Promise<Refused[]> {
   const members = (['onSuccess', 'onError'] as const).flatMap(when =>
     (request[when] ?? []).map((callback, index) => ({ callback, at: `${when}.${index}` })),
   )
   const found = await Promise.all(
     members.map(async ({ callback, at }) => {
-      const type = await settings.typeOf(callback.type)
+      const type = await context.typeOf(callback.type)
       if (!type) return [refusedAt(at, { problems: [], unknown: [{ type: callback.type, path: 'type' }] })]
-      const resolved = await resolvePublication(settings, type, callback)
+      const resolved = await resolvePublication(context, type, callback)
       return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),
   )
@@ -175,8 +186,8 @@ function refusedAt(at: string, { problems, unknown }: Omit<Refused, 'ok'>): Refu
   }
 }
 
-function resolved(
-  { clock, chance }: Settings,
+function draftOf(
+  { clock, chance }: ResolveContext,
   { type, configuration, isFair }: TaskType,
   request: PublishRequest,
   options: Options,
@@ -191,26 +202,29 @@ function resolved(
     shard: shardOf(taskId(type, key), configuration),
     dueAt: request.dueAt ?? now + (request.delayMs ?? request.debounce?.ms ?? 0),
     priority: request.priority ?? configuration.defaults.priority ?? 0,
-    options: keptLongEnough(options, request),
+    options: withLongEnoughRetention(options, request),
     ...(input !== undefined && { input }),
     ...(userId !== undefined && { userId }),
     ...(tags !== undefined && { tags }),
     ...(request.fairnessKey !== undefined ? { fairnessKey: request.fairnessKey } : isFair && { isFair }),
-    ...placeIn(request),
+    ...originFields(request),
     traceparent: request.traceparent ?? newTraceparent(chance),
   }
 }
 
-/** Members are read when others need their results; what is throttled must be there as long as its window. */
-function keptLongEnough(options: Options, { member, throttle }: PublishRequest): Options {
+/**
+ * The options with a retention that is long enough. A member of a canvas is read when others need its result; a
+ * throttled task must exist as long as its window.
+ */
+function withLongEnoughRetention(options: Options, { member, throttle }: PublishRequest): Options {
   const least = Math.max(member ? MEMBER_RETENTION_MS_MIN : 0, throttle?.perMs ?? 0)
   return least <= options.retentionMs ? options : { ...options, retentionMs: least }
 }
 
-/** Where the task begins, where it comes from, and what follows it. */
-function placeIn(request: PublishRequest): Partial<PublicationDraft> {
+/** Where the task starts, where it comes from, and which callbacks it has. */
+function originFields(request: PublishRequest): Partial<PublicationDraft> {
   const { stage, immutable, previous, parentId, member } = request
-  const callbacks = callbacksIn(request)
+  const callbacks = callbackBodies(request)
   return {
     ...(stage !== undefined && { stage }),
     ...(immutable && { immutable }),
@@ -221,15 +235,15 @@ function placeIn(request: PublishRequest): Partial<PublicationDraft> {
   }
 }
 
-/** Stored as requests: what they leave out is filled in when they are published. */
-function callbacksIn({ onSuccess = [], onError = [] }: PublishRequest): CallbackBodies | undefined {
+/** Callbacks are stored as requests and completed when they are published. */
+function callbackBodies({ onSuccess = [], onError = [] }: PublishRequest): CallbackBodies | undefined {
   if (onSuccess.length + onError.length === 0) return undefined
   return { onSuccess: onSuccess as unknown as Json[], onError: onError as unknown as Json[] }
 }
 
 /**
- * The publication under a birth that no earlier attempt has used: an attempt that seemed to lose its race may have been
- * written, its answer lost, and have been restarted by somebody else since.
+ * The publication with a birth that no earlier attempt has used. An attempt that seemed to lose its race may
+ * have been written after all, and have been restarted by another process since.
  */
 export function withNewBirth(
   { clock, chance }: Pick<System, 'clock' | 'chance'>,
@@ -238,7 +252,7 @@ export function withNewBirth(
   return { ...publication, born: chance.ulid(clock.now()) }
 }
 
-/** Options of the type's tasks that say nothing themselves. Defaults that a deployment left at odds count as they are. */
+/** The default options of the type's tasks. Deployed defaults that contradict each other are used as they are. */
 export function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): Options {
   const { priority: _priority, ...options } = defaults
   const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)

@@ -1,0 +1,129 @@
+import type { Change } from '../../core/change/change.ts'
+import type { FieldProblem } from '../../core/errors.ts'
+import { BatonError } from '../../core/errors.ts'
+import type { Patch } from '../../core/operate/patch.ts'
+import { patch } from '../../core/operate/patch.ts'
+import type { PatchedOptions } from '../../core/options/cleared-options.ts'
+import { clears, patchedOptions } from '../../core/options/cleared-options.ts'
+import { flowOptionProblems } from '../../core/rules/type-configuration.ts'
+import type { FlowState } from '../../core/task/flow-state.ts'
+import type { Task } from '../../core/task/task.ts'
+import type { TypeConfiguration } from '../../core/types/task-type.ts'
+import { webhookInputProblems } from '../../core/types/webhook-url.ts'
+import { transact } from '../kernel/kernel.ts'
+import type { System } from '../kernel/system.ts'
+import { flowInputProblems } from '../publish/resolve-flow.ts'
+import { typeOptions } from '../publish/resolve-publication.ts'
+import { isPresent, type OperateOutcome, outcomeOf, UNKNOWN } from './operate.ts'
+
+/** What a patch changes. `delayMs` counts from now; null resets a field to the default of its type. */
+export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'isEndless' | 'priority'> & {
+  readonly delayMs?: number
+  readonly priority?: number | null
+  readonly options?: PatchedOptions
+}
+
+export type PatchOutcome =
+  | OperateOutcome<'finished'>
+  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+
+/** Changes an open task. A request without fields changes nothing. */
+export async function patchTask(system: System, id: string, request: PatchRequest): Promise<PatchOutcome> {
+  const head = await system.tasks.head(id)
+  const isWebhookInput = head?.kind === 'webhook' && request.input !== undefined
+  const needsType = request.priority === null || clears(request.options ?? {}) || isWebhookInput
+  const type = needsType && head ? await system.types.get(head.type) : undefined
+  const { decision, task } = await transact(system, head, current =>
+    isPresent(system, current)
+      ? decidePatch(current, request, type?.configuration, system.clock.now())
+      : UNKNOWN,
+  )
+  if (!decision.ok && decision.reason === 'invalid') return decision
+  return outcomeOf(decision, task)
+}
+
+type PatchDecision =
+  | { readonly ok: true; readonly change?: Change }
+  | { readonly ok: false; readonly reason: 'finished'; readonly change?: undefined }
+  | {
+      readonly ok: false
+      readonly reason: 'invalid'
+      readonly problems: readonly FieldProblem[]
+      readonly change?: undefined
+    }
+
+function decidePatch(
+  task: Task,
+  request: PatchRequest,
+  configuration: TypeConfiguration | undefined,
+  now: number,
+): PatchDecision {
+  if (task.state !== 'open') return { ok: false, reason: 'finished' }
+  if (Object.keys(request).length === 0) return { ok: true }
+  const { delayMs, options: given, priority: requestedPriority, ...plain } = request
+  const defaults = configuration?.defaults ?? {}
+  const problems = patchProblems(task, request, configuration)
+  if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
+  const overlaid = optionChanges(task, given, defaults)
+  if (!overlaid.ok) return { ...overlaid, reason: 'invalid' }
+  const dueChange = delayMs === undefined ? {} : { dueAt: now + delayMs }
+  const priority = requestedPriority === null ? (defaults.priority ?? 0) : requestedPriority
+  const changes = { ...plain, ...(priority !== undefined && { priority }), ...dueChange, ...overlaid.changes }
+  const patched = patch(task, changes, now)
+  if (patched.ok) return patched
+  if (patched.reason === 'finished') return { ok: false, reason: 'finished' }
+  if (patched.reason === 'a-flow') throw new BatonError('invalid', `${task.id} is a flow and has no stage`)
+  throw new BatonError('invalid', `${task.id} would list fewer workers than must succeed`)
+}
+
+type OptionChanges =
+  | { readonly ok: true; readonly changes: Pick<Patch, 'options' | 'allOptions' | 'isEndless'> }
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] }
+
+/**
+ * The changed options. For a flow only deadline and retention change, since its other options are those of its
+ * present step.
+ */
+function optionChanges(
+  { flow, options }: Task,
+  given: PatchedOptions | undefined,
+  defaults: TypeConfiguration['defaults'],
+): OptionChanges {
+  if (!given) return { ok: true, changes: {} }
+  const typeDefaults = typeOptions({ defaults })
+  if (!flow) {
+    const all = patchedOptions(options, given, typeDefaults)
+    return all.ok ? { ok: true, changes: { allOptions: all.options } } : all
+  }
+  const deadlineMs = given.deadlineMs === null ? typeDefaults.deadlineMs : given.deadlineMs
+  const retentionMs = given.retentionMs === null ? typeDefaults.retentionMs : given.retentionMs
+  const isEndless = given.deadlineMs === null && deadlineMs === undefined
+  return {
+    ok: true,
+    changes: {
+      options: {
+        ...(deadlineMs !== undefined && { deadlineMs }),
+        ...(retentionMs !== undefined && { retentionMs }),
+      },
+      ...(isEndless && { isEndless }),
+    },
+  }
+}
+
+function patchProblems(
+  { flow }: Task,
+  request: PatchRequest,
+  configuration: TypeConfiguration | undefined,
+): FieldProblem[] {
+  const webhookProblems = configuration ? webhookInputProblems(configuration, request.input) : []
+  return flow ? [...flowPatchProblems(flow, request), ...webhookProblems] : webhookProblems
+}
+
+function flowPatchProblems(
+  { definition }: FlowState,
+  { options = {}, input, stage }: PatchRequest,
+): FieldProblem[] {
+  const stageProblems =
+    stage === undefined ? [] : [{ path: 'stage', message: 'is for tasks that are no flows' }]
+  return [...flowOptionProblems(options), ...flowInputProblems(definition.steps, input), ...stageProblems]
+}
