@@ -133,7 +133,9 @@ async function serve(
   const principal = principalOf(context.env?.requestContext)
   const call: Call<unknown, unknown> = {
     ...api,
-    ...(route.notedAs && { system: { ...api.system, operator: { by: principal, what: route.notedAs } } }),
+    ...(route.recordedAs && {
+      system: { ...api.system, operator: { by: principal, what: route.recordedAs } },
+    }),
     principal,
     params,
     query: query.value,

@@ -40,7 +40,7 @@ export type Route = {
   readonly operation: string
   readonly summary: string
   /** What it does is noted under this word where it is done, with who asked for it. */
-  readonly notedAs?: string
+  readonly recordedAs?: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   /** A request without a body counts as `{}`. */

@@ -116,7 +116,7 @@ export type FinishMember = {
 }[keyof typeof finishMembers]
 
 /** Which of its three forms a member of a batch has, as its outcome says. */
-export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
+export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
 /** Members are checked one by one, so that a bad one harms no other. */
 export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })

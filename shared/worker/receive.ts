@@ -3,7 +3,7 @@ import type { Delivery, Inbox } from '../ports/messages.ts'
 import type { Claimed } from '../runtime/claim/claim.ts'
 import { claimTargets } from '../runtime/claim/claim-targets.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import type { Slots } from './slots.ts'
+import type { Capacity } from './capacity.ts'
 
 /** The most that a queue hands out at once. Source: SQS, ReceiveMessage. */
 const MAX_DELIVERIES = 10
@@ -17,14 +17,14 @@ const PAUSE_MS = 1_000
 export type Receiving = {
   readonly system: System
   readonly inbox: Inbox
-  readonly slots: Slots
+  readonly capacity: Capacity
   /** Ends the receiving. */
-  readonly over: AbortSignal
+  readonly draining: AbortSignal
   /** Serves a delivery of the type's queue whose slot is taken, and releases that slot at its end. */
   readonly serve: (type: string, delivery: Delivery) => void
   /** The same for a task that is claimed already. */
   readonly serveClaimed: (claimed: Claimed) => void
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -32,16 +32,16 @@ export type Receiving = {
  * has slots; an idle one waits for its next dispatch and holds no slot meanwhile, so that many idle types cost a busy
  * one nothing.
  */
-export async function receive(type: string, receiving: Receiving): Promise<void> {
-  const { over, system, onTrouble } = receiving
+export async function receiveDispatches(type: string, receiving: Receiving): Promise<void> {
+  const { draining, system, onError } = receiving
   let isIdle = false
-  while (!over.aborted) {
+  while (!draining.aborted) {
     try {
       const received: number = await (isIdle ? awaitOne(type, receiving) : fetchMany(type, receiving))
       isIdle = received === 0
     } catch (error) {
-      onTrouble(error)
-      await system.clock.sleep(PAUSE_MS, over)
+      onError(error)
+      await system.clock.sleep(PAUSE_MS, draining)
     }
   }
 }
@@ -50,10 +50,10 @@ export async function receive(type: string, receiving: Receiving): Promise<void>
 export async function receiveTargets(
   types: readonly string[],
   claimer: Claimer,
-  { system, slots, over, serveClaimed, onTrouble }: Receiving,
+  { system, capacity, draining, serveClaimed, onError }: Receiving,
 ): Promise<void> {
-  while (!over.aborted) {
-    const room = await slots.take(MAX_DELIVERIES, over)
+  while (!draining.aborted) {
+    const room = await capacity.takeUpTo(MAX_DELIVERIES, draining)
     let served = 0
     try {
       const claimed = room > 0 ? await claimTargets(system, claimer, types, room) : []
@@ -62,17 +62,17 @@ export async function receiveTargets(
         served += 1
       }
     } catch (error) {
-      onTrouble(error)
+      onError(error)
     } finally {
-      slots.release(room - served)
+      capacity.release(room - served)
     }
-    if (served === 0) await system.clock.sleep(TARGETS_INTERVAL_MS, over)
+    if (served === 0) await system.clock.sleep(TARGETS_INTERVAL_MS, draining)
   }
 }
 
 /** Not aborted in the middle: what had just been handed out would hide until its visibility timeout. */
-async function fetchMany(type: string, { inbox, slots, over, serve }: Receiving): Promise<number> {
-  const max = await slots.take(MAX_DELIVERIES, over)
+async function fetchMany(type: string, { inbox, capacity, draining, serve }: Receiving): Promise<number> {
+  const max = await capacity.takeUpTo(MAX_DELIVERIES, draining)
   if (max === 0) return 0
   let served = 0
   try {
@@ -82,17 +82,17 @@ async function fetchMany(type: string, { inbox, slots, over, serve }: Receiving)
       served += 1
     }
   } finally {
-    slots.release(max - served)
+    capacity.release(max - served)
   }
   return served
 }
 
 /** What comes when the last slot has just been taken goes back, for another worker or this one's next turn. */
-async function awaitOne(type: string, { inbox, slots, over, serve }: Receiving): Promise<number> {
-  if (!(await slots.room(over))) return 0
-  const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, over)
+async function awaitOne(type: string, { inbox, capacity, draining, serve }: Receiving): Promise<number> {
+  if (!(await capacity.whenFree(draining))) return 0
+  const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, draining)
   for (const delivery of deliveries) {
-    if (slots.takeNow()) serve(type, delivery)
+    if (capacity.tryTake()) serve(type, delivery)
     else await delivery.again(0)
   }
   return deliveries.length

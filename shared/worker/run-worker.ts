@@ -11,10 +11,10 @@ import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
 import { cachedTypes } from '../runtime/types/type-cache.ts'
+import { createCapacity, createInPlaceWait } from './capacity.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
-import { type Receiving, receive, receiveTargets } from './receive.ts'
-import { type Serving, serve, serveClaimed } from './serve.ts'
-import { createSlots, createWaitList } from './slots.ts'
+import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
+import { type Serving, serveClaimed, serveDispatch } from './serve.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
@@ -59,15 +59,15 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const workerId = checkedWorkerId(settings.workerId ?? automaticWorkerId())
   const definitions = byType(settings.tasks)
   const types = [...definitions.keys()]
-  const slots = createSlots(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
-  const over = endless(new AbortController())
+  const capacity = createCapacity(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
+  const draining = endless(new AbortController())
   const stopping = endless(new AbortController())
-  const gone = new AbortController()
+  const left = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypes(system)
-  const takeToken = createTicketWaitList(system, claimer)
-  const starting = startInOwnSlot(createWaitList(system.clock, slots, over.signal))
+  const claimByTicket = createTicketWaitList(system, claimer)
+  const starting = startInOwnSlot(createInPlaceWait(system.clock, capacity, draining.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
@@ -75,41 +75,43 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
-    const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({ system, claimer, definition, hooks, typeOf, takeToken, starting, ...signals }).finally(
-      () => {
-        running.delete(ran)
-        slots.release()
-      },
-    )
+    const signals = { draining: draining.signal, stopping: stopping.signal }
+    const world = { system, claimer, hooks, typeOf, claimByTicket, starting }
+    const ran = run({ ...world, definition, ...signals }).finally(() => {
+      running.delete(ran)
+      capacity.release()
+    })
     running.add(ran)
   }
   const receiving: Receiving = {
-    ...{ system, inbox, slots, over: over.signal },
-    serve: (type, delivery) => begin(type, serving => serve(delivery, serving)),
+    ...{ system, inbox, capacity, draining: draining.signal },
+    serve: (type, delivery) => begin(type, serving => serveDispatch(delivery, serving)),
     serveClaimed: claimed => begin(workOf(claimed.task).type, serving => serveClaimed(claimed, serving)),
-    onTrouble: error => {
+    onError: error => {
       system.log.error('tasks could not be received', { error })
       void hooks.onError({ error })
     },
   }
 
   const ended = async () => {
-    over.abort()
+    draining.abort()
     await Promise.all(loops ?? [])
     await Promise.all(running)
-    gone.abort()
+    left.abort()
     await presence
   }
 
   return {
     workerId,
     start: () => {
-      if (over.signal.aborted) throw new BatonError('refused', `worker ${workerId} was stopped`)
-      loops ??= [...types.map(type => receive(type, receiving)), receiveTargets(types, claimer, receiving)]
-      presence ??= announce(system, { ...claimer, types }, () => running.size, gone.signal)
+      if (draining.signal.aborted) throw new BatonError('refused', `worker ${workerId} was stopped`)
+      loops ??= [
+        ...types.map(type => receiveDispatches(type, receiving)),
+        receiveTargets(types, claimer, receiving),
+      ]
+      presence ??= announce(system, { ...claimer, types }, () => running.size, left.signal)
     },
-    setConcurrency: concurrency => slots.resize(checkedConcurrency(concurrency)),
+    setConcurrency: concurrency => capacity.resize(checkedConcurrency(concurrency)),
     running: () => running.size,
     stop: async ({ timeoutMs = drainMs } = {}) => {
       const drained = new AbortController()
@@ -151,23 +153,23 @@ function checkedConcurrency(concurrency: number): number {
 /** A third of what a worker may be silent: two announcements may fail before it counts as gone. */
 const INTERVAL_MS = 10_000
 
-/** Keeps the worker in the registry until `gone`, then takes it out. One write every ten seconds. Never fails. */
+/** Keeps the worker in the registry until `left` aborts, then takes it out. One write every ten seconds. Never fails. */
 async function announce(
   { workers, clock, log }: Pick<System, 'workers' | 'clock' | 'log'>,
   worker: Omit<Announced, 'kind' | 'running' | 'startedAt' | 'lastSeen'>,
   running: () => number,
-  gone: AbortSignal,
+  left: AbortSignal,
 ): Promise<void> {
   const { workerId } = worker
   const startedAt = clock.now()
   const orLog = (error: unknown) => log.warn('a worker could not be announced', { workerId, error })
-  while (!gone.aborted) {
+  while (!left.aborted) {
     const sign: Announced = {
       ...worker,
       ...{ kind: 'standalone', running: running(), startedAt, lastSeen: clock.now() },
     }
     await workers.announce(sign).catch(orLog)
-    await clock.sleep(INTERVAL_MS, gone)
+    await clock.sleep(INTERVAL_MS, left)
   }
   await workers.leave({ workerId, startedAt }).catch(orLog)
 }

@@ -39,10 +39,10 @@ export type Serving = {
   readonly definition: TaskDefinition
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
-  readonly takeToken: TicketWaitList
+  readonly claimByTicket: TicketWaitList
   readonly starting: StartPolicy
   /** The worker takes on nothing more. */
-  readonly over: AbortSignal
+  readonly draining: AbortSignal
   /** The worker ends now: runs are released. */
   readonly stopping: AbortSignal
 }
@@ -52,7 +52,7 @@ export type Serving = {
  * lease and its looks guard the run, which may take hours. When the store does not answer, the message stays and comes
  * again. Never throws.
  */
-export function serve(delivery: Delivery, serving: Serving): Promise<void> {
+export function serveDispatch(delivery: Delivery, serving: Serving): Promise<void> {
   const { system } = serving
   const { task } = delivery
   return guarded(serving, task, async onClaimed => {
@@ -82,9 +82,9 @@ async function serveTicket(
   serving: Serving,
   onClaimed: (claimed: Claimed) => Promise<void>,
 ): Promise<Ran | undefined> {
-  const { system, takeToken } = serving
+  const { system, claimByTicket } = serving
   // What is dropped in a pause is sent again at its end.
-  const outcome = type.paused ? 'held' : await takeToken(type, delivery.task)
+  const outcome = type.paused ? 'held' : await claimByTicket(type, delivery.task)
   if (typeof outcome === 'object') {
     const dropped = dropMessage(system, delivery)
     const ran = await runClaimed(system, outcome, { ...serving, onClaimed })
@@ -106,8 +106,8 @@ export function serveClaimed(claimed: Claimed, serving: Serving): Promise<void> 
 
 type Work = (onClaimed: (claimed: Claimed) => Promise<void>) => Promise<Ran | undefined>
 
-/** Does the work between its hooks; trouble is told and slept over. */
-async function guarded({ system, hooks, over }: Serving, task: Task, work: Work): Promise<void> {
+/** Does the work between its hooks; trouble is told and slept draining. */
+async function guarded({ system, hooks, draining }: Serving, task: Task, work: Work): Promise<void> {
   let claimed: Claimed | undefined
   try {
     const ran = await work(taken => {
@@ -119,19 +119,19 @@ async function guarded({ system, hooks, over }: Serving, task: Task, work: Work)
     const consequence = claimed ? 'left to its lease' : 'left to its queue'
     system.log.error(`${consequence}: the store or the queue failed`, { ...logFields(task), error })
     await hooks.onError({ error, ...(claimed ?? { task }) })
-    await system.clock.sleep(TROUBLE_PAUSE_MS, over)
+    await system.clock.sleep(TROUBLE_PAUSE_MS, draining)
   }
 }
 
 /** Waits out less than a second and a half; anything earlier, or a worker that stops, sends the dispatch back. */
-async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): Promise<boolean> {
+async function isBeforeItsTime(delivery: Delivery, { system, draining }: Serving): Promise<boolean> {
   const delaySeconds = sendBackSeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
     await delivery.again(delaySeconds)
     return true
   }
-  if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
-  const restSeconds = over.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
+  if (!draining.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
+  const restSeconds = draining.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
   if (restSeconds === undefined) return false
   await delivery.again(restSeconds)
   return true

@@ -38,7 +38,7 @@ export function presentClaim(
  * What a worker is told when it shows a sign of life. The interval is the one it must keep, which a longer lease in the
  * options stretches only for runs that have that lease.
  */
-export function presentBeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
+export function presentHeartbeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
   const heartbeatMs = beatIntervalMs(task, fence)
   return { leaseUntil: iso(leaseUntil), options: { ...task.options, heartbeatMs } }
 }

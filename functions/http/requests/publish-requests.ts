@@ -9,7 +9,7 @@ import { given } from '../../../shared/runtime/kernel/given.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/operate.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
-import { dotted } from '../check.ts'
+import { joinPath } from '../check.ts'
 
 /** What of a body's fields does not go together, or is out of bounds that no schema knows. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
@@ -35,12 +35,12 @@ function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[]
   ].filter(name => body[name] !== undefined)
   const tooShort = debounce?.maxWaitMs !== undefined && debounce.maxWaitMs < debounce.ms
   return [
-    ...(key === undefined ? [{ path: dotted(at, ['key']), message: `is required with ${field}` }] : []),
-    ...excluded.map(name => ({ path: dotted(at, [name]), message: `does not go with ${field}` })),
+    ...(key === undefined ? [{ path: joinPath(at, ['key']), message: `is required with ${field}` }] : []),
+    ...excluded.map(name => ({ path: joinPath(at, [name]), message: `does not go with ${field}` })),
     ...(tooShort
       ? [
           {
-            path: dotted(at, ['debounce', 'maxWaitMs']),
+            path: joinPath(at, ['debounce', 'maxWaitMs']),
             message: `must be at least debounce.ms, which is ${debounce.ms}`,
           },
         ]
@@ -51,7 +51,7 @@ function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[]
 function callbackProblems(body: PublishBody | PatchBody, now: number, at: string): FieldProblem[] {
   const { onSuccess = [], onError = [] } = 'type' in body ? body : {}
   const within = (when: string, callbacks: readonly DerivedBody[]) =>
-    callbacks.flatMap((callback, index) => fieldProblems(callback, now, dotted(at, [when, String(index)])))
+    callbacks.flatMap((callback, index) => fieldProblems(callback, now, joinPath(at, [when, String(index)])))
   return [...within('onSuccess', onSuccess), ...within('onError', onError)]
 }
 
@@ -60,7 +60,7 @@ export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProble
   const { onSuccess, onError } = requestOfBody(body)
   if (!onSuccess && !onError) return undefined
   const stored = { onSuccess: onSuccess ?? [], onError: onError ?? [] } as unknown as Json
-  return sizeProblem(stored, dotted(at, [onSuccess ? 'onSuccess' : 'onError']))
+  return sizeProblem(stored, joinPath(at, [onSuccess ? 'onSuccess' : 'onError']))
 }
 
 /** Whether a value is too long to be stored, as the problem of its field. */

@@ -10,7 +10,7 @@ import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { memberIds, publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
 import { iso } from '../present/iso.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownTypes } from '../refusals.ts'
+import { unknownTypes } from '../refusal-problems.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 

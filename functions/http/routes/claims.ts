@@ -6,7 +6,7 @@ import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { presentClaim } from '../present/claims.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownType } from '../refusals.ts'
+import { unknownType } from '../refusal-problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 1

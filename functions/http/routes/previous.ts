@@ -3,7 +3,7 @@ import { previousPage as pageSchema, previousQuery } from '../../../shared/api/t
 import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
 import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
-import { noSuchTask } from '../refusals.ts'
+import { noSuchTask } from '../refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 

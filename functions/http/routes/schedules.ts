@@ -23,7 +23,7 @@ import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/re
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { presentSchedule } from '../present/schedules.ts'
 import { invalid, problem } from '../problems.ts'
-import { publishProblem, unknownTypes } from '../refusals.ts'
+import { publishProblem, unknownTypes } from '../refusal-problems.ts'
 import { scheduleRequestOf } from '../requests/schedule-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
@@ -54,7 +54,7 @@ export const scheduleRoutes = [
     method: 'put',
     path: PATH,
     operation: 'putSchedule',
-    notedAs: 'put',
+    recordedAs: 'put',
     summary: 'Creates a schedule or replaces what it does; it stays paused if it is',
     body: scheduleBody,
     answers: {
@@ -77,7 +77,7 @@ export const scheduleRoutes = [
     method: 'post',
     path: `${PATH}/pause`,
     operation: 'pauseSchedule',
-    notedAs: 'pause',
+    recordedAs: 'pause',
     summary: 'Pauses a schedule; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -89,7 +89,7 @@ export const scheduleRoutes = [
     method: 'post',
     path: `${PATH}/resume`,
     operation: 'resumeSchedule',
-    notedAs: 'resume',
+    recordedAs: 'resume',
     summary: 'Ends the pause of a schedule; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -101,7 +101,7 @@ export const scheduleRoutes = [
     method: 'post',
     path: `${PATH}/trigger`,
     operation: 'triggerSchedule',
-    notedAs: 'trigger',
+    recordedAs: 'trigger',
     summary: 'Publishes the task of a schedule at once, beside its ticks',
     body: emptyBody,
     isBodyOptional: true,

@@ -27,7 +27,7 @@ import {
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problem } from '../problems.ts'
-import { noSuchTask, operationProblem, unknownType } from '../refusals.ts'
+import { noSuchTask, operationProblem, unknownType } from '../refusal-problems.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
@@ -59,7 +59,7 @@ export const taskRoutes = [
     method: 'patch',
     path: PATH,
     operation: 'patch',
-    notedAs: 'patch',
+    recordedAs: 'patch',
     summary: 'Changes an open task',
     body: patchBody,
     answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
@@ -79,7 +79,7 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/cancel`,
     operation: 'cancel',
-    notedAs: 'cancel',
+    recordedAs: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
     body: emptyBody,
     isBodyOptional: true,

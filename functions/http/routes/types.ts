@@ -22,7 +22,7 @@ import { pageByName } from '../page-by-name.ts'
 import { iso } from '../present/iso.ts'
 import { presentType } from '../present/types.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownType } from '../refusals.ts'
+import { unknownType } from '../refusal-problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const PATH = '/v1/types/{type}'
@@ -50,7 +50,7 @@ export const typeRoutes = [
     method: 'put',
     path: PATH,
     operation: 'putType',
-    notedAs: 'put',
+    recordedAs: 'put',
     summary: 'Creates a task type or replaces its configuration',
     body: typeBody,
     answers: {
@@ -64,7 +64,7 @@ export const typeRoutes = [
     method: 'post',
     path: `${PATH}/pause`,
     operation: 'pauseType',
-    notedAs: 'pause',
+    recordedAs: 'pause',
     summary: 'Nothing of the type begins any more; answered once that is so. May be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -76,7 +76,7 @@ export const typeRoutes = [
     method: 'post',
     path: `${PATH}/resume`,
     operation: 'resumeType',
-    notedAs: 'resume',
+    recordedAs: 'resume',
     summary: 'Ends a pause: what has waited is run, in order. May be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -97,7 +97,7 @@ export const typeRoutes = [
     method: 'post',
     path: `${PATH}/purge`,
     operation: 'purge',
-    notedAs: 'purge',
+    recordedAs: 'purge',
     summary: 'Removes tasks of the type in some statuses, in the background',
     body: purgeBody,
     answers: { 202: { description: 'Begun; these tasks are being removed', schema: purgeAnswer } },
