@@ -1,18 +1,19 @@
 import type { Clock } from '../ports/machine.ts'
 import type { WaitList } from '../runtime/limits/start-policy.ts'
 
-/** The room of a worker: how many runs it may have at a time. Whoever waits for room gets it in turn. */
+/** How many runs a worker may have at a time. Its receivers wait for free units and get them in the order of their waiting. */
 export type Capacity = {
-  /** Takes at least one slot and at most `most`, as soon as there are any; 0 when `signal` aborts. */
+  /** Takes between one and `most` units, as soon as any is free. Resolves with 0 when `signal` aborts. */
   takeUpTo(most: number, signal: AbortSignal): Promise<number>
-  /** Waits until there is room, and takes nothing; false when `signal` aborts. */
+  /** Waits until a unit is free, and takes none. Resolves with false when `signal` aborts. */
   whenFree(signal: AbortSignal): Promise<boolean>
-  /** Takes one slot if there is one right now. */
+  /** Takes one unit if one is free right now. */
   tryTake(): boolean
-  /** How many there are, taken or not. */
+  /** The number of all units, taken or free. */
   size(): number
+  /** Gives units back; one by default. */
   release(count?: number): void
-  /** Fewer slots than are taken means that none is given until enough came back. */
+  /** Changes the number of units. When more are taken than remain, none is given until enough were released. */
   resize(size: number): void
 }
 
@@ -23,8 +24,8 @@ export function createCapacity(initialSize: number): Capacity {
   let taken = 0
   const waiting = new Set<Waiter>()
 
-  /** Each gets its share, so that one whose turn comes first leaves something to the others. */
-  const pump = () => {
+  /** Each waiter gets an equal share of the free units, so that the first one leaves some to the others. */
+  const grant = () => {
     for (const waiter of waiting) {
       const free = size - taken
       if (free <= 0) return
@@ -51,7 +52,7 @@ export function createCapacity(initialSize: number): Capacity {
       }
       signal.addEventListener('abort', giveUp, { once: true })
       waiting.add(waiter)
-      pump()
+      grant()
     })
 
   return {
@@ -65,25 +66,25 @@ export function createCapacity(initialSize: number): Capacity {
     size: () => size,
     release: (count = 1) => {
       taken -= count
-      pump()
+      grant()
     },
     resize: next => {
       size = next
-      pump()
+      grant()
     },
   }
 }
 
 /**
- * Who waits for a turn keeps the slot, so that there is one when the turn comes; at least half of the slots are left to others. All
- * leave when the worker takes on nothing more.
+ * Lets tasks wait in the worker for their slot under a rate limit. A waiting task keeps its unit of capacity, so that it
+ * can start when its slot comes. At most half of the units are used for waiting. All waits end when the worker drains.
  */
-export function createInPlaceWait(clock: Clock, slots: Capacity, over: AbortSignal): WaitList {
+export function createInPlaceWait(clock: Clock, capacity: Capacity, draining: AbortSignal): WaitList {
   let waiting = 0
   return async time => {
-    if (2 * (waiting + 1) > slots.size()) return
+    if (2 * (waiting + 1) > capacity.size()) return
     waiting += 1
-    await clock.sleep(time - clock.now(), over)
+    await clock.sleep(time - clock.now(), draining)
     waiting -= 1
   }
 }
