@@ -34,7 +34,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a successful run costs one line, of the length and at the price that docs/operations.md says', async () => {
+test('a successful run costs one line, of the length and price in docs/operations.md', async () => {
   const { log } = await import('../../functions/compose/compose.ts')
   const published = create(aPublication({ key: KEY, traceparent: TRACE, dueAt: AT }), undefined, AT).after
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after

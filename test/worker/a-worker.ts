@@ -60,7 +60,7 @@ export async function ended({ system, worker }: Pick<TestWorker, 'system' | 'wor
   await over
 }
 
-/** Handlers that wait until they are told to end. */
+/** Handlers that wait until the test lets them end. */
 export function aGate() {
   const waiting: Array<{ context: TaskContext; open(): void }> = []
   let most = 0

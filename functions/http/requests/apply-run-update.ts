@@ -17,85 +17,88 @@ import type { Api } from '../route.ts'
 import { sizeProblem } from './publish-requests.ts'
 import { runReference } from './task-ids.ts'
 
-/** Which run is spoken for, and what is said; `at` is where in the request it stood. */
-export type RunUpdate<Said> = {
+/** A worker's heartbeat or end of one run. `content` is the progress or the outcome; `at` is its path in the request. */
+export type RunUpdate<Content> = {
   readonly taskId: string
   readonly runId: string
   readonly fence: number
-  readonly content: Said
+  readonly content: Content
   readonly at?: string
 }
 
 type Refused = { readonly ok: false; readonly problem: Problem }
 
+/** Records a heartbeat and that its worker is alive. `until` is the time by which it must be written. */
 export async function heartbeatRun(
   { system, httpWorkers }: Api,
-  word: RunUpdate<Json | undefined>,
+  update: RunUpdate<Json | undefined>,
   until?: number,
 ): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
-  const tooLarge = progressProblem(word)
+  const tooLarge = progressProblem(update)
   if (tooLarge) return { ok: false, problem: tooLarge }
-  const beaten = await speak(word, run => beatOverHttp(system, run, word.content, until))
-  const workerId = beaten.ok ? beaten.task.live[word.fence]?.workerId : undefined
-  if (beaten.ok && workerId !== undefined) await httpWorkers.seen({ workerId }, [beaten.task.type])
-  return beaten
+  const renewed = await applyToRun(update, run => beatOverHttp(system, run, update.content, until))
+  const workerId = renewed.ok ? renewed.task.live[update.fence]?.workerId : undefined
+  if (renewed.ok && workerId !== undefined) await httpWorkers.seen({ workerId }, [renewed.task.type])
+  return renewed
 }
 
+/** Records the end of a run. `until` is the time by which it must be written. */
 export async function finishRun(
   system: System,
-  word: RunUpdate<Outcome>,
+  update: RunUpdate<Outcome>,
   until?: number,
 ): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
-  const result = word.content.outcome === 'succeed' ? word.content.result : undefined
-  const next = word.content.outcome === 'succeed' ? word.content.next : undefined
-  const at = word.at ?? ''
+  const { content, at = '' } = update
+  const result = content.outcome === 'succeed' ? content.result : undefined
+  const next = content.outcome === 'succeed' ? content.next : undefined
   const tooLarge =
     sizeProblem(result, joinPath(at, ['result'])) ?? sizeProblem(next?.input, joinPath(at, ['next', 'input']))
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
-  const longLog = logProblem(word)
+  const longLog = logProblem(update)
   if (longLog) return { ok: false, problem: longLog }
-  return speak<{ readonly ok: true; readonly task: Task }>(word, run =>
-    finishOverHttp(system, run, word.content, until),
+  return applyToRun<{ readonly ok: true; readonly task: Task }>(update, run =>
+    finishOverHttp(system, run, content, until),
   )
 }
 
-function progressProblem({ content: said, at = '' }: RunUpdate<Json | undefined>): Problem | undefined {
-  const bytes = said === undefined ? 0 : jsonBytes(said)
+function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Problem | undefined {
+  const bytes = content === undefined ? 0 : jsonBytes(content)
   if (bytes <= MAX_PROGRESS_BYTES) return undefined
   const message = `has ${bytes} bytes as JSON; at most ${MAX_PROGRESS_BYTES} are kept`
   return invalid([{ path: joinPath(at, ['progress']), message }], 'too-large')
 }
 
-/** The id of a run holds its fence. */
-function strangeFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): Problem {
+/** The problem of a fence that differs from the fence in the run's id. */
+function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): Problem {
   const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
   return invalid([{ path: joinPath(at, ['fence']), message }])
 }
 
-function logProblem({ content: said, at = '' }: RunUpdate<Outcome>): Problem | undefined {
-  const bytes = said.outcome === 'fail' && said.log !== undefined ? textBytes(said.log) : 0
+function logProblem({ content, at = '' }: RunUpdate<Outcome>): Problem | undefined {
+  const bytes = content.outcome === 'fail' && content.log !== undefined ? textBytes(content.log) : 0
   if (bytes <= RUN_LOG_BYTES_MAX) return undefined
-  const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest`
+  const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest lines`
   return invalid([{ path: joinPath(at, ['log']), message }], 'too-large')
 }
 
-async function speak<Accepted extends { readonly ok: true }>(
-  word: RunUpdate<unknown>,
-  say: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
+/** Applies an update to its run. A refusal is returned as a problem. */
+async function applyToRun<Accepted extends { readonly ok: true }>(
+  update: RunUpdate<unknown>,
+  apply: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
 ): Promise<Accepted | Refused> {
-  const { taskId, runId, fence, at = '' } = word
+  const { taskId, runId, fence, at = '' } = update
   const run = runReference(taskId, runId)
   if (!run) return { ok: false, problem: noSuchRun(taskId, runId) }
-  if (run.fence !== fence) return { ok: false, problem: strangeFence(word, run) }
-  const outcome = await say(run)
+  if (run.fence !== fence) return { ok: false, problem: wrongFence(update, run) }
+  const outcome = await apply(run)
   if (outcome.ok) return outcome
   switch (outcome.reason) {
     case 'no-stages': {
-      const message = 'is for tasks that are no flows: what comes after a step is declared'
+      const message = 'is not for flows: the flow itself declares the next step'
       return { ok: false, problem: invalid([{ path: joinPath(at, ['next']), message }]) }
     }
     case 'no-room': {
-      const message = `is too long: the parameters of ${taskId} have room for ${Math.max(0, outcome.room)} bytes more`
+      const message = `is too long: the parameters of ${taskId} have ${Math.max(0, outcome.room)} bytes left`
       return { ok: false, problem: invalid([{ path: joinPath(at, ['result']), message }], 'too-large') }
     }
     default:

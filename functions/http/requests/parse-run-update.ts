@@ -11,10 +11,12 @@ import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { type Checked, check, checkSchema } from '../check.ts'
 import type { RunUpdate } from './apply-run-update.ts'
 
+/** The outcome in the body of a succeeded run. */
 export function successOf({ result, next }: Omit<SucceedBody, 'fence'>): Outcome {
   return { outcome: 'succeed', ...(result !== undefined && { result }), ...(next && { next }) }
 }
 
+/** The outcome in the body of a failed run. */
 export function failureOf({ error, fatal, retryInMs, log }: Omit<FailBody, 'fence'>): Outcome {
   return {
     outcome: 'fail',
@@ -25,37 +27,38 @@ export function failureOf({ error, fatal, retryInMs, log }: Omit<FailBody, 'fenc
   }
 }
 
+/** The outcome in the body of a released run. */
 export function releaseOf({ delayMs }: Pick<ReleaseBody, 'delayMs'>): Outcome {
   return { outcome: 'release', ...(delayMs !== undefined && { delayMs }) }
 }
 
-/** A member of a batch of heartbeats. */
+/** Checks one member of a batch of heartbeats. */
 export function parseHeartbeat(value: unknown, at: string): Checked<RunUpdate<Json | undefined>> {
-  return reportOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
+  return updateOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
 }
 
-/** A member of a batch of finishes: its outcome says which of three forms it has. */
+/** Checks one member of a batch of finished runs. Its outcome decides which of three schemas it must match. */
 export function parseFinish(value: unknown, at: string): Checked<RunUpdate<Outcome>> {
   const outcome = checkSchema(finishOutcome, value, at)
   if (!outcome.ok) return outcome
   switch (outcome.value.outcome) {
     case 'succeed':
-      return reportOf(check(finishMembers.succeed, value, at), successOf, at)
+      return updateOf(check(finishMembers.succeed, value, at), successOf, at)
     case 'fail':
-      return reportOf(check(finishMembers.fail, value, at), failureOf, at)
+      return updateOf(check(finishMembers.fail, value, at), failureOf, at)
     case 'release':
-      return reportOf(check(finishMembers.release, value, at), releaseOf, at)
+      return updateOf(check(finishMembers.release, value, at), releaseOf, at)
   }
 }
 
 type RunFields = Pick<RunUpdate<unknown>, 'taskId' | 'runId' | 'fence'>
 
-function reportOf<Fields extends RunFields, Said>(
+function updateOf<Fields extends RunFields, Content>(
   checked: Checked<Fields>,
-  saidIn: (fields: Fields) => Said,
+  contentOf: (fields: Fields) => Content,
   at: string,
-): Checked<RunUpdate<Said>> {
+): Checked<RunUpdate<Content>> {
   if (!checked.ok) return checked
   const { taskId, runId, fence } = checked.value
-  return { ok: true, value: { taskId, runId, fence, content: saidIn(checked.value), at } }
+  return { ok: true, value: { taskId, runId, fence, content: contentOf(checked.value), at } }
 }

@@ -65,9 +65,9 @@ export const runRoutes = [
 async function handleHeartbeat(call: Call<unknown, { fence: number; progress?: Json }>): Promise<Answer> {
   const { id: taskId = '', runId = '' } = call.params
   const { fence, progress } = call.body
-  const beaten = await heartbeatRun(call, { taskId, runId, fence, content: progress })
-  if (!beaten.ok) return answerProblem(beaten.problem)
-  return { status: 200, body: presentHeartbeat(beaten.task, fence, beaten.leaseUntil) }
+  const renewed = await heartbeatRun(call, { taskId, runId, fence, content: progress })
+  if (!renewed.ok) return answerProblem(renewed.problem)
+  return { status: 200, body: presentHeartbeat(renewed.task, fence, renewed.leaseUntil) }
 }
 
 async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Outcome): Promise<Answer> {

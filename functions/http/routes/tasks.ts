@@ -126,7 +126,7 @@ async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
 }
 
-/** One that any number of tasks can be listed in. */
+/** The default order: one in which any number of tasks can be listed. */
 function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
   if (userId !== undefined) return '-created'
   return areOpen(statuses) ? 'due' : 'ended'
@@ -189,12 +189,12 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
   const operator = { by: principal, what: action === 'restart' ? 'retry' : action }
-  const outcome = await retried({ ...system, operator }, id, action, clean)
+  const outcome = await applyRetry({ ...system, operator }, id, action, clean)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }
 
-function retried(
+function applyRetry(
   system: Api['system'],
   id: string,
   action: NonNullable<RetryTaskBody['action']>,

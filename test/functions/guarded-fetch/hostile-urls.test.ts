@@ -114,7 +114,7 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
     expect(receiver.received.at(-1)?.headers.host).toBe(`checked.example:${receiver.port}`)
   })
 
-  it('no connection of a permitted call is there for one that is not', async () => {
+  it('no connection of a permitted call is used for one that is not permitted', async () => {
     const url = `http://reused.example:${receiver.port}/`
     const toPrivate: ResolveName = async () => resolved(['127.0.0.1'])
     await call(url, { resolve: toPrivate, allowPrivate: true })

@@ -48,7 +48,7 @@ describe('a list that was handed on', () => {
     })
   })
 
-  it('is shown with its task while it is short; GET of a longer one says that it has pages', async () => {
+  it('is shown with its task while it is short; GET marks a longer one as paged', async () => {
     const { task } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_000)])
     const { task: longer } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_500)])
 

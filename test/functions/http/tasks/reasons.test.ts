@@ -65,7 +65,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   },
 }
 
-/** As `GET` says it, once memories of a second are over; a list must say the same. */
+/** The reason that `GET` shows once caches of a second are over; a list must show the same. */
 async function reasonOf(id: string): Promise<string | undefined> {
   await api.system.clock.advance(1_001)
   const { body } = await api.call('GET', pathOf(id))
@@ -75,12 +75,12 @@ async function reasonOf(id: string): Promise<string | undefined> {
   return body.statusReason
 }
 
-describe('a task that waits says why, in GET and in lists', () => {
+describe('a waiting task shows its reason, in GET and in lists', () => {
   test.each(STATUS_REASONS)('%s', async reason => {
     expect(await reasonOf(await WAITS[reason]())).toBe(reason)
   })
 
-  test('and says nothing while a worker is there that takes it any moment', async () => {
+  test('and shows none while a worker is there that will take it at any moment', async () => {
     await shows('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
@@ -123,7 +123,7 @@ describe('no-worker', () => {
   })
 })
 
-describe('a flow says why its step waits', () => {
+describe('a flow shows why its step waits', () => {
   const flow = async (type: string) => {
     await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [{ name: 'a', do: { type } }] })
     return published(api, { type: 'order', key: type })
