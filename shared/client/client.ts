@@ -1,3 +1,11 @@
+/**
+ * The typed client of the HTTP API. This file makes the client and holds the calls that need several requests.
+ *
+ * - `operations.ts`: the calls that are one request and one answer;
+ * - `send.ts`: sends a request, and turns every failure into a `ProblemError` (`problem-error.ts`);
+ * - `wait-for-result.ts`, `events.ts`, `paced-claims.ts`: waiting for an end, following events, delaying claims.
+ */
+
 import type { CanvasAnswer } from '../api/canvases.ts'
 import type { ApiEvent } from '../api/events.ts'
 import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'

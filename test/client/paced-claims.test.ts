@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../../shared/client/client.ts'
 
-/** What the server answers, one after the other, and when it was asked. */
+/** A client whose server gives these answers in turn. `asked` has the times of the requests. */
 function aClient(answers: ReadonlyArray<readonly [status: number, body: object]>) {
   const asked: number[] = []
   const client = createClient({
@@ -25,7 +25,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Claims so often, while time goes by; when each request was sent, in milliseconds from the start. */
+/** Claims `times` times while time goes by. Returns when each request was sent, in milliseconds from the start. */
 async function sentAt({ client, asked }: ReturnType<typeof aClient>, times: number, workerId = 'w1') {
   for (let nth = 0; nth < times; nth++) {
     const claimed = client.claim({ ...W1, workerId })

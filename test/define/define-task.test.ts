@@ -19,7 +19,7 @@ const page = defineTask('page', {
   },
 })
 
-/** As much of a context as stages look at. */
+/** The part of a context that stages use. */
 function inStage(stage?: string): TaskContext {
   const next: TaskContext['next'] = (to, options) => new Next(to, options)
   return { ...(stage !== undefined && { stage }), next } as TaskContext

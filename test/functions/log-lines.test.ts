@@ -7,7 +7,7 @@ import { finish } from '../../shared/core/run/finish.ts'
 import { logRunEnds } from '../../shared/runtime/kernel/log-run-ends.ts'
 import { aPublication, BORN, changeOf } from '../support/tasks/a-task.ts'
 
-/** So late that fences have nine digits, as they will from 2029 to 2057. */
+/** A time at which fences have nine digits, as from 2029 to 2057. */
 const AT = Date.UTC(2034, 0, 1, 12)
 const KEY = 'k'.repeat(40 - 'resize:'.length)
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'

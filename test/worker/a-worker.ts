@@ -50,7 +50,7 @@ export function aWorker(settings: WorkerSettings, system = aMemorySystem()): Tes
   }
 }
 
-/** Ends the worker, the clock going on until it has. */
+/** Ends the worker, and advances the clock until it has ended. */
 export async function ended({ system, worker }: Pick<TestWorker, 'system' | 'worker'>): Promise<void> {
   let isOver = false
   const over = worker.abort().then(() => {

@@ -15,7 +15,7 @@ const AT = '2026-01-01T12:00:00.000Z'
 let isolation: Isolation
 afterEach(() => isolation?.end())
 
-/** A run in a process of its own: its outcome, and what its context heard. */
+/** A run in a process of its own. Returns its outcome and the calls of its context. */
 async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: number) {
   isolation = createIsolation({ file: FILE, ...(memoryMb !== undefined && { memoryMb }) })
   const told: unknown[] = []
@@ -39,7 +39,7 @@ async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: nu
   return { outcome, told }
 }
 
-/** The same, of a task with stages. */
+/** A run of a task with stages, in a process of its own. */
 async function runStaged(parts: Partial<TaskContext>): Promise<unknown> {
   isolation = createIsolation({ file: FILE })
   const context = { signal: new AbortController().signal, ...parts } as TaskContext

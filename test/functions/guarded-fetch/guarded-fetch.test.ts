@@ -206,7 +206,7 @@ describe('an address', () => {
   })
 })
 
-/** A port that nothing listens at: one that was given and given back. */
+/** A port without a listener: one that was opened and closed again. */
 async function unusedPort(): Promise<number> {
   const brief = createServer()
   await new Promise<void>(resolve => brief.listen(0, resolve))

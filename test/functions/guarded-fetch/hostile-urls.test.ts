@@ -31,7 +31,7 @@ function callWebhook(input: unknown, settings: WebhookSettings, how: How = {}): 
   return run(webhookWith(resolve), input, { webhook: { ...settings, allowPrivate }, ...over })
 }
 
-/** As the runtime does. */
+/** Parses the input as the runtime does. */
 async function run<Input, Parsed>(
   definition: TaskDefinition<Input, unknown, Parsed>,
   input: unknown,

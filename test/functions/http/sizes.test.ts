@@ -8,7 +8,7 @@ import { heldTasks } from '../../../shared/runtime/claim/held-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
-/** Every answer that a test gets through `api.call` is held against what Lambda delivers. */
+/** `api.call` compares the size of every answer with the limit of Lambda. */
 let api: TestApi
 beforeEach(async () => {
   api = await anApi()

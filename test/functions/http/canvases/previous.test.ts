@@ -3,7 +3,7 @@ import type { Task } from '../../../../shared/core/task/task.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
-/** Three of these are more than one claim shows. */
+/** Three of these results are too long for one claim's answer. */
 const LONG = 'x'.repeat(200_000)
 
 let api: TestApi

@@ -43,7 +43,7 @@ async function claim(
   return { status, body: await response?.json(), headers, tookMs: clock.now() - from }
 }
 
-/** A task that is published while the claim waits. */
+/** Publishes a task while the claim waits. */
 type Work = { readonly key: string; readonly afterMs: number }
 
 function counted<Name extends 'announce' | 'get' | 'list'>(name: Name): () => number {

@@ -24,7 +24,7 @@ async function claim(more: object = {}): Promise<Claim[]> {
 }
 
 const keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
-/** What the planner does with what was published. */
+/** Does the planner's work for published tasks. */
 const plan = async () => {
   const partition = (shard: number) => ({
     index: 'view' as const,
@@ -301,7 +301,7 @@ describe('a claim', () => {
     const keys = claims.flatMap(keysOf)
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.length).toBeGreaterThan(180)
-    // Without moving apart, each of 20 workers would lose most of 200 writes.
+    // If all 20 workers tried the same tasks first, each would lose most of 200 writes.
     expect(lost).toBeLessThan(writes)
   })
 

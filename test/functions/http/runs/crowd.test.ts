@@ -5,7 +5,7 @@ import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, claimed, pathOf, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
-/** Longer than a request may take. */
+/** Longer than the time limit of a request. */
 const TOO_LONG_MS = 29 * SECOND
 
 /** An API whose store may make every write of a head wait, or lose its race. */

@@ -3,7 +3,7 @@ import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
 import { claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
-/** What memory cannot show: an index's own order among equals, bounds it refuses, items as they come back. */
+/** What memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
 
 let world: ApiOnDynamo
 let stores: DynamoStores

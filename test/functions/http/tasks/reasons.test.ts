@@ -13,17 +13,17 @@ beforeEach(async () => {
 const HANDLER = { kind: 'handler', defaults: {} } as const
 const FAR = '2026-06-01T00:00:00.000Z'
 
-/** The worker asks for tasks of the type and finds none that it may take. */
+/** A worker asks for tasks of the type and finds none that it may claim. */
 const shows = (workerId: string, more: object = {}) =>
   api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
 
-/** Answered once no process remembers the type as it was. */
+/** Returns once no process has the old type in its cache. */
 const put = (configuration: object) =>
   timed(api.system, api.call('PUT', '/v1/types/jobs', { kind: 'http', ...configuration }))
 const pause = (type: string, word = 'pause') =>
   timed(api.system, api.call('POST', `/v1/types/${type}/${word}`))
 
-/** How a task comes to wait for each reason; answers its id. */
+/** Makes a task that waits for each reason, and returns its id. */
 const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   due: () => published(api, { dueAt: FAR }),
   retry: async () => {

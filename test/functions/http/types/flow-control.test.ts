@@ -30,7 +30,7 @@ async function publishAll(count: number, parts: (nth: number) => object = () => 
   for (let nth = 0; nth < count; nth++) await published(api, { key: `k${nth}`, ...parts(nth) })
 }
 
-/** What the waker does about the permits that were given back and the jobs that were begun. */
+/** Does the waker's work for released permits and started jobs. */
 async function wake(): Promise<void> {
   const { limitLooks, jobLooks } = api.system.messages
   const wakes = [
