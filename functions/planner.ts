@@ -3,7 +3,7 @@ import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-changes.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
-import { createEventPublisher, type PublishedChange } from '../shared/runtime/events/events.ts'
+import { createEventPublisher, type StreamChange } from '../shared/runtime/events/events.ts'
 import { planLimits } from '../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../shared/runtime/stream/stream.ts'
 import { composeHeadReader, flushMetrics } from './compose/compose.ts'
@@ -34,7 +34,7 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
  * Reads the change in a record. A record that cannot be read never will be: it is logged and skipped, so that it does not
  * block its shard. When the store does not answer, the error is thrown, and the stream delivers the whole batch again.
  */
-async function readChange(record: DynamoDBRecord): Promise<PublishedChange[]> {
+async function readChange(record: DynamoDBRecord): Promise<StreamChange[]> {
   const { NewImage = {}, Keys } = record.dynamodb ?? {}
   const position = positionOf(record)
   try {

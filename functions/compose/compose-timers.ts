@@ -1,7 +1,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
-import { required } from '../../shared/aws/environment.ts'
+import { requiredVariable } from '../../shared/aws/environment.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
-import { patient } from '../../shared/aws/requests.ts'
+import { withConnectionQueue } from '../../shared/aws/requests.ts'
 import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
 import { encodeMinute } from '../../shared/aws/sqs/wire.ts'
 import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
@@ -23,13 +23,13 @@ const RETRIES = {
  */
 export function composePlanningSystem(): PlanningSystem {
   const timers = createFarTimers(
-    patient(requestHandler => new SchedulerClient({ ...RETRIES, requestHandler })),
+    withConnectionQueue(requestHandler => new SchedulerClient({ ...RETRIES, requestHandler })),
     systemClock,
     {
-      group: required('BATON_SCHEDULE_GROUP'),
-      roleArn: required('BATON_SCHEDULE_ROLE_ARN'),
-      queueArn: required('BATON_WAKE_QUEUE_ARN'),
-      deadLetterArn: required('BATON_SCHEDULE_DLQ_ARN'),
+      group: requiredVariable('BATON_SCHEDULE_GROUP'),
+      roleArn: requiredVariable('BATON_SCHEDULE_ROLE_ARN'),
+      queueArn: requiredVariable('BATON_WAKE_QUEUE_ARN'),
+      deadLetterArn: requiredVariable('BATON_SCHEDULE_DLQ_ARN'),
       message: minute => encodeMinute({ minute }),
     },
   )

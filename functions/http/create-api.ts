@@ -5,8 +5,8 @@ import { strict } from '../../shared/api/scalars.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
-import { cachedTypes } from '../../shared/runtime/types/type-cache.ts'
-import { httpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
+import { cachedTypeReader } from '../../shared/runtime/types/type-cache.ts'
+import { createHttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/worker/worker.ts'
 import { check } from './check.ts'
 import { type Found, routeFinder } from './find-route.ts'
@@ -44,10 +44,10 @@ export function createApi(
 ): Hono<Environment> {
   const api: Api = {
     system,
-    typeOf: cachedTypes(system),
+    typeOf: cachedTypeReader(system),
     liveWorkers: cachedLiveWorkers(system),
     allowsStart: cachedAllowance(system),
-    httpWorkers: httpWorkers(system),
+    httpWorkers: createHttpWorkers(system),
     claimPace,
   }
   const find = routeFinder(routes)

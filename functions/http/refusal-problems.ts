@@ -14,7 +14,7 @@ import {
   taskIdPrefix,
 } from '../../shared/core/task/task.ts'
 import { reservedFor } from '../../shared/core/types/reserved-types.ts'
-import type { Operated } from '../../shared/runtime/operate/operate.ts'
+import type { OperateOutcome } from '../../shared/runtime/operate/operate.ts'
 import type { UnknownType } from '../../shared/runtime/publish/publication-of.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'
 import type { RunRefusal } from '../../shared/runtime/run/http-runs.ts'
@@ -86,7 +86,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  Operated<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
+  OperateOutcome<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
   { ok: false }
 >
 

@@ -11,7 +11,7 @@ import type { ApiEvent } from '../api/events.ts'
 import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'
 import type { Page } from '../api/scalars.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
-import { MAX_BATCH_TASKS, MAX_REQUEST_BYTES } from '../core/bounds.ts'
+import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
 import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
 import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
@@ -85,7 +85,7 @@ export type Client = Operations & {
 }
 
 /** The most bytes of a batch's tasks: the API's limit of 4 MB without 1 KB for the request's frame. */
-const BATCH_BYTES_MAX = MAX_REQUEST_BYTES - 1_024
+const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
 /** The most bytes of a batch as escaped text. Lambda's event holds the body in that form and may have 6 MB (6,291,456 bytes). */
 const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 
@@ -149,7 +149,7 @@ function* batchesOf(bodies: readonly PublishBody[]): Generator<PublishBody[], vo
     bytes += jsonBytes(json) + 1
     escaped += escapedBytes(json) + 1
     const isFull =
-      batch.length === MAX_BATCH_TASKS || bytes > BATCH_BYTES_MAX || escaped > BATCH_ESCAPED_BYTES_MAX
+      batch.length === BATCH_TASKS_MAX || bytes > BATCH_BYTES_MAX || escaped > BATCH_ESCAPED_BYTES_MAX
     if (isFull && batch.length > 0) {
       yield batch
       batch = []

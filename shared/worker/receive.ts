@@ -96,7 +96,7 @@ async function awaitOne(type: string, { inbox, capacity, draining, serve }: Rece
   const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, draining)
   for (const delivery of deliveries) {
     if (capacity.tryTake()) serve(type, delivery)
-    else await delivery.again(0)
+    else await delivery.putBack(0)
   }
   return deliveries.length
 }

@@ -10,7 +10,7 @@ import type { Inbox } from '../ports/messages.ts'
 import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
-import { cachedTypes } from '../runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createCapacity, createInPlaceWait } from './capacity.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
@@ -74,7 +74,7 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const left = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
-  const typeOf = cachedTypes(system)
+  const typeOf = cachedTypeReader(system)
   const claimByTicket = createTicketWaitList(system, claimer)
   const starting = startInOwnSlot(createInPlaceWait(system.clock, capacity, draining.signal))
   const running = new Set<Promise<void>>()

@@ -12,10 +12,10 @@ import {
   type TicketWaitList,
 } from '../runtime/claim/claim-by-ticket.ts'
 import {
-  MAX_PASSES,
+  earlyDelaySeconds,
+  notDueDelaySeconds,
   PASS_DELAY_S,
-  sendBackSeconds,
-  setBackSeconds,
+  PASSES_MAX,
 } from '../runtime/dispatch/received-dispatch.ts'
 import { sleepUntil } from '../runtime/kernel/moment.ts'
 import type { System } from '../runtime/kernel/system.ts'
@@ -92,7 +92,7 @@ async function serveTicket(
     return ran
   }
   const isPassable = outcome === 'nothing' && delivery.passedOn < TICKET_PASSES_MAX
-  if (isPassable) await delivery.again(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
+  if (isPassable) await delivery.putBack(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined
 }
@@ -128,15 +128,15 @@ async function withHooks({ system, hooks, draining }: Serving, task: Task, work:
  * dispatch back to its queue, and every early one while it drains.
  */
 async function isBeforeItsTime(delivery: Delivery, { system, draining }: Serving): Promise<boolean> {
-  const delaySeconds = sendBackSeconds(delivery.task, system.clock.now())
+  const delaySeconds = earlyDelaySeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
-    await delivery.again(delaySeconds)
+    await delivery.putBack(delaySeconds)
     return true
   }
   if (!draining.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
-  const restSeconds = draining.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
+  const restSeconds = draining.aborted ? 0 : notDueDelaySeconds(delivery.task, system.clock.now())
   if (restSeconds === undefined) return false
-  await delivery.again(restSeconds)
+  await delivery.putBack(restSeconds)
   return true
 }
 
@@ -174,9 +174,9 @@ async function passOnOrDrop(
 ): Promise<void> {
   const { task, passedOn } = delivery
   const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
-  const isPassable = CLAIMABLE_BY_OTHERS.has(reason) && (isFresh || passedOn < MAX_PASSES)
+  const isPassable = CLAIMABLE_BY_OTHERS.has(reason) && (isFresh || passedOn < PASSES_MAX)
   if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
-    await delivery.again(PASS_DELAY_S, passedOn + 1)
+    await delivery.putBack(PASS_DELAY_S, passedOn + 1)
   } else {
     await delivery.done()
   }

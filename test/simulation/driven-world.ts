@@ -3,7 +3,7 @@ import type { ManualClock } from '../../shared/testing/clock.ts'
 import { CALM, type Scenario, type Weather } from './scenario.ts'
 import { createServices, type Services } from './world/aws/services.ts'
 import { createTable, type Table } from './world/aws/table.ts'
-import type { Happening, History } from './world/history.ts'
+import type { History, HistoryEvent } from './world/history.ts'
 import { createProcess, type Process } from './world/process.ts'
 import { createWorld, START, type World } from './world/world.ts'
 
@@ -16,7 +16,7 @@ export type DrivenWorld = {
   /** What the world noted: who died, what got lost. */
   readonly notes: readonly string[]
   /** What the invariants would be told. */
-  readonly told: readonly Happening[]
+  readonly told: readonly HistoryEvent[]
   /** A process that waits by itself. */
   process(name?: string): Process
   /** The same ports, but whoever awaits an answer lets time run until it is there. */
@@ -41,7 +41,7 @@ export async function createDrivenWorld({
   ...rest
 }: Parts = {}): Promise<DrivenWorld> {
   const notes: string[] = []
-  const told: Happening[] = []
+  const told: HistoryEvent[] = []
   const scenario: Scenario = {
     seed: 1,
     weather: { ...CALM, ...weather },
@@ -54,7 +54,7 @@ export async function createDrivenWorld({
     ...rest,
   }
   const history: History = {
-    tell: happening => void told.push(happening),
+    record: happening => void told.push(happening),
     note: (_at, by, text) => void notes.push(`${by} ${text()}`),
   }
   const world = createWorld(scenario, history, startsAt)

@@ -5,7 +5,7 @@ import { aRun, aTask, NOW } from '../support/tasks/a-task.ts'
 import { createDrivenWorld } from './driven-world.ts'
 import { aScenario, aType } from './generate/trials/trial.ts'
 import { createJudge } from './judge.ts'
-import type { Happening } from './world/history.ts'
+import type { HistoryEvent } from './world/history.ts'
 
 /** What invariants must let pass, beside what they must notice. */
 
@@ -16,21 +16,21 @@ const byWorker = { at, by: 'lambda by-lambda-1' }
 
 const aTaskOf = (key: string) => aTask({ type: TYPE.type, key })
 
-const takes = (task: Task): Happening => ({ ...byWorker, what: 'delivered', task })
+const takes = (task: Task): HistoryEvent => ({ ...byWorker, what: 'delivered', task })
 
-function claims(before: Task): Happening {
+function claims(before: Task): HistoryEvent {
   const run = aRun({ workerId: 'lambda by-lambda-1.1' })
   const after = aTask({ ...before, operation: 'claim', revision: 2, fence: 1, live: [run], ended: [] })
   return { ...byWorker, what: 'write', before, after, clock: at }
 }
 
-const getsTenants: Happening = {
+const getsTenants: HistoryEvent = {
   ...byTypes,
   what: 'type',
   type: { type: TYPE.type, isFair: true, configuration: { kind: 'handler' } } as TaskType,
 }
 
-function verdictOn(happenings: readonly Happening[]): string | undefined {
+function verdictOn(happenings: readonly HistoryEvent[]): string | undefined {
   const judge = createJudge(aScenario(1, { trial: 'words', types: [TYPE] }))
   for (const happening of happenings) judge.tell(happening)
   return judge.broken()?.invariant
@@ -56,12 +56,19 @@ describe('a claim of a task that the process has no dispatch of', () => {
 
 describe('a heartbeat that is refused as removed', () => {
   const task = aTaskOf('k1')
-  const published: Happening = { at, by: 'api-1', what: 'write', before: undefined, after: task, clock: at }
+  const published: HistoryEvent = {
+    at,
+    by: 'api-1',
+    what: 'write',
+    before: undefined,
+    after: task,
+    clock: at,
+  }
   const refused = {
     ...{ at, by: 'h1', what: 'told', id: task.id, born: task.born, fence: 1 },
-    ...{ said: 'beat', isOnlyWord: false, refused: 'removed' },
-  } as Happening
-  const deleted: Happening = { at, by: 'the table', what: 'expired', id: task.id }
+    ...{ reported: 'beat', isOnlyReport: false, refused: 'removed' },
+  } as HistoryEvent
+  const deleted: HistoryEvent = { at, by: 'the table', what: 'expired', id: task.id }
 
   it.each([
     [

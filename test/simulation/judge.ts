@@ -1,15 +1,15 @@
 import type { Task } from '../../shared/core/task/task.ts'
 import { INVARIANTS } from './invariants/all.ts'
-import { firstAtWork } from './invariants/runs/settling.ts'
+import { firstUnsettled } from './invariants/runs/settling.ts'
 import type { Scenario } from './scenario.ts'
-import type { Happening } from './world/history.ts'
+import type { HistoryEvent } from './world/history.ts'
 
 /** A promise that was broken, and how. */
 export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }
 
 /** Holds what happens against every invariant. */
 export type Judge = {
-  tell(happening: Happening): void
+  tell(happening: HistoryEvent): void
   /** Whether nothing more can happen to any task by itself. */
   isSettled(heads: Iterable<Task>): boolean
   end(heads: Iterable<Task>, at: number): void
@@ -36,7 +36,7 @@ export function createJudge(scenario: Scenario): Judge {
           judged(() => on?.(happening)),
         )
     },
-    isSettled: heads => firstAtWork([...heads], scenario) === undefined,
+    isSettled: heads => firstUnsettled([...heads], scenario) === undefined,
     end: (heads, at) => {
       // The heads can be gone through once.
       const all = [...heads]

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Rarity } from './generate/generate.ts'
+import type { ScenarioKind } from './generate/generate.ts'
 import type { Played } from './simulate.ts'
 
 /** A thread that plays seeds, one at a time; a new one takes its place when it dies. */
@@ -16,7 +16,7 @@ export const COMES_TO_AN_END = 'a seed plays to its end'
 const ENDLESS_MS = 300_000
 
 /** `program` answers each seed that it is sent with what was played; of one kind alone, if `only` says so. */
-export function startPlayer(program: URL, only?: Rarity): Player {
+export function startPlayer(program: URL, only?: ScenarioKind): Player {
   let thread: Worker | undefined
   return {
     play: async seed => {

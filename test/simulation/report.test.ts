@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from './generate/generate.ts'
-import type { Planted } from './planted/planted.ts'
+import type { PlantedFault } from './planted/planted.ts'
 import type { BrokenSeed } from './play-seeds.ts'
 import { COMES_TO_AN_END } from './player.ts'
 import { reportOf } from './report.ts'
 import { simulate } from './simulate.ts'
 
 /** Every task of a scenario of some size meets this sooner or later. */
-const UNKIND: Planted = {
+const UNKIND: PlantedFault = {
   name: 'a finished task is an error',
   spoil: system => ({
     ...system,
@@ -21,7 +21,7 @@ const UNKIND: Planted = {
   }),
 }
 
-async function firstBroken(planted: Planted): Promise<BrokenSeed> {
+async function firstBroken(planted: PlantedFault): Promise<BrokenSeed> {
   for (let seed = 1; ; seed++) {
     const { broken } = await simulate(generate(seed), { planted })
     if (broken) return { seed, verdict: broken }

@@ -1,6 +1,6 @@
-import { generate, type Rarity } from './generate/generate.ts'
+import { generate, type ScenarioKind } from './generate/generate.ts'
 import type { Verdict } from './judge.ts'
-import type { Planted } from './planted/planted.ts'
+import type { PlantedFault } from './planted/planted.ts'
 import type { BrokenSeed } from './play-seeds.ts'
 import { COMES_TO_AN_END } from './player.ts'
 import type { Scenario } from './scenario.ts'
@@ -12,7 +12,10 @@ import { START } from './world/world.ts'
 /** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
 export async function reportOf(
   { seed, verdict }: BrokenSeed,
-  { planted, only }: { readonly planted?: Planted | undefined; readonly only?: Rarity | undefined } = {},
+  {
+    planted,
+    only,
+  }: { readonly planted?: PlantedFault | undefined; readonly only?: ScenarioKind | undefined } = {},
 ): Promise<string> {
   if (verdict.invariant === COMES_TO_AN_END) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
   const scenario = await shrink(generate(seed, only), verdict, smaller => simulate(smaller, { planted }))
@@ -33,7 +36,7 @@ export async function reportOf(
 
 async function traced(
   scenario: Scenario,
-  planted: Planted | undefined,
+  planted: PlantedFault | undefined,
 ): Promise<{ readonly broken: Verdict | undefined; readonly lines: readonly string[] }> {
   const lines: string[] = []
   const { broken } = await simulate(scenario, { trace: line => lines.push(line), planted })

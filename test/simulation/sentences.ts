@@ -218,7 +218,7 @@ function textOfActs(acts: readonly Act[]): string {
   return counted.join(', then ')
 }
 
-function textOfAct({ ms, end, until, delay, shop, again = [] }: Act): string {
+function textOfAct({ ms, end, until, delay, shop, repeats: again = [] }: Act): string {
   const later = until === undefined ? '' : `, but not before ${timeOf(until).trim()} s`
   const given = [delay && `a delay of ${delay}`, shop && `an input of shop ${shop}`].filter(Boolean)
   const words = again.map(word => `${word.end} ${word.nth}`).join(', ')

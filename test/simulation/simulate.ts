@@ -8,7 +8,7 @@ import { hostStandalone } from './actors/standalone.ts'
 import { perform } from './actors/steps.ts'
 import { schedulesIn } from './invariants/schedules/schedules.ts'
 import { createJudge, type Verdict } from './judge.ts'
-import type { Planted } from './planted/planted.ts'
+import type { PlantedFault } from './planted/planted.ts'
 import type { Scenario, Step } from './scenario.ts'
 import { lineOf, stackOf } from './trace-lines.ts'
 import { createApi } from './world/aws/api.ts'
@@ -16,7 +16,7 @@ import { createSchedules, type Schedules } from './world/aws/schedules.ts'
 import { createServices } from './world/aws/services.ts'
 import { createStream } from './world/aws/stream.ts'
 import { createTable } from './world/aws/table.ts'
-import type { Happening } from './world/history.ts'
+import type { HistoryEvent } from './world/history.ts'
 import type { Process } from './world/process.ts'
 import { createSandboxes } from './world/sandboxes.ts'
 import { onSurprise } from './world/surprises.ts'
@@ -43,15 +43,18 @@ export async function simulate(
   {
     trace,
     planted,
-  }: { readonly trace?: ((line: string) => void) | undefined; readonly planted?: Planted | undefined } = {},
+  }: {
+    readonly trace?: ((line: string) => void) | undefined
+    readonly planted?: PlantedFault | undefined
+  } = {},
 ): Promise<Played> {
   const judge = createJudge(scenario)
-  const happened = (happening: Happening) => {
+  const happened = (happening: HistoryEvent) => {
     trace?.(lineOf(happening))
     judge.tell(happening)
   }
   const world = createWorld(scenario, {
-    tell: happened,
+    record: happened,
     note: (at, by, text) => trace?.(lineOf({ at, by, what: 'note', text: text() })),
   })
   const surprised = (error: unknown) => {
@@ -94,7 +97,11 @@ type Stage = {
 }
 
 /** Puts the system together and sets the stage. */
-function build(world: World, happened: (happening: Happening) => void, planted: Planted | undefined): Stage {
+function build(
+  world: World,
+  happened: (happening: HistoryEvent) => void,
+  planted: PlantedFault | undefined,
+): Stage {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
   const writes = (before: Task | undefined, after: Task, by: Process) => {

@@ -1,9 +1,9 @@
 import type { Task } from '../../shared/core/task/task.ts'
-import type { Happening } from './world/history.ts'
+import type { HistoryEvent } from './world/history.ts'
 import { START } from './world/world.ts'
 
 /** A happening as a line of a trace. */
-export function lineOf(happening: Happening): string {
+export function lineOf(happening: HistoryEvent): string {
   const time = ((happening.at - START) / 1_000).toFixed(3).padStart(10)
   return `${time}  ${happening.by.padEnd(18)}  ${textOf(happening)}`
 }
@@ -13,7 +13,7 @@ export function stackOf(error: unknown): string {
   return (error instanceof Error && error.stack) || String(error)
 }
 
-function textOf(happening: Happening): string {
+function textOf(happening: HistoryEvent): string {
   switch (happening.what) {
     case 'note':
       return happening.text
@@ -50,7 +50,7 @@ function textOf(happening: Happening): string {
       return `IS ANSWERED ${happening.step.do} ${JSON.stringify(rest)}`
     }
     case 'told': {
-      const { said, refused, id, fence } = happening
+      const { reported: said, refused, id, fence } = happening
       const answer = refused === undefined ? 'counts' : `does not count: ${refused}`
       return `IS TOLD that ${JSON.stringify(said)} of ${id} (fence ${fence}) ${answer}`
     }

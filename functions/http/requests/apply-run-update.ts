@@ -1,5 +1,5 @@
 import type { Problem } from '../../../shared/api/problems.ts'
-import { MAX_PROGRESS_BYTES, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { type Json, jsonBytes, textBytes } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -38,7 +38,8 @@ export async function heartbeatRun(
   if (tooLarge) return { ok: false, problem: tooLarge }
   const renewed = await applyToRun(update, run => beatOverHttp(system, run, update.content, until))
   const workerId = renewed.ok ? renewed.task.live[update.fence]?.workerId : undefined
-  if (renewed.ok && workerId !== undefined) await httpWorkers.seen({ workerId }, [renewed.task.type])
+  if (renewed.ok && workerId !== undefined)
+    await httpWorkers.recordActivity({ workerId }, [renewed.task.type])
   return renewed
 }
 
@@ -63,8 +64,8 @@ export async function finishRun(
 
 function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Problem | undefined {
   const bytes = content === undefined ? 0 : jsonBytes(content)
-  if (bytes <= MAX_PROGRESS_BYTES) return undefined
-  const message = `has ${bytes} bytes as JSON; at most ${MAX_PROGRESS_BYTES} are kept`
+  if (bytes <= PROGRESS_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes as JSON; at most ${PROGRESS_BYTES_MAX} are kept`
   return invalid([{ path: joinPath(at, ['progress']), message }], 'too-large')
 }
 

@@ -1,5 +1,5 @@
 import { canvasFields, leafBody } from '../../../shared/api/canvases.ts'
-import { MAX_CANVAS_DEPTH } from '../../../shared/core/bounds.ts'
+import { CANVAS_DEPTH_MAX } from '../../../shared/core/bounds.ts'
 import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonProblem } from '../../../shared/core/json.ts'
@@ -75,7 +75,7 @@ function missing({ problems }: Walk): undefined {
 
 function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
   if (!isObject(value)) return wrong(walk, at, `must be ${WHAT}`)
-  if (depth > MAX_CANVAS_DEPTH) return wrong(walk, at, `nests deeper than ${MAX_CANVAS_DEPTH} levels`)
+  if (depth > CANVAS_DEPTH_MAX) return wrong(walk, at, `nests deeper than ${CANVAS_DEPTH_MAX} levels`)
   const [word, ...others] = wordsOf(value)
   if (word === undefined) return leafOf(walk, value, at)
   for (const name of [

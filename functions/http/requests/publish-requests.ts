@@ -1,6 +1,6 @@
 import type { DerivedBody, PublishBody } from '../../../shared/api/publish.ts'
 import type { PatchBody } from '../../../shared/api/tasks.ts'
-import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
+import { BODY_BYTES_MAX, DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../../shared/core/json.ts'
 import type { PatchedOptions } from '../../../shared/core/options/cleared-options.ts'
@@ -19,7 +19,7 @@ export function fieldProblems(body: PublishBody | PatchBody, now: number, at = '
     problems.push({ path: at === '' ? field : `${at}.${field}`, message })
   }
   if (dueAt !== undefined && delayMs !== undefined) add('delayMs', 'excludes dueAt: give one of the two')
-  if (dueAt !== undefined && Date.parse(dueAt) > now + MAX_DELAY_MS) add('dueAt', 'must be within ten years')
+  if (dueAt !== undefined && Date.parse(dueAt) > now + DELAY_MS_MAX) add('dueAt', 'must be within ten years')
   if ('clean' in body && body.ifExists !== 'restart') add('clean', 'is for ifExists "restart" only')
   if ('debounce' in body || 'throttle' in body) problems.push(...spacingProblems(body, at))
   return [...problems, ...callbackProblems(body, now, at)]
@@ -67,8 +67,8 @@ export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProble
 export function sizeProblem(value: Json | undefined, path: string): FieldProblem | undefined {
   if (value === undefined) return undefined
   const bytes = jsonBytes(value)
-  if (bytes <= MAX_BODY_BYTES) return undefined
-  return { path, message: `has ${bytes} bytes as JSON; at most ${MAX_BODY_BYTES} are stored` }
+  if (bytes <= BODY_BYTES_MAX) return undefined
+  return { path, message: `has ${bytes} bytes as JSON; at most ${BODY_BYTES_MAX} are stored` }
 }
 
 export function publishRequestOf(body: PublishBody, headers: Headers, by?: string): PublishRequest {

@@ -9,7 +9,7 @@ import {
   type RunResult,
   runsBody,
 } from '../../../shared/api/runs.ts'
-import { MAX_DERIVED_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
+import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { cut } from '../../../shared/core/task/body.ts'
 import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
@@ -107,7 +107,7 @@ function nameOf(value: unknown): RunName {
   return { taskId: nameIn(taskId), runId: nameIn(runId) }
 }
 
-const NAME_CHARACTERS_MAX = 2 * (MAX_TYPE_LENGTH + MAX_DERIVED_KEY_LENGTH)
+const NAME_CHARACTERS_MAX = 2 * (TYPE_CHARACTERS_MAX + DERIVED_KEY_CHARACTERS_MAX)
 
 function nameIn(value: unknown): string {
   return typeof value === 'string' ? cut(value, NAME_CHARACTERS_MAX) : ''

@@ -7,12 +7,12 @@ import {
   schedulePage,
   triggerAnswer,
 } from '../../../shared/api/schedules.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import type { Operated } from '../../../shared/runtime/operate/operate.ts'
+import type { OperateOutcome } from '../../../shared/runtime/operate/operate.ts'
 import {
   pauseSchedule,
   removeSchedule,
@@ -165,7 +165,7 @@ async function handleRemove(call: OneCall<unknown>): Promise<Answer> {
 
 async function handleChange(
   call: OneCall<unknown>,
-  change: (system: System, id: string) => Promise<Operated<'finished'>>,
+  change: (system: System, id: string) => Promise<OperateOutcome<'finished'>>,
 ): Promise<Answer> {
   const id = idIn(call)
   const outcome = id === undefined ? UNKNOWN : await change(call.system, id)
@@ -194,5 +194,5 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
 
 /** The id of the named schedule; undefined when no schedule can have this name. The store is never asked for such a name. */
 function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
-  return isName(name, MAX_KEY_LENGTH) ? taskId(SCHEDULE_TYPE, name) : undefined
+  return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
 }

@@ -14,7 +14,7 @@ import {
 } from '../../../shared/api/types.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { PURGES_MAX, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { type PutTypeOutcome, putType } from '../../../shared/runtime/types/types.ts'
@@ -147,7 +147,7 @@ async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
   const started = await startPurge(system, type.type, { statuses, before, askedAt })
   if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
   if (!started.ok) {
-    const detail = `${type.type} already has ${MOST_PURGES} purges under way; try again when one of them is over`
+    const detail = `${type.type} already has ${PURGES_MAX} purges under way; try again when one of them is over`
     return answerProblem(problem('conflict', detail))
   }
   return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { HeldTask } from '../../../shared/runtime/claim/held-task.ts'
+import type { ClaimedTask } from '../../../shared/runtime/claim/held-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import {
   type BeatOutcome,
@@ -9,11 +9,11 @@ import {
   type EndOutcome,
   type finishOverHttp,
 } from '../../../shared/runtime/run/http-runs.ts'
-import type { Again, WorkerSetup } from '../scenario.ts'
+import type { RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, durationMs, type Script, stageAfter, tellOfEnd } from './handlers.ts'
+import { beginAct, durationMs, recordEnd, type Script, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
@@ -72,7 +72,7 @@ async function claimUpTo(
   { process, api, setup }: Client,
   limit: number,
   requestId: string,
-): Promise<{ readonly claims: readonly HeldTask[]; readonly retryAfterMs?: number }> {
+): Promise<{ readonly claims: readonly ClaimedTask[]; readonly retryAfterMs?: number }> {
   if (limit <= 0) return { claims: [] }
   const answer = await api.request(process, 'claims', (system, workers) =>
     claimOverHttp(system, claimRequest(setup, limit, requestId), workers),
@@ -91,7 +91,7 @@ function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, 
   }
 }
 
-async function runHeld(client: Client, { task, run, ...content }: HeldTask): Promise<void> {
+async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): Promise<void> {
   const { process, world, script, setup } = client
   const act = beginAct(world, process, script, {
     id: task.id,
@@ -110,12 +110,12 @@ async function runHeld(client: Client, { task, run, ...content }: HeldTask): Pro
     act.end === 'deaf' ? undefined : over.signal,
   )
   if (act.end === 'crash') return process.kill('its program crashed')
-  tellOfEnd(world, process, { id: task.id, fence: run.fence }, act)
-  const words = [{ end: act.end, nth: 0 }, ...(act.again ?? [])]
+  recordEnd(world, process, { id: task.id, fence: run.fence }, act)
+  const words = [{ end: act.end, nth: 0 }, ...(act.repeats ?? [])]
   for (const [index, word] of words.entries()) {
     const isOnlyWord = words.slice(0, index).every(({ end, nth }) => end === word.end && nth === word.nth)
     await sayUntilHeard(client, task, run.fence, { outcome: outcomeOf(word, task, run.fence), isOnlyWord })
-    if (act.again) await beatOnce(client, task, run.fence)
+    if (act.repeats) await beatOnce(client, task, run.fence)
   }
   over.abort()
 }
@@ -141,7 +141,7 @@ async function beatOnce(client: Client, task: Task, fence: number) {
   return answer
 }
 
-function outcomeOf({ end, nth }: Again, { id, stage }: Task, fence: number): Outcome {
+function outcomeOf({ end, nth }: RepeatedReport, { id, stage }: Task, fence: number): Outcome {
   const result = { by: fence, of: id, ...(nth > 0 && { nth }) }
   const error = { name: 'Error', message: `it did not work${nth > 0 ? `, ${nth}` : ''}` }
   switch (end) {
@@ -190,5 +190,15 @@ function told({ world, process }: Client, { id, born }: Task, fence: number, hea
   const { said, answer, isOnlyWord } = heard
   const at = world.timeline.now()
   const refused = answer.ok ? {} : { refused: answer.reason }
-  world.history.tell({ at, by: process.name, what: 'told', id, born, fence, said, isOnlyWord, ...refused })
+  world.history.record({
+    at,
+    by: process.name,
+    what: 'told',
+    id,
+    born,
+    fence,
+    reported: said,
+    isOnlyReport: isOnlyWord,
+    ...refused,
+  })
 }

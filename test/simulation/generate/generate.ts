@@ -19,21 +19,21 @@ import { generateSteps } from './steps.ts'
 import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './trials/trials.ts'
 
 /** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. Or a trial. */
-export type Rarity = 'control' | 'far' | 'schedules' | TrialName
+export type ScenarioKind = 'control' | 'far' | 'schedules' | TrialName
 
-export const RARITIES: readonly Rarity[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
+export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
 
 /**
  * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
  * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `rare` is there in any case, or wherever the
  * number of workers allows it.
  */
-export function generate(seed: number, rare?: Rarity): Scenario {
+export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
   return isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
 }
 
-function generateUsual(seed: number, rare: Rarity | undefined): Scenario {
+function generateUsual(seed: number, rare: ScenarioKind | undefined): Scenario {
   const dice = createDice(createSeededChance(seed))
   const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
@@ -82,7 +82,7 @@ function generateUsual(seed: number, rare: Rarity | undefined): Scenario {
 const CONTROL = 0.2
 
 /** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
-function stepsOf(dice: Dice, cast: Cast, rare: Rarity | undefined): Step[] {
+function stepsOf(dice: Dice, cast: Cast, rare: ScenarioKind | undefined): Step[] {
   const steps = generateSteps(dice, cast)
   const mayTick = cast.workers.length <= MOST_WORKERS_FOR_SCHEDULES
   const schedules = mayTick && (dice.odds(SCHEDULES) || rare === 'schedules') ? scheduleSteps(dice, cast) : []
@@ -96,7 +96,7 @@ const MOST_WORKERS_FOR_SCHEDULES = 1
 function lengthOf(
   dice: Dice,
   workers: readonly WorkerSetup[],
-  rare: Rarity | undefined,
+  rare: ScenarioKind | undefined,
 ): { isFar: boolean; stormMs: number } {
   const odds = workers.length === 0 ? { far: 0.15, farStorm: 0.3 } : { far: 0.04, farStorm: 0.7 }
   const isFar = dice.odds(odds.far) || rare === 'far'

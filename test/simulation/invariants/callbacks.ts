@@ -10,11 +10,11 @@ type When = keyof Callbacks
 type Place = { readonly parent: number; readonly when: When }
 
 /** Promises about what the ends of tasks publish. */
-export const OF_CALLBACKS: readonly Invariant[] = [
+export const CALLBACK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a callback is published once for each end of its task, and never before that is written',
     watch: ({ steps }) => {
-      const places = placesIn(steps)
+      const places = callbackOwnersIn(steps)
       const ends = createCount()
       const children = createCount()
       return {
@@ -36,7 +36,7 @@ export const OF_CALLBACKS: readonly Invariant[] = [
   {
     name: 'an ended task shows that it owes callbacks until each of them is published, or it is removed',
     watch: ({ steps }) => {
-      const debts = createDebts(placesIn(steps))
+      const debts = createDebts(callbackOwnersIn(steps))
       return {
         on: happening => {
           if (happening.what !== 'write') return undefined
@@ -128,7 +128,7 @@ function callIn(
 }
 
 /** Every callback, by its nonce. */
-export function placesIn(steps: readonly Step[]): Map<number, Place> {
+export function callbackOwnersIn(steps: readonly Step[]): Map<number, Place> {
   const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
   const places = new Map<number, Place>()
   for (const { nonce: parent, onSuccess = [], onError = [] } of parents) {

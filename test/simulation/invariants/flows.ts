@@ -1,10 +1,10 @@
 import type { FlowState, StepRecord } from '../../../shared/core/task/flow-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { type Invariant, ofWrites, type Write } from './invariant.ts'
-import { isOpening } from './pieces.ts'
+import { type Invariant, onEachWrite, type Write } from './invariant.ts'
+import { opensPiece } from './pieces.ts'
 
 /** Promises about flows: how steps follow each other, how they are undone, and how it ends. */
-export const OF_FLOWS: readonly Invariant[] = [
+export const FLOW_INVARIANTS: readonly Invariant[] = [
   {
     name: 'steps are undone in falling order, and only those that have begun',
     watch: () => {
@@ -46,7 +46,7 @@ export const OF_FLOWS: readonly Invariant[] = [
       }
     },
   },
-  ofWrites(
+  onEachWrite(
     'the cursor of a flow moves on step by step, and stays at the one that failed',
     ({ before, after }) => {
       if (!after.flow || !before?.flow || before.born !== after.born || after.operation === 'update')
@@ -59,7 +59,7 @@ export const OF_FLOWS: readonly Invariant[] = [
         : `${after.operation} moved the cursor of ${after.id} from ${from} to ${to}`
     },
   ),
-  ofWrites('a flow has ended as its steps say', ({ before, after }) => {
+  onEachWrite('a flow has ended as its steps say', ({ before, after }) => {
     const hasEnded = after.state !== 'open' && after.state !== 'removed'
     if (!hasEnded || before?.state === after.state) return undefined
     const wrong = contradictionIn(after)
@@ -131,7 +131,7 @@ function stepsBegun({ flow, operation }: Task): number[] {
 function undoBegunNow(before: Task | undefined, after: Task): number | undefined {
   const { flow, state } = after
   const isUndo = flow?.direction === 'undo' && state === 'open'
-  return isUndo && isOpening(before, after) ? flow.at : undefined
+  return isUndo && opensPiece(before, after) ? flow.at : undefined
 }
 
 function outOfOrder({ before, after }: Write, at: number): string | undefined {

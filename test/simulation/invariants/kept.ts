@@ -6,7 +6,7 @@ import type { Invariant } from './invariant.ts'
 const PLACING = ['fairnessKey', 'userId', 'priority', 'tags'] as const
 
 /** Promises about what stays with a task. */
-export const OF_WHAT_IS_KEPT: readonly Invariant[] = [
+export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a restart keeps all that places or limits its task',
     watch: ({ steps }) => {

@@ -1,6 +1,6 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Step } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn, servingTypeOf } from './pieces.ts'
@@ -11,7 +11,7 @@ const RESUMED_WITHIN_MS = 12_000
 const SLOW_MS = 18_000
 
 /** Promises about types that are paused and resumed. */
-export const OF_PAUSES: readonly Invariant[] = [
+export const PAUSE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'once a pause is acknowledged, no handler begins with what is claimed until the type is resumed',
     watch: () => {
@@ -61,7 +61,7 @@ export const OF_PAUSES: readonly Invariant[] = [
           ? `${task.id} was sent ${Math.round(at - resumed)} ms after its type was resumed`
           : undefined
       }
-      const note = (happening: Happening) => {
+      const note = (happening: HistoryEvent) => {
         if (happening.what === 'type' && happening.type.paused)
           resumedAt.set(happening.type.type, Number.POSITIVE_INFINITY)
         if (happening.what === 'answer' && happening.step.do === 'resume-type')
@@ -88,7 +88,7 @@ function acknowledgedPauses() {
   const stored = new Set<string>()
   const resumedAt = new Map<string, number>()
   const acknowledged = new Map<string, Pause>()
-  const onType = ({ at, type: { type, paused } }: Extract<Happening, { readonly what: 'type' }>) => {
+  const onType = ({ at, type: { type, paused } }: Extract<HistoryEvent, { readonly what: 'type' }>) => {
     if (paused) stored.add(type)
     else if (stored.delete(type)) {
       resumedAt.set(type, at)
@@ -103,7 +103,7 @@ function acknowledgedPauses() {
   }
   return {
     of: (type: string) => acknowledged.get(type),
-    on: (happening: Happening) => {
+    on: (happening: HistoryEvent) => {
       if (happening.what === 'type') onType(happening)
       if (happening.what === 'answer' && happening.answer.ok) onAnswer(happening.step)
     },

@@ -11,7 +11,7 @@ type Purge = Extract<Step, { readonly do: 'purge' }>
 const WORKED_ON_BY = 'jobs'
 
 /** Promises about what a purge removes, and what it leaves. */
-export const OF_PURGES: readonly Invariant[] = [
+export const PURGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a purge removes nothing that was published after it was asked for',
     watch: ({ steps, weather }) => {

@@ -7,7 +7,7 @@ import {
 } from '../../../shared/core/task/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn } from './pieces.ts'
@@ -18,7 +18,7 @@ const LEAST_LEFT_MS = 1_000
 const ANSWERED_BEFORE_MS = 12_000
 
 /** Promises about what handlers have reported. */
-export const OF_REPORTS: readonly Invariant[] = [
+export const REPORT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'what a handler has reported in time is never recorded as lost',
     watch: scenario => {
@@ -68,7 +68,7 @@ function createReports() {
   const births = new Map<string, string>()
   return {
     at: (run: string) => reportedAt.get(run),
-    see: (happening: Happening) => {
+    see: (happening: HistoryEvent) => {
       if (happening.what === 'write') {
         const { after } = happening
         births.set(after.id, birthOf(after))
@@ -108,7 +108,7 @@ function createHandlers() {
   }
   return {
     haveAllSucceeded: (birth: string) => left.get(birth)?.size === 0,
-    see: (happening: Happening) => {
+    see: (happening: HistoryEvent) => {
       if (happening.what === 'write') seeWrite(happening)
       if (happening.what !== 'reported' || happening.end !== 'succeed') return
       const runs = left.get(births.get(happening.id) ?? '')

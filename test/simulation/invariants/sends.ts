@@ -1,7 +1,7 @@
 import { DEFAULT_OPTIONS } from '../../../shared/core/options/options.ts'
 import { liveRuns } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
@@ -14,7 +14,7 @@ const MERGING_MS = 120_000
 const LOOKS_MAX = 40
 
 /** Promises about how much is sent. */
-export const OF_SENDS: readonly Invariant[] = [
+export const MESSAGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'what keeps a far minute from being scheduled does not multiply the dispatches of other tasks',
     watch: scenario => {
@@ -62,7 +62,7 @@ function createStillRuns() {
   const still = new Map<string, number>()
   return {
     since: (id: string) => still.get(id) ?? Number.POSITIVE_INFINITY,
-    see: (happening: Happening) => {
+    see: (happening: HistoryEvent) => {
       if (happening.what !== 'write' || happening.after.operation === 'beat') return
       const { after, at } = happening
       const isUsual = after.options.leaseMs >= DEFAULT_OPTIONS.leaseMs && liveRuns(after).length > 0

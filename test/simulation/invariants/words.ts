@@ -1,16 +1,16 @@
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import type { Body, EndedRun, Task } from '../../../shared/core/task/task.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { endsOf } from './pieces.ts'
 
-type Told = Extract<Happening, { readonly what: 'told' }>
+type Told = Extract<HistoryEvent, { readonly what: 'told' }>
 
 /** A run that has ended: the head before that write and after it. */
 type End = { readonly before: Task; readonly after: Task; readonly fence: number }
 
 /** What a worker is told of its run, against what is stored. */
-export const OF_WORDS: readonly Invariant[] = [
+export const REPORT_ANSWER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'what a run’s worker is told is what is stored',
     watch: ({ trial }) => {
@@ -26,7 +26,7 @@ export const OF_WORDS: readonly Invariant[] = [
               : faultOfRefused(happening, record, trial === 'words')
           return (
             fault &&
-            `${JSON.stringify(happening.said)} of ${happening.id} (fence ${happening.fence}) ${fault}`
+            `${JSON.stringify(happening.reported)} of ${happening.id} (fence ${happening.fence}) ${fault}`
           )
         },
       }
@@ -61,7 +61,7 @@ function createRecord() {
   }
 }
 
-function faultOfAccepted({ said }: Told, end: End | undefined): string | undefined {
+function faultOfAccepted({ reported: said }: Told, end: End | undefined): string | undefined {
   if (said === 'beat') return undefined
   if (!end) return 'was accepted, but the run has not ended'
   const difference = differenceOf(said, end)
@@ -73,7 +73,7 @@ function faultOfRefused(
   record: ReturnType<typeof createRecord>,
   areRunsKept: boolean,
 ): string | undefined {
-  const { refused = '', said, isOnlyWord } = told
+  const { refused = '', reported: said, isOnlyReport: isOnlyWord } = told
   if (refused.startsWith('unknown')) return undefined
   if (refused === 'removed')
     return record.isGone(told) ? undefined : 'was refused as removed, but the task is there'

@@ -2,10 +2,10 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'
-import type { Planted } from './planted.ts'
+import type { PlantedFault } from './planted.ts'
 
 /** Faults in what keeps tasks from running: pauses, rate limits, concurrency limits. */
-const FAULTS: readonly Planted[] = [
+const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a pause is acknowledged at once',
     spoil: system => ({
@@ -26,8 +26,8 @@ const FAULTS: readonly Planted[] = [
       ...system,
       messages: {
         ...system.messages,
-        goOnWithJobs: async looks =>
-          system.messages.goOnWithJobs(looks.filter(({ job }) => job.kind !== 'resume')),
+        continueJobs: async looks =>
+          system.messages.continueJobs(looks.filter(({ job }) => job.kind !== 'resume')),
       },
     }),
   },
@@ -64,24 +64,24 @@ const FAULTS: readonly Planted[] = [
   },
   {
     name: 'a reserved start is not noted, and used by others, too',
-    spoil: inLimits(() => ({ putStarts: async () => undefined })),
+    spoil: inLimits(() => ({ putSlots: async () => undefined })),
   },
   {
     name: 'starts that are counted all get the first turn',
     spoil: inLimits(limits => ({
-      countStarts: async (limit, version, count) => {
-        const { log, version: stored } = await limits.starts(limit)
-        return log && stored === version ? log.more + count : undefined
+      countSlots: async (limit, version, count) => {
+        const { log, version: stored } = await limits.slots(limit)
+        return log && stored === version ? log.bookedAhead + count : undefined
       },
     })),
   },
 ]
 
-export const IN_CONTROL: readonly Planted[] = FAULTS.map(fault => ({ ...fault, needs: 'control' }))
+export const CONTROL_FAULTS: readonly PlantedFault[] = FAULTS.map(fault => ({ ...fault, needs: 'control' }))
 
 type Limits = PlanningSystem['limits']
 
-function inLimits(spoilt: (limits: Limits) => Partial<Limits>): Planted['spoil'] {
+function inLimits(spoilt: (limits: Limits) => Partial<Limits>): PlantedFault['spoil'] {
   return system => ({ ...system, limits: { ...system.limits, ...spoilt(system.limits) } })
 }
 

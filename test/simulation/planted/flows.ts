@@ -1,15 +1,15 @@
 import { type Change, revise } from '../../../shared/core/change/change.ts'
 import { openStep } from '../../../shared/core/flow/open-piece.ts'
-import { settle } from '../../../shared/core/operate/operate.ts'
+import { recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { publishOwedCallbacks } from '../../../shared/runtime/plan/publish-callbacks.ts'
-import type { Planted } from './planted.ts'
+import type { PlantedFault } from './planted.ts'
 
 /** Faults in how steps follow each other, and in what the ends of tasks publish. */
-export const IN_FLOWS: readonly Planted[] = [
+export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a step is undone that never began',
     spoil: system =>
@@ -51,7 +51,7 @@ export const IN_FLOWS: readonly Planted[] = [
         const applied = await apply(change)
         const isIndebted = applied.applied && applied.task.owes && applied.task.callbacks
         if (!isIndebted) return applied
-        const settled = settle(applied.task, system.clock.now())
+        const settled = recordCallbacksPublished(applied.task, system.clock.now())
         return settled.ok ? apply(settled.change) : applied
       }),
   },
@@ -62,7 +62,7 @@ export const IN_FLOWS: readonly Planted[] = [
         const applied = await apply(change)
         if (!applied.applied || !applied.task.owes || !applied.task.callbacks) return applied
         const { task } = applied
-        const settled = settle(task, system.clock.now())
+        const settled = recordCallbacksPublished(task, system.clock.now())
         const hidden = settled.ok ? await apply(settled.change) : applied
         if (hidden.applied) await publishOwedCallbacks(asThough(system, task), [task])
         return hidden

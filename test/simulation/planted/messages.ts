@@ -1,12 +1,12 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { JobLook } from '../../../shared/core/types/type-job.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { Planted } from './planted.ts'
+import type { PlantedFault } from './planted.ts'
 
 const AN_HOUR_MS = 3_600_000
 
 /** Faults in what is sent, found, and swept. */
-export const IN_MESSAGES: readonly Planted[] = [
+export const MESSAGE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the sweeper is forgotten',
     spoil: system => ({ ...system, types: { ...system.types, list: async () => [] } }),
@@ -35,7 +35,7 @@ export const IN_MESSAGES: readonly Planted[] = [
     name: 'a purge is begun, and never worked on',
     spoil: system => ({
       ...system,
-      messages: { ...system.messages, goOnWithJobs: async () => [] },
+      messages: { ...system.messages, continueJobs: async () => [] },
       records: {
         ...system.records,
         get: async name =>
@@ -49,7 +49,7 @@ export const IN_MESSAGES: readonly Planted[] = [
       ...system,
       messages: {
         ...system.messages,
-        goOnWithJobs: looks => system.messages.goOnWithJobs(looks.map(lookAtLater)),
+        continueJobs: looks => system.messages.continueJobs(looks.map(lookAtLater)),
       },
     }),
   },

@@ -1,9 +1,9 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { Planted } from './planted.ts'
+import type { PlantedFault } from './planted.ts'
 
 /** Faults in what the workers over HTTP are told of their runs. */
-export const IN_WORDS: readonly Planted[] = [
+export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a run that has ended takes any word of the kind that ended it',
     needs: 'words',
@@ -42,5 +42,7 @@ export const IN_WORDS: readonly Planted[] = [
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
 function wordless({ ended }: Task): Task['ended'] {
-  return Object.fromEntries(Object.entries(ended).map(([fence, { word: _word, ...run }]) => [fence, run]))
+  return Object.fromEntries(
+    Object.entries(ended).map(([fence, { reportDigest: _word, ...run }]) => [fence, run]),
+  )
 }

@@ -4,7 +4,7 @@ import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Act, Step } from '../scenario.ts'
 
 /** What happened in a simulated run, as far as anybody may be held to it. `at` is the world's own time. */
-export type Happening = {
+export type HistoryEvent = {
   readonly at: number
   readonly by: string
 } /** A head was written. `clock` is what the writer's clock showed. */ & (
@@ -23,10 +23,10 @@ export type Happening = {
       readonly born: string
       readonly fence: number
       /** A heartbeat says nothing of an end. */
-      readonly said: Outcome | 'beat'
+      readonly reported: Outcome | 'beat'
       readonly refused?: string
       /** Whatever the worker has said of the run's end so far, answered or not, is this very word. */
-      readonly isOnlyWord: boolean
+      readonly isOnlyReport: boolean
     }
   /** A handler began, and what it was given. */
   | {
@@ -72,7 +72,7 @@ export type Answer =
   | { readonly ok: false; readonly reason: string }
 
 export type History = {
-  tell(happening: Happening): void
+  record(happening: HistoryEvent): void
   /** For traces; the text is made only if somebody reads it. */
   note(at: number, by: string, text: () => string): void
 }

@@ -63,7 +63,7 @@ export function createSandboxes(
       return new Promise(resolve => {
         const endsAt = process.clock.now() + settings.timeoutMs
         const surprised = (error: unknown) =>
-          world.history.tell({ at: timeline.now(), by: process.name, what: 'surprise', error })
+          world.history.record({ at: timeline.now(), by: process.name, what: 'surprise', error })
         const cancel = timeline.at(timeline.now() + settings.timeoutMs, () => {
           if (world.isLongCalm()) surprised('the invocation took too long')
           process.kill('took too long')

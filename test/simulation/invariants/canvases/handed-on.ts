@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { allJobs } from '../../jobs-in.ts'
 import type { Job } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import type { Invariant } from '../invariant.ts'
 import { nonceOf, plainResult, type Result } from '../tags.ts'
 import { createHandOnModel } from './hand-on-model.ts'
 
-type Began = Extract<Happening, { readonly what: 'began' }>
+type Began = Extract<HistoryEvent, { readonly what: 'began' }>
 
 /** Promises about what a handler is given beside its own input. */
-export const OF_INPUTS: readonly Invariant[] = [
+export const INPUT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'the steps of a flow are given the results of those before them',
     watch: () => {

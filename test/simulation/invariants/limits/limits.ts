@@ -1,7 +1,7 @@
 import { liveRuns, type Task } from '../../../../shared/core/task/task.ts'
 import type { RateLimit, TypeLimits } from '../../../../shared/core/types/task-type.ts'
 import type { Scenario } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, servingTypeOf } from '../pieces.ts'
 
@@ -14,7 +14,7 @@ const CHANGED_WITHIN_MS = 1_500
 const CLAIMED_WITHIN_MS = { usual: 1_500, slow: 120_000 }
 
 /** Promises about rate and concurrency limits, counted anew from what the types say and who claims. */
-export const OF_LIMITS: readonly Invariant[] = [
+export const LIMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no concurrency limit has more runs at work than it allows',
     watch: scenario => {
@@ -123,7 +123,7 @@ function erasOf<K extends Kind>(kind: K, { weather }: Scenario) {
   const present = new Map<string, Era<K>>()
   const named = new Map<string, LimitOf<K>>()
   return {
-    on: (happening: Happening) => {
+    on: (happening: HistoryEvent) => {
       if (happening.what !== 'type') return
       const { type, configuration } = happening.type
       const limit = configuration.limits?.[kind] as LimitOf<K> | undefined

@@ -1,6 +1,6 @@
 import { liveRuns } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
@@ -9,7 +9,7 @@ const GIVEN_BACK_WITHIN_MS = 10_000
 const AFTERMATH_MS = 60_000
 
 /** Promises about permits of concurrency limits, and who waits for them. */
-export const OF_PERMITS: readonly Invariant[] = [
+export const PERMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'once it is calm, the permit of a lost run is given back within seconds',
     watch: scenario => {
@@ -48,7 +48,7 @@ function calmFrom({ weather, calmAt }: Scenario): (at: number) => boolean {
 }
 
 /** Permits of runs whose end the waker has recorded: nobody takes that down when it is calm. */
-function leftByWaker(happening: Happening): string[] {
+function leftByWaker(happening: HistoryEvent): string[] {
   if (happening.what !== 'write' || !happening.by.startsWith('waker') || !happening.before) return []
   const { before, after } = happening
   return liveRuns(before)

@@ -7,7 +7,7 @@ const ROUNDS_MAX = 8
 const SHOWN_WITHIN_MS = 2_000
 
 /** Promises about tenants that take turns. */
-export const OF_TENANTS: readonly Invariant[] = [
+export const TENANT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no tenant waits for all tasks of another',
     watch: ({ trial }) => {

@@ -10,7 +10,7 @@ import { claimIn } from '../pieces.ts'
 const MOST_BEGINNINGS = 2
 
 /** Promises about handlers that begin. */
-export const OF_BEGINNINGS: readonly Invariant[] = [
+export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a handler begins once per run and local retry, by the worker that claimed it',
     watch: () => {

@@ -1,11 +1,11 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Step } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
 /** Promises about the births of a key, and about what outsiders were told of them. */
-export const OF_BIRTHS: readonly Invariant[] = [
+export const BIRTH_INVARIANTS: readonly Invariant[] = [
   {
     name: 'nothing of an earlier birth of a key touches a later one',
     watch: () => {
@@ -94,7 +94,7 @@ export const OF_BIRTHS: readonly Invariant[] = [
 ]
 
 /** What is over with this: its removal was written, or its cancel acknowledged. */
-function endedBirth(happening: Happening): Task | undefined {
+function endedBirth(happening: HistoryEvent): Task | undefined {
   if (happening.what === 'write') {
     const { before, after } = happening
     return before && after.operation === 'remove' ? before : undefined

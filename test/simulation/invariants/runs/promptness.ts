@@ -1,4 +1,4 @@
-import { MAX_QUEUE_DELAY_MS } from '../../../../shared/core/bounds.ts'
+import { QUEUE_DELAY_MS_MAX } from '../../../../shared/core/bounds.ts'
 import { endedRuns, type Task } from '../../../../shared/core/task/task.ts'
 import { allScripts } from '../../jobs-in.ts'
 import { CALM, type Scenario } from '../../scenario.ts'
@@ -27,7 +27,7 @@ const CRASH_MS = 15_000
 const QUIET_AFTER_MS = 17 * 60_000
 
 /** Promises about time: where nothing goes wrong things are prompt, and what went wrong is repaired soon. */
-export const OF_TIME: readonly Invariant[] = [
+export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
   {
     name: 'in calm weather a lost run is on record two seconds after the end of its lease',
     watch: ({ weather }) => ({
@@ -153,7 +153,7 @@ export const OF_TIME: readonly Invariant[] = [
 
 /** Untouched since before a queue could have waited for it. */
 function isFarOff({ dueAt, updatedAt }: Task): boolean {
-  return dueAt - updatedAt > MAX_QUEUE_DELAY_MS
+  return dueAt - updatedAt > QUEUE_DELAY_MS_MAX
 }
 
 /** The birth of the canvas that a task is, or is a member of. */

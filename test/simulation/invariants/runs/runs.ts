@@ -2,10 +2,10 @@ import { isComplete } from '../../../../shared/core/run/several-successes.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../../../shared/core/task/task.ts'
 import { versionSuffices } from '../../../../shared/core/worker/worker.ts'
 import type { Invariant, Write } from '../invariant.ts'
-import { claimIn, endsOf, isOpening } from '../pieces.ts'
+import { claimIn, endsOf, opensPiece } from '../pieces.ts'
 
 /** Promises about runs: who may have them, what counts, and what their workers were told. */
-export const OF_RUNS: readonly Invariant[] = [
+export const RUN_INVARIANTS: readonly Invariant[] = [
   {
     name: 'only an allowed worker claims',
     watch: ({ workers }) => {
@@ -38,7 +38,7 @@ export const OF_RUNS: readonly Invariant[] = [
           if (happening.what !== 'write') return undefined
           const { before, after } = happening
           const birth = `${after.id} ${after.born}`
-          const isFresh = isOpening(before, after)
+          const isFresh = opensPiece(before, after)
           const spent = isFresh
             ? 0
             : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length

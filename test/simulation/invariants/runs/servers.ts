@@ -4,7 +4,7 @@ import type { Invariant } from '../invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from '../pieces.ts'
 
 /** Promises about who works on a piece of work. */
-export const OF_SERVERS: readonly Invariant[] = [
+export const CLAIMER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'only who serves the type of the present step claims it',
     watch: ({ workers }) => {

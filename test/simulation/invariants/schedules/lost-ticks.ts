@@ -13,7 +13,7 @@ const AFTERMATH_MS = 90_000
 type Scene = Parameters<Invariant['watch']>[0]
 
 /** What becomes of ticks when there is a single fault, and when a schedule fell behind. */
-export const OF_LOST_TICKS: readonly Invariant[] = [
+export const LOST_TICK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no tick is lost to one lost message, or to an outage of one service two minutes shorter than the grace',
     watch: scenario => {

@@ -1,6 +1,6 @@
 import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
 import type { Step } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
@@ -9,7 +9,7 @@ import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
 const REPAIRED_WITHIN_MS = 120_000
 
 /** Promises about schedules. */
-export const OF_SCHEDULES: readonly Invariant[] = [
+export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'the task of a tick is published once, and never before its time',
     watch: () => {
@@ -87,7 +87,7 @@ function createSilence() {
   }
   return {
     since: (id: string) => since.get(id),
-    see: (happening: Happening) => {
+    see: (happening: HistoryEvent) => {
       if (happening.what === 'write') written(happening)
       const id = silencedBy(happening)
       if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, happening.at)
@@ -96,7 +96,7 @@ function createSilence() {
 }
 
 /** The schedule that, as somebody was told, ticks no more. */
-function silencedBy(happening: Happening): string | undefined {
+function silencedBy(happening: HistoryEvent): string | undefined {
   if (happening.what !== 'answer' || !happening.answer.ok) return undefined
   const { step } = happening
   const isSilence = step.do === 'pause-schedule' || step.do === 'remove-schedule'

@@ -1,6 +1,6 @@
 import type { Timing } from '../../../../shared/core/task/schedule-state.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import { isCreation } from '../tags.ts'
 
@@ -9,7 +9,7 @@ import { isCreation } from '../tags.ts'
 const DAY_MS = 86_400_000
 
 /** The task that a write publishes for a tick; those that are published by hand are none. */
-export function tickedBy(happening: Happening): Task | undefined {
+export function tickedBy(happening: HistoryEvent): Task | undefined {
   if (happening.what !== 'write') return undefined
   const { before, after } = happening
   const name = after.parentId?.startsWith('schedule:') ? after.parentId.slice('schedule:'.length) : undefined

@@ -59,7 +59,7 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
 
   return {
     send: (body, delaySeconds) => {
-      history.tell({ at: timeline.now(), by: name, what: 'sent', queue: name })
+      history.record({ at: timeline.now(), by: name, what: 'sent', queue: name })
       const weather = world.weather()
       if (world.loses('message') || chance.fraction() < weather.messageLost)
         return note(() => 'loses a message')

@@ -31,7 +31,7 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
   /** What falls due while the service is out fires when it is back. */
   const onceBack = (fire: () => void) => () => {
     if (world.isOut('scheduler'))
-      timeline.at(world.backAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
+      timeline.at(world.outageEndsAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
     else fire()
   }
 

@@ -2,7 +2,7 @@ import { addEnds } from '../../../../shared/aws/dynamo/canvas/canvas-requests.ts
 import { putBody } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { putHead, updateHead } from '../../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem } from '../../../../shared/aws/dynamo/head/items.ts'
-import { acquirePermit, noteWaiting, putStarts } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { acquirePermit, noteWaiting, putSlots } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
 import { putRecord } from '../../../../shared/aws/dynamo/records/record-requests.ts'
 import { putType } from '../../../../shared/aws/dynamo/types/type-requests.ts'
 import { putMarker } from '../../../../shared/aws/dynamo/worker/target-requests.ts'
@@ -41,13 +41,13 @@ const TOKEN = 'token'
 /** Building requests takes a quarter of the time of a run: of the usual ones every fifth does, of trials each. */
 const STRICT_EVERY = 5
 
-export function createStrictness({ scenario, history, timeline }: World): StrictStore {
+export function createStrictStore({ scenario, history, timeline }: World): StrictStore {
   const isStrict = scenario.trial !== undefined || scenario.seed % STRICT_EVERY === 0
   const check: Check = (what, requestOf) => {
     const problem = isStrict ? problemOf(requestOf()) : undefined
     if (problem === undefined) return
     const why = `${what}: ${problem}`
-    history.tell({ at: timeline.now(), by: 'the table', what: 'refused', why })
+    history.record({ at: timeline.now(), by: 'the table', what: 'refused', why })
     throw new Error(`the store refuses ${why}`)
   }
   return {
@@ -83,9 +83,9 @@ function isLarge({ live, ended, failuresBy }: Change['after']): boolean {
 function strictLimits(store: LimitStore, check: Check): LimitStore {
   return {
     ...store,
-    putStarts: async (limit, log, seen, expiresAt) => {
-      check(`the starts of ${limit}`, () => putStarts(TABLE, limit, log, { seen, expiresAt, token: TOKEN }))
-      return store.putStarts(limit, log, seen, expiresAt)
+    putSlots: async (limit, log, seen, expiresAt) => {
+      check(`the starts of ${limit}`, () => putSlots(TABLE, limit, log, { seen, expiresAt, token: TOKEN }))
+      return store.putSlots(limit, log, seen, expiresAt)
     },
     acquire: async (limit, holder, max) => {
       check(`a permit of ${limit}`, () => acquirePermit(TABLE, limit, holder, max))

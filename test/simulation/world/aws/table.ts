@@ -9,7 +9,7 @@ import { entriesIn, pageOf } from '../../../../shared/testing/index-pages.ts'
 import type { Process } from '../process.ts'
 import type { World } from '../world.ts'
 import { createExpiry } from './expiry.ts'
-import { createStrictness } from './strict-store.ts'
+import { createStrictStore } from './strict-store.ts'
 
 /** The tasks of a world: what every process sees through its own calls. */
 export type Table = {
@@ -30,7 +30,7 @@ export function createTable(
 ): Table {
   const { timeline } = world
   const chance = createSeededChance(world.seedOf('table'))
-  const strict = createStrictness(world)
+  const strict = createStrictStore(world)
   const heads = createMemoryHeads()
   const { keep, ...bodies } = createMemoryBodies()
   /** What each index and eventually consistent reads show: each head with a lag of its own in each of them. */
