@@ -2,35 +2,36 @@
 import { enableCompileCache } from 'node:module'
 import { BatonError } from '../shared/core/errors.ts'
 
-// The next start finds this one's code compiled: half a worker's start is that.
+// The next start reuses this start's compiled code. Compiling is half of a worker's start.
 enableCompileCache()
 
-/** One command: a file beside this one. */
+/** One command. Each command has a file of its own in this folder. */
 type Command = { readonly usage: string; run(args: readonly string[]): Promise<void> }
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   worker: async () => (await import('./worker.ts')).worker,
 }
 
-const WRONG_USE = 2
+/** The exit code for a mistake on the command line. */
+const WRONG_USE_EXIT_CODE = 2
 
 const [name = '', ...args] = process.argv.slice(2)
 const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined
-if (command) await obey(command)
+if (command) await execute(command)
 else refuse(`baton <command>\ncommands: ${Object.keys(COMMANDS).join(', ')}`)
 
-async function obey({ usage, run }: Command): Promise<void> {
+async function execute({ usage, run }: Command): Promise<void> {
   try {
     await run(args)
   } catch (error) {
-    if (isMistake(error)) return refuse(`${error.message}\n${usage}`)
+    if (isUserMistake(error)) return refuse(`${error.message}\n${usage}`)
     console.error(error)
     process.exit(1)
   }
 }
 
-/** What the one who typed it can mend: an unknown option, a file that is not there, a variable that is not set. */
-function isMistake(error: unknown): error is Error {
+/** Whether the caller can correct it: an unknown option, a missing file, a variable that is not set. */
+function isUserMistake(error: unknown): error is Error {
   if (error instanceof BatonError) return true
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return code.startsWith('ERR_PARSE_ARGS')
@@ -38,5 +39,5 @@ function isMistake(error: unknown): error is Error {
 
 function refuse(message: string): void {
   console.error(message)
-  process.exitCode = WRONG_USE
+  process.exitCode = WRONG_USE_EXIT_CODE
 }

@@ -6,9 +6,9 @@ import { definitionsIn } from '../shared/worker/definitions-in.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 
 const usage = `baton worker FILE [--concurrency N] [--worker-id ID] [--worker-version V] [--drain-ms MS] [--isolate]
-  serves the tasks that FILE exports; which system is told by BATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL`
+  serves the tasks that FILE exports; BATON_TABLE, BATON_SYSTEM and BATON_WAKE_QUEUE_URL name the system`
 
-/** `baton worker`: one signal stops it gracefully, a second one gives its runs back at once. */
+/** `baton worker`: the first SIGTERM or SIGINT stops it gracefully, a second one releases its runs at once. */
 export const worker = { usage, run }
 
 async function run(args: readonly string[]): Promise<void> {
@@ -18,7 +18,7 @@ async function run(args: readonly string[]): Promise<void> {
   outliveHandlers(serving)
   serving.start()
   const types = options.tasks.map(({ type }) => type).join(', ')
-  // Not at the exit, which may be a kill.
+  // Flushed now and not at the exit, because the process may be killed.
   flushCompileCache()
   console.log(`worker ${serving.workerId} (process ${process.pid}) serves ${types}`)
 }
@@ -52,7 +52,7 @@ async function optionsOf(args: readonly string[]): Promise<WorkerOptions> {
 function duration(text: string): number {
   const ms = Number(text)
   if (Number.isFinite(ms) && ms >= 0) return ms
-  throw new BatonError('invalid', `--drain-ms is ${text}; give milliseconds`)
+  throw new BatonError('invalid', `--drain-ms is ${text}; give a number of milliseconds from 0 up`)
 }
 
 function stopOnSignals(serving: Worker): void {
@@ -62,7 +62,7 @@ function stopOnSignals(serving: Worker): void {
     if (signals > 1) return void serving.abort()
     console.log(`worker ${serving.workerId} stops; ${serving.running()} runs under way`)
     await serving.stop()
-    // Handlers may have left timers behind.
+    // Timers that handlers left behind would keep the process alive.
     process.exit(0)
   }
   process.on('SIGTERM', onSignal)
@@ -70,15 +70,15 @@ function stopOnSignals(serving: Worker): void {
 }
 
 /**
- * A promise that a handler dropped must not end the runs of others. After an error that nobody caught the process is in
- * an unknown state: it lets its runs finish and ends.
+ * Keeps one handler's mistake from ending the runs of others. A rejected promise without a handler is only logged. After an
+ * uncaught error the process is in an unknown state: it lets its runs finish and exits with code 1.
  */
 function outliveHandlers(serving: Worker): void {
   process.on('unhandledRejection', error => {
-    console.error('a promise was rejected that nobody waits for:', error)
+    console.error('a promise was rejected and has no handler:', error)
   })
   process.on('uncaughtException', async error => {
-    console.error('the worker stops after an error that nobody caught:', error)
+    console.error('the worker stops after an uncaught error:', error)
     await serving.stop()
     process.exit(1)
   })

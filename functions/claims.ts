@@ -10,5 +10,8 @@ const pace = {
   maxWaiting: Number(requiredVariable('BATON_CLAIM_MAX_WAITING')),
 }
 
-/** The claims of HTTP workers, apart from the rest of the API: they wait, and are many where many workers idle. */
+/**
+ * The function that serves claims of HTTP workers. It is separate from the rest of the API, because claims wait for work
+ * and idle workers send many of them.
+ */
 export const handler = serveHttp(system, createApi(system, claimRoutes, pace))

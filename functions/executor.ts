@@ -10,7 +10,7 @@ import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
 import { composeWorld, flushMetrics } from './compose/compose.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
-/** When so little time is left of the invocation, runs are told to stop and end as timed out. */
+/** When only this time is left of the invocation, its runs are aborted and end as timed out. */
 const STOP_MARGIN_MS = 3_000
 
 type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
@@ -40,7 +40,10 @@ export function executorOf(definition: TaskDefinition): Handler {
 
 type ReadRecord = { readonly received?: ReceivedDispatch; readonly unread?: string }
 
-/** What cannot be read at all is let go; the sweeper sends a fresh dispatch. What cannot be read now comes again. */
+/**
+ * Reads the dispatch in a message. A message that can never be read is dropped, and the sweeper sends a new dispatch. A
+ * message that cannot be read now stays in its queue, which delivers it again.
+ */
 async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord): Promise<ReadRecord> {
   const { messageId, body } = record
   try {
@@ -49,7 +52,7 @@ async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord)
     const { task: seen, ...chain } = read
     return { received: { messageId, seen, ...chain } }
   } catch (error) {
-    system.log.warn('a dispatch cannot be read now, and comes again', { error, messageId })
+    system.log.warn('a dispatch cannot be read now; its queue delivers it again', { error, messageId })
     return { unread: messageId }
   }
 }

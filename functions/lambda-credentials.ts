@@ -1,9 +1,9 @@
 import { requiredVariable } from '../shared/aws/environment.ts'
 
 /**
- * Takes the place of the AWS SDK's search for credentials (files, single sign-on, other roles, metadata services) in the
- * bundles of the system's functions: Lambda gives a function its credentials in its environment, and nowhere else. A fifth of
- * each bundle was that search, which every cold start read.
+ * Replaces the AWS SDK's search for credentials (files, single sign-on, other roles, metadata services) in the bundles of
+ * the system's functions. Lambda gives a function its credentials only in its environment. The search made up a fifth of
+ * each bundle, which every cold start had to read.
  */
 export function defaultProvider() {
   return async () => ({

@@ -1,4 +1,4 @@
-/** What runs and heartbeats are written with: a handler that replaces a part of it would spoil those of other tasks. */
+/** The objects that runs and heartbeats of all tasks rely on. A handler that replaced a part would harm other tasks. */
 const SHARED: readonly object[] = [JSON, Math, Date, Object, Reflect, Array, Number, String]
 const GLOBALS = [
   'JSON',
@@ -14,10 +14,10 @@ const GLOBALS = [
 ]
 
 /**
- * Keeps handlers from changing what all tasks of their process share. From then on an assignment such as `JSON.stringify = …`,
- * `Date.now = …` or `Object.prototype.x = …` throws a TypeError, in strict code, where it stands: it is the error of that
- * handler. To be called when all modules are loaded: what libraries patch as they load stays as it is. Methods of prototypes
- * can still be replaced, since making them read-only would break plain assignments such as `this.toString = …`.
+ * Keeps handlers from changing objects that all tasks of their process share. An assignment such as `JSON.stringify = …`,
+ * `Date.now = …` or `Object.prototype.x = …` then throws a TypeError in strict code, as an error of that handler. Call it
+ * when all modules are loaded, so that patches which libraries make on loading are kept. Methods of prototypes can still be
+ * replaced, because making them read-only would break plain assignments such as `this.toString = …`.
  */
 export function lockIntrinsics(): void {
   for (const shared of SHARED) for (const name of Reflect.ownKeys(shared)) lock(shared, name)

@@ -12,14 +12,18 @@ import { composePlanningSystem } from './compose/compose-timers.ts'
 
 const system = composePlanningSystem()
 const heads = composeHeadReader()
-const tell = createEventPublisher(composeEventSystem(system))
+const publishEvents = createEventPublisher(composeEventSystem(system))
 
-/** The table's stream: plans each task that changed, and tells what happened. */
+/** The planner, which reads the table's stream. It plans each changed task and limit, and publishes and counts the changes. */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = (await Promise.all(event.Records.map(readChange))).flat()
   const tasks = changes.filter(change => 'task' in change)
   const limits = event.Records.flatMap(({ dynamodb }) => limitChangeIn(dynamodb?.NewImage ?? {}) ?? [])
-  const planned = await Promise.all([planChanges(system, tasks), tell(changes), planLimits(system, limits)])
+  const planned = await Promise.all([
+    planChanges(system, tasks),
+    publishEvents(changes),
+    planLimits(system, limits),
+  ])
   const failed = planned.flatMap(positions => positions ?? [])
   countOutcomes(system, tasks, { positions: event.Records.map(positionOf), failed })
   flushMetrics()
@@ -27,8 +31,8 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
 }
 
 /**
- * What cannot be read will not become readable: it is logged and let go, so that it does not block its shard. When the
- * store does not answer, the whole batch comes again.
+ * Reads the change in a record. A record that cannot be read never will be: it is logged and skipped, so that it does not
+ * block its shard. When the store does not answer, the error is thrown, and the stream delivers the whole batch again.
  */
 async function readChange(record: DynamoDBRecord): Promise<StreamChange[]> {
   const { NewImage = {}, Keys } = record.dynamodb ?? {}

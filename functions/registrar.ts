@@ -10,15 +10,15 @@ import { composeSystem } from './compose/compose.ts'
 type TypeProperties = {
   readonly type: string
   readonly configuration: string
-  /** Left out: a Lambda function. */
+  /** What serves the type. Absent for a Lambda function. */
   readonly servedBy?: 'workers'
-  /** Of a Lambda function: under which it claims. */
+  /** The version under which a Lambda function claims. */
   readonly version?: string
 }
 
 const system = composeSystem()
 
-/** The custom resource behind a deployed handler or flow: makes its type known, and marks it when the handler is gone. */
+/** The custom resource of a deployed handler or flow. It registers the type, and marks it when its handler is deleted. */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
     const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
@@ -30,13 +30,13 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
   } catch (error) {
     system.log.error('type not registered', { error })
     const PhysicalResourceId = 'PhysicalResourceId' in event ? event.PhysicalResourceId : context.awsRequestId
-    // A stack must be deletable even when its table is gone already.
+    // A stack must be deletable even after its table was deleted.
     const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
     await answer(event, { Status, PhysicalResourceId, Reason: String(error) })
   }
 }
 
-/** A flow that is deployed no more stays known, as every type does, and has no handler that could be gone. */
+/** Registers a flow. A deleted flow stays registered, as every type does, and has no handler to mark as deleted. */
 async function registerFlow(
   request: CloudFormationCustomResourceEvent['RequestType'],
   type: string,

@@ -9,7 +9,7 @@ type HttpHandler = (
   context: Context,
 ) => Promise<APIGatewayProxyStructuredResultV2>
 
-/** The Lambda handler of an application behind API Gateway: what it measured is written out before the process may freeze. */
+/** The Lambda handler of an application behind API Gateway. It writes metrics and spans before Lambda may freeze the process. */
 export function serveHttp(system: System, app: ReturnType<typeof createApi>): HttpHandler {
   return async event => {
     try {
@@ -24,8 +24,8 @@ export function serveHttp(system: System, app: ReturnType<typeof createApi>): Ht
 }
 
 /**
- * The headers and the body of an event. Method and path are read from the event itself: a `Request` cannot have every method
- * that a client may send, no GET can have a body there, and not every path is part of a URL.
+ * Makes a request of an event's headers and body. The application reads method and path from the event itself. A `Request`
+ * cannot have every method that a client may send, nor a GET with a body, and not every path can be part of a URL.
  */
 function requestOf({ headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined) as [string, string][]
@@ -36,7 +36,7 @@ function requestOf({ headers, body, isBase64Encoded }: APIGatewayProxyEventV2): 
   })
 }
 
-/** A header of a `Request` holds Latin-1 only, and no header of the API needs more. */
+/** Encodes a header that is not ASCII. Headers of a `Request` hold Latin-1 only, and no header of the API needs more. */
 function headerText(value: string): string {
   return /[^\x20-\x7E\t]/.test(value) ? encodeURIComponent(value) : value
 }

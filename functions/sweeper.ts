@@ -8,7 +8,7 @@ const system = composePlanningSystem()
 const rounds: SweepRounds = new Map()
 const minutes: CheckedMinutes = new Set()
 
-/** Every minute: repairs what lost messages left behind. */
+/** Runs every minute and repairs what lost messages left behind. */
 export async function handler(): Promise<SweepReport> {
   try {
     const [report] = await Promise.all([sweep(system, rounds, minutes), sweepWorkers(system)])

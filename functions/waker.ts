@@ -6,24 +6,24 @@ import { composeSystem, flushMetrics } from './compose/compose.ts'
 import { composeEventSystem } from './compose/compose-events.ts'
 import { readWakes } from './read-wakes.ts'
 
-/** Time kept for the last send before the function's end. */
+/** The time that is kept for the last send before the invocation ends. */
 const MARGIN_MS = 5_000
 
 const system = composeSystem()
-const telling = composeEventSystem(system)
+const eventSystem = composeEventSystem(system)
 
 /**
- * The wake queue: looks at tasks whose time has come, dispatches far minutes, and tells events that are late. A long job
- * that an earlier version sent here is served here.
+ * The waker, which serves the wake queue. It looks at tasks whose time has come, dispatches far minutes and publishes late
+ * events. It also serves long jobs that an earlier version sent to this queue.
  */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
   const { wakes, late } = readWakes(system, event)
-  const failed = await Promise.all([serveWakes(system, wakes, stopAt), ...late.map(tell)])
+  const failed = await Promise.all([serveWakes(system, wakes, stopAt), ...late.map(publishLate)])
   flushMetrics()
   return { batchItemFailures: failed.flat().map(itemIdentifier => ({ itemIdentifier })) }
 }
 
-async function tell({ messageId, late }: { messageId: string; late: LateEvents }): Promise<string[]> {
-  return (await publishLateEvents(telling, late)) ? [] : [messageId]
+async function publishLate({ messageId, late }: { messageId: string; late: LateEvents }): Promise<string[]> {
+  return (await publishLateEvents(eventSystem, late)) ? [] : [messageId]
 }

@@ -6,12 +6,12 @@ import { createWorker } from '../shared/worker/create-worker.ts'
 import type { Worker } from '../shared/worker/run-worker.ts'
 import { flushMetrics, log, metrics } from './compose/compose.ts'
 
-/** Metrics are lines of the log, as in functions; a minute is their finest period there. */
+/** Metrics are log lines, as in functions. CloudWatch keeps them per minute, so more frequent lines would add nothing. */
 const METRICS_PERIOD_MS = 60_000
 
 /**
- * What a worker's container does: serves `tasks` until its service stops it. The first signal lets runs finish for
- * `BATON_DRAIN_MS` and gives the rest back; a second one gives them all back at once.
+ * The program of a worker's container: it serves `tasks` until its service stops it. After the first signal, runs may
+ * finish for `BATON_DRAIN_MS`; the others are released. A second signal releases all runs at once.
  */
 export function serveTasks(tasks: readonly TaskDefinition[]): void {
   const worker = createWorker({
@@ -40,20 +40,20 @@ function stopOnSignals(worker: Worker): void {
 }
 
 /**
- * A promise that a handler dropped must not end the runs of others. After an error that nobody caught the process is in
- * an unknown state: it lets its runs finish and ends, and the service starts another.
+ * Keeps one handler's mistake from ending the runs of others. A rejected promise without a handler is only logged. After an
+ * uncaught error the process is in an unknown state: it lets its runs finish and exits, and the service starts another.
  */
 function outliveHandlers(worker: Worker): void {
   process.on('unhandledRejection', error => {
-    log.error('a promise was rejected that nobody waits for', { error })
+    log.error('a promise was rejected and has no handler', { error })
   })
   process.on('uncaughtException', error => {
-    log.error('the worker stops after an error that nobody caught', { error })
+    log.error('the worker stops after an uncaught error', { error })
     void end(worker, 1)
   })
 }
 
-/** Exits by itself, since handlers may have left timers behind. */
+/** Stops the worker and exits explicitly, because timers that handlers left behind would keep the process alive. */
 async function end(worker: Worker, code: number): Promise<never> {
   await worker.stop()
   flushMetrics()

@@ -1,11 +1,15 @@
 /**
- * What a handler throws to say how its run ends, each found through `cause`, so that a wrapped one still counts; and
- * what it returns to move its task on.
+ * The signals by which a handler decides how its run ends. It throws `RetryLater`, `Fatal` or `Release`. They are found
+ * through `cause`, so a wrapped signal still counts. It returns `Next` to move its task to another stage.
  */
 
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/rules/signal-bounds.ts'
 
-/** Try again after `delayMs`, in place of the type's backoff. Always costs a retry. @throws RangeError for a delay that is none. */
+/**
+ * Thrown by a handler to retry after `delayMs` milliseconds instead of the type's backoff. It always costs a retry.
+ *
+ * @throws RangeError when `delayMs` is not a number from 0 to ten years in milliseconds
+ */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater'
   readonly delayMs: number
@@ -17,12 +21,17 @@ export class RetryLater extends Error {
   }
 }
 
-/** Do not try again: the task fails. */
+/** Thrown by a handler to fail its task at once, without another retry. */
 export class Fatal extends Error {
   override readonly name = 'Fatal'
 }
 
-/** Give the task back unharmed, to be claimed again after `delayMs`. Costs no retry. May also be returned. @throws RangeError for a delay that is none. */
+/**
+ * Thrown or returned by a handler to give its task back. The task can be claimed again after `delayMs` milliseconds
+ * (default 0). It costs no retry.
+ *
+ * @throws RangeError when `delayMs` is not a number from 0 to ten years in milliseconds
+ */
 export class Release extends Error {
   override readonly name = 'Release'
   readonly delayMs: number
@@ -34,19 +43,24 @@ export class Release extends Error {
   }
 }
 
-/** How a task goes on in its next stage; what is not given stays as it is. */
+/** What changes about a task when it moves to another stage. A field that is left out stays as it is. */
 export type NextOptions<Input = unknown> = {
   /** Replaces the task's input. */
   readonly input?: Input
+  /** Replaces the task's priority; higher is more urgent. */
   readonly priority?: number
+  /** How long the next stage waits before it may run, in milliseconds. @default 0 */
   readonly delayMs?: number
-  /** What this stage has achieved, kept with its run. */
+  /** The result of this stage, stored with its run, as JSON. */
   readonly result?: unknown
 }
 
-/** Returned, not thrown: this stage succeeded, and the task is to be dispatched anew for the next one. */
+/**
+ * Returned by a handler, as `ctx.next(…)` makes it: this stage succeeded, and the task is dispatched anew for the stage
+ * that it names.
+ */
 export class Next {
-  /** Keeps results that look alike from being taken for one. */
+  /** Distinguishes a `Next` from a result that looks like one. */
   readonly kind = 'baton-next'
   readonly stage: string
   readonly input: unknown
@@ -55,9 +69,9 @@ export class Next {
   readonly result: unknown
 
   /**
-   * Input and result stay as the handler gave them: the runtime checks that they are JSON.
+   * The runtime checks later that input and result are JSON.
    *
-   * @throws RangeError for a stage, priority or delay that cannot be stored.
+   * @throws RangeError when the stage, the priority or the delay cannot be stored
    */
   constructor(stage: string, { input, priority, delayMs, result }: NextOptions = {}) {
     refuse('next: stage', stageProblem(stage))
@@ -77,12 +91,12 @@ function refuse(argument: string, problem: string | undefined): void {
 
 export type Signal = RetryLater | Fatal | Release
 
-const MAX_CAUSES = 10
+const CAUSE_DEPTH_MAX = 10
 
-/** The signal in an error or its causes, if any. */
+/** The signal in an error or in its causes, at most ten levels deep. */
 export function signalIn(error: unknown): Signal | undefined {
   let current = error
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
+  for (let depth = 0; depth < CAUSE_DEPTH_MAX && current instanceof Error; depth++) {
     if (isSignal(current)) return current
     current = current.cause
   }

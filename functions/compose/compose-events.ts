@@ -7,12 +7,15 @@ import { createLateEventQueue } from '../../shared/aws/sqs/late-box.ts'
 import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 
-/** What is not told within two seconds is told later: whoever tells has other things to do. */
-const BUS_LIMITS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
+/** Two attempts of 1 s each: events that are not published by then are published later, so that they delay no planning. */
+const BUS_TIMEOUTS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
 
-/** The world of those who tell events; apart from `compose.ts`, so that others do not load EventBridge's client. */
+/**
+ * The system of functions that publish events. It is separate from `compose.ts`, so that other functions do not load the
+ * EventBridge client.
+ */
 export function composeEventSystem({ types, clock, log }: System): EventSystem {
-  const client = new EventBridgeClient({ requestHandler: BUS_LIMITS, maxAttempts: 2 })
+  const client = new EventBridgeClient({ requestHandler: BUS_TIMEOUTS, maxAttempts: 2 })
   return {
     types,
     clock,

@@ -8,19 +8,22 @@ import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
 import { composeSystem } from './compose.ts'
 
 /**
- * Scheduler throttles beyond 250 to 5,000 new schedules a second, by region. The SDK waits for a random share of 0.5, 1, 2
- * and 4 s between its attempts, some 4 s in all, while the planner's shard waits; what fails even then comes again with
- * its batch of the stream, and in the end the sweeper wakes the minute without a schedule.
+ * How the Scheduler client retries. Scheduler throttles above 250 to 5,000 new schedules a second, by region. Between its
+ * attempts the SDK waits for a random share of 0.5, 1, 2 and 4 s, about 4 s in all, while the planner's shard waits. After
+ * the last attempt the stream delivers the batch again. If that fails too, the sweeper wakes the minute without a schedule.
  */
-const PATIENTLY = {
+const RETRIES = {
   maxAttempts: 5,
   retryMode: 'standard',
 } as const
 
-/** The system of those who plan ahead; apart from `compose.ts`, so that others do not load the Scheduler's client. */
+/**
+ * The system of functions that plan far ahead. It is separate from `compose.ts`, so that other functions do not load the
+ * Scheduler client.
+ */
 export function composePlanningSystem(): PlanningSystem {
   const timers = createFarTimers(
-    withConnectionQueue(requestHandler => new SchedulerClient({ ...PATIENTLY, requestHandler })),
+    withConnectionQueue(requestHandler => new SchedulerClient({ ...RETRIES, requestHandler })),
     systemClock,
     {
       group: requiredVariable('BATON_SCHEDULE_GROUP'),

@@ -23,12 +23,12 @@ export function composeSystem(): System {
   return createAwsSystem({ ...systemOfEnvironment(), log, metrics })
 }
 
-/** The same, for a function that takes dispatches from a queue. */
+/** The system of a function that receives dispatches from a queue, with the parts that read them. */
 export function composeWorld(): AwsWorld {
   return createAwsWorld({ ...systemOfEnvironment(), log, metrics })
 }
 
-/** Reads the heads in records of the table's stream. */
+/** Makes the reader of task heads in records of the table's stream. */
 export function composeHeadReader(): HeadReader {
   return createAwsHeadReader(systemOfEnvironment())
 }
@@ -59,10 +59,10 @@ const UNITS = {
   TaskFault: 'Count',
 } as const satisfies Record<MetricName, string>
 
-/** Metrics that are kept for single types: `Lateness:resize`, or `Failed:*` for every type. */
+/** Metrics that are also kept per type: `Lateness:resize` for one type, or `Failed:*` for every type. */
 const keptByType = new Set((process.env.BATON_TYPE_METRICS ?? '').split(','))
 
-/** One store per task type, since a dimension holds for all that is written out together. */
+/** One store per task type, because all metrics that a store writes together have the same dimensions. */
 const stored = new Map<string, PowertoolsMetrics>()
 
 export const metrics: Metrics = {
@@ -82,7 +82,7 @@ function store(name: MetricName, value: number, type: string): void {
   ofType.addMetric(name, UNITS[name], value)
 }
 
-/** Writes the metrics of this invocation out. To be called before its answer, in `finally`. */
+/** Writes the metrics of this invocation. Handlers call it in `finally`, before they answer. */
 export function flushMetrics(): void {
   for (const ofType of stored.values()) if (ofType.hasStoredMetrics()) ofType.publishStoredMetrics()
 }

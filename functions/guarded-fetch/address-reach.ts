@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Where an address leads, and its range in words. `private` needs permission. `never` is refused in any case: metadata services
- * hand out credentials, and nothing that takes a webhook has a link-local, multicast or reserved address.
+ * Whether an address may be called, and the name of its range. `private` needs permission. `never` is always refused:
+ * metadata services hand out credentials, and no receiver of webhooks has a link-local, multicast or reserved address.
  */
 export type Reach = { readonly reach: 'public' | 'private' | 'never'; readonly range: string }
 
@@ -13,10 +13,10 @@ const METADATA = ['fd00:ec2::/32', 'fd20:ce::254/128', '100.100.100.200/32', '16
   ipaddr.parseCIDR(cidr),
 )
 
-/** All IPv6 addresses that are assigned to the public internet are within it. */
+/** The range of all IPv6 addresses that are assigned to the public internet. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
-/** Its last four bytes are an IPv4 address, to which the network's translator connects (RFC 6052). */
+/** The range of translated addresses: the last four bytes are an IPv4 address, to which the network connects (RFC 6052). */
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
 const NAT64_PREFIX_BYTES = 12
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
-/** What a called URL answered, as far as it was read. */
+/** The part of an answer that was read. */
 export type GuardedAnswer = {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -9,7 +9,7 @@ export type GuardedAnswer = {
   readonly isCut: boolean
 }
 
-/** So much of the body stands in the error of a call that failed. */
+/** How much of the body is shown in the error of a failed call. */
 const ERROR_CHARACTERS = 200
 
 /** Reads an answer until it ends or has more than `bytesMax` bytes; then its connection is closed. */
@@ -31,7 +31,7 @@ export function isSuccess({ status }: GuardedAnswer): boolean {
   return status >= 200 && status < 300
 }
 
-/** What a URL answered that is no success, in words, with the beginning of the body on one line. */
+/** The error message for an answer that is no success. It shows the beginning of the body on one line. */
 export function refusalOf(url: URL, answer: GuardedAnswer): string {
   const { status, headers } = answer
   const answered = `${shownUrl(url)} answered ${status}`
@@ -45,7 +45,7 @@ export function textOf({ body }: GuardedAnswer, charactersMax = Number.POSITIVE_
   return new TextDecoder().decode(body).slice(0, charactersMax).toWellFormed()
 }
 
-/** A URL as errors and logs may show it: its path, its query and its user may be secrets. */
+/** The part of a URL that errors and logs may show. Its path, query and user may be secrets. */
 export function shownUrl({ protocol, host }: URL): string {
   return `${protocol}//${host}`
 }

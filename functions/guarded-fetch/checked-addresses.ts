@@ -5,7 +5,7 @@ import { reachOf } from './address-reach.ts'
 
 export type ResolvedAddress = { readonly address: string; readonly family: number }
 
-/** All addresses of a name. */
+/** Resolves a name to all of its addresses. */
 export type ResolveName = (name: string) => Promise<readonly ResolvedAddress[]>
 
 /** The resolver of the machine, which knows its hosts file, too. */
@@ -15,14 +15,14 @@ export const systemResolver: ResolveName = name => lookup(name, { all: true })
 export type Policy = {
   /** Whether private and loopback addresses may be called. */
   readonly allowPrivate: boolean
-  /** Ends the error about a private address: what would permit it. */
+  /** The end of the error about a private address. It says what would permit the call. */
   readonly whenPrivate: string
   readonly resolve: ResolveName
 }
 
 /**
- * The addresses of a URL's host, each of which may be called. The caller connects to these and looks nothing up again, so a
- * name cannot lead elsewhere once it has been checked.
+ * Resolves a URL's host and checks that each of its addresses may be called. The caller connects to these addresses and does
+ * not resolve the name again, so the name cannot lead elsewhere after the check.
  *
  * @throws Fatal when the host, or one of its addresses, may not be called.
  */

@@ -25,7 +25,7 @@ export type GuardedCall = Policy & {
   readonly timeoutMs: number
   /** Ends the call when the run is over. */
   readonly signal: AbortSignal
-  /** So much of the answer's body is read; the connection is closed after that. */
+  /** How much of the answer's body is read. Then the connection is closed. */
   readonly bodyBytesMax: number
 }
 
@@ -51,7 +51,7 @@ export async function guardedFetch(url: URL, call: GuardedCall): Promise<Guarded
   }
 }
 
-/** What the call was waiting for, in words for the error about its timeout. */
+/** What the call is waiting for, for the error message about its timeout. */
 type Progress = { waitsFor: string }
 
 function exchange(
@@ -78,7 +78,7 @@ function exchange(
   })
 }
 
-/** `agent: false` is a connection of its own, closed after the call. */
+/** Opens the request. `agent: false` gives it a connection of its own, which is closed after the call. */
 function requestTo(
   url: URL,
   addresses: readonly ResolvedAddress[],
@@ -93,7 +93,7 @@ function requestTo(
   }
 }
 
-/** Answers with the checked addresses, whatever it is asked. Node asks nothing when the host is an address itself. */
+/** Resolves every name to the checked addresses. Node does not resolve a host that is an address. */
 function lookupAmong(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = addresses

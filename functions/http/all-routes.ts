@@ -16,7 +16,7 @@ const domain: readonly Route[] = [
   ...publishRoutes,
   ...runRoutes,
   ...runBatchRoutes,
-  // Before those whose id would take its last segment in.
+  // Before the task routes, because their ids would match the last segment as well.
   ...previousRoutes,
   ...taskRoutes,
   ...canvasRoutes,

@@ -9,8 +9,8 @@ export type Checked<Value> =
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
- * Holds a value against a schema. Paths of problems are dotted and begin with `at`. What JSON text can say but no store
- * can keep exactly is found first.
+ * Checks a value against a schema. It first refuses values that JSON text can express but the store cannot keep exactly,
+ * such as a number that would lose digits. Paths of problems are dotted and begin with `at`.
  */
 export function check<Schema extends z.ZodType>(
   schema: Schema,
@@ -21,7 +21,7 @@ export function check<Schema extends z.ZodType>(
   return unstorable ? { ok: false, problems: [unstorable] } : checkSchema(schema, value, at)
 }
 
-/** As `check`, for values whose members are checked one by one. */
+/** Checks a value against a schema only, for values whose members `check` checks one by one. */
 export function checkSchema<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -32,7 +32,7 @@ export function checkSchema<Schema extends z.ZodType>(
   return { ok: false, problems: parsed.error.issues.flatMap(issue => problemsOf(issue, at)) }
 }
 
-/** One issue names all unknown members at once, with a line for each; a reader looks for each under its own path. */
+/** Translates an issue of zod. One issue names all unknown members, a line for each: each becomes a problem of its own path. */
 function problemsOf(issue: z.core.$ZodIssue, at: string): FieldProblem[] {
   const path = issue.path.map(String)
   if (issue.code !== 'unrecognized_keys') return [{ path: joinPath(at, path), message: messageOf(issue) }]
@@ -47,7 +47,7 @@ export function joinPath(at: string, path: readonly string[]): string {
   return [...(at === '' ? [] : [at]), ...path].join('.')
 }
 
-/** In the words of the core's rules; those that a schema says itself are said already. */
+/** The message of an issue, worded as the core's rules. A message that a schema itself gives is kept. */
 function messageOf(issue: z.core.$ZodIssue): string {
   const { input } = issue
   switch (issue.code) {

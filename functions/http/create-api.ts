@@ -16,7 +16,7 @@ import { invalid, problem, problemOfError } from './problems.ts'
 import { readBody } from './read-body.ts'
 import { type Answer, type Api, answerProblem, type Call, type Route } from './route.ts'
 
-/** `requestContext` is Lambda's: its request id is the one in the function's own log lines. */
+/** `requestContext` comes from Lambda: its request id is the one in the function's own log lines. */
 type Environment = {
   Variables: { requestId: string }
   Bindings: {
@@ -29,7 +29,14 @@ type Environment = {
   }
 }
 
-/** The HTTP API as a Hono application, served from a table of routes: all of them, or those of one function. */
+/**
+ * The HTTP API as a Hono application that serves a table of routes: all of them, or those of one function.
+ *
+ * A request goes through these files: `find-route.ts` finds its route (`route.ts`), `read-body.ts` reads the body,
+ * `check.ts` checks query and body against the route's schemas. The handler in `routes/` builds a use case's request
+ * (`requests/`), calls the use case and shows its result (`present/`) or its refusal (`refusal-problems.ts`, `problems.ts`).
+ * `fit-answer.ts` keeps the answer below Lambda's limit. `openapi.ts` documents the same routes.
+ */
 export function createApi(
   system: System,
   routes: readonly Route[],
@@ -60,10 +67,10 @@ export function createApi(
   })
   app.onError((error, context) => {
     const requestId = context.get('requestId')
-    const told = problemOfError(error, requestId)
-    const log = told.status === 500 ? system.log.error : system.log.warn
+    const shown = problemOfError(error, requestId)
+    const log = shown.status === 500 ? system.log.error : system.log.warn
     log('a request failed', { error, requestId, path: targetOf(context).path })
-    return respond(answerProblem(told))
+    return respond(answerProblem(shown))
   })
   return app
 }
@@ -77,8 +84,8 @@ type Target = {
 }
 
 /**
- * What is asked for. The event has the path as API Gateway has decoded it; read as a part of a URL, a `#`, `..`, `\` or
- * `%41` in it would lead to another resource. Without an event the URL's path is decoded as API Gateway does it.
+ * The method, path and query of a request. The event holds the path as API Gateway has decoded it. Parsed as part of a URL,
+ * a `#`, `..`, `\` or `%41` in it would lead to another resource. Without an event, the URL's path is decoded in the same way.
  */
 function targetOf({ env, req }: Context<Environment>): Target {
   const event = env?.event
@@ -94,7 +101,7 @@ function bodyOfRead(method: string): Problem {
   return invalid([{ path: '', message }])
 }
 
-/** What is not percent-encoded text stays as it is, and will name nothing. */
+/** Decodes a path. A path that is not correctly percent-encoded stays as it is, and matches no resource. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
@@ -106,12 +113,12 @@ function decoded(path: string): string {
 function answerUnserved({ method, path }: Target, found: Extract<Found, { ok: false }>): Answer {
   switch (found.reason) {
     case 'unknown-path': {
-      const detail = `there is no ${path}; GET /v1/openapi.json lists what there is`
+      const detail = `there is no path ${path}; GET /v1/openapi.json lists all paths`
       return answerProblem(problem('not-found', detail))
     }
     case 'unknown-method': {
       const allow = found.allowed.join(', ')
-      const detail = `${method} is not for this resource; it knows ${allow}`
+      const detail = `this resource does not support ${method}; use ${allow}`
       return answerProblem(problem('method-not-allowed', detail), { allow })
     }
     case 'no-id':
@@ -148,10 +155,10 @@ async function serve(
   )
 }
 
-/** Of routes that know no query: a field in it is a mistake of its caller there, too. */
+/** The query schema of routes without parameters: every parameter is then a mistake of the caller. */
 const NO_QUERY = strict({})
 
-/** A parameter that is repeated is no list to its caller: the problem of one value is told as that of the parameter. */
+/** Checks the query. A repeated parameter is a list for the schema only, so the index of a value is left out of its path. */
 function checkedQuery({ query = NO_QUERY }: Route, search: URLSearchParams) {
   const checked = check(query, readQuery(search))
   if (checked.ok) return checked
@@ -163,7 +170,7 @@ type CheckedBody =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly answer: Answer }
 
-/** A body that a route does not know is read all the same: one that is not JSON may come from a web page. */
+/** Reads and checks the body. A body that the route ignores must still be JSON: a web page may have sent another one. */
 async function checkedBody(route: Route, request: Request): Promise<CheckedBody> {
   const read = await readBody(request)
   if (!read.ok) return { ok: false, answer: answerProblem(read.problem) }
@@ -179,11 +186,12 @@ function respond({ status, body, headers = {} }: Answer): Response {
   return Response.json(body, { status, headers: { ...headers } })
 }
 
-/** Parameters that may be repeated, and those that are numbers; all others are single texts. */
+/** Query parameters that may be repeated. */
 const LISTS = ['status']
+/** Query parameters that are numbers. All others are texts. */
 const NUMBERS = ['limit']
 
-/** The query as the members of an object; one that is repeated but may not be stays a list, which no schema takes. */
+/** The query as an object. A parameter that is wrongly repeated becomes a list, which its schema refuses. */
 function readQuery(search: URLSearchParams): Record<string, unknown> {
   const names = [...new Set(search.keys())]
   return Object.fromEntries(names.map(name => [name, membersOf(name, search.getAll(name))]))

@@ -5,15 +5,15 @@ export type Found =
   | { readonly ok: true; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly reason: 'unknown-path' }
   | { readonly ok: false; readonly reason: 'unknown-method'; readonly allowed: readonly string[] }
-  /** What stands in the place of this parameter names no id. */
+  /** The path's text for this parameter is no id. */
   | { readonly ok: false; readonly reason: 'no-id'; readonly parameter: string }
 
-/** All routes of one path. */
+/** One path with its routes, one per method. */
 type Resource = { readonly path: string; readonly pattern: RegExp; readonly routes: readonly Route[] }
 
 /**
- * Finds routes by method and decoded path. Decoding has turned `%2F` into slashes, so a parameter may match several
- * segments; the resource with the most fixed segments wins. What a parameter has matched must then name an id.
+ * Makes the function that finds a route by method and decoded path. Decoding has turned `%2F` into slashes, so a parameter
+ * may match several segments. The resource with the most fixed segments wins. The text of a parameter must then be an id.
  */
 export function routeFinder(routes: readonly Route[]): (method: string, path: string) => Found {
   const resources = resourcesOf(routes)

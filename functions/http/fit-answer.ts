@@ -1,9 +1,10 @@
 /**
- * Keeps answers below what Lambda delivers, whatever they hold. Routes bound what they can foresee; here is what remains:
+ * Keeps every answer below the size that Lambda delivers. Routes bound the sizes that they can foresee. This file handles
+ * the rest:
  *
- * - a page of a list is asked for again with fewer items, and its cursor leads on behind them;
- * - a batch leaves out, from its last members on, the task, the options or the list of errors;
- * - a task leaves out values, and names them in `omitted`.
+ * - A page of a list is read again with fewer items. Its cursor continues after them.
+ * - A batch leaves out the task, the options or the list of errors of members, the last members first.
+ * - A task leaves out values, and names them in `omitted`.
  *
  * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
  */
@@ -13,8 +14,8 @@ import { escapedBytes, type Json } from '../../shared/core/json.ts'
 import { fittedTask } from './fit-task.ts'
 import type { Answer } from './route.ts'
 
-/** A character of JSON text takes at most three bytes, escaped or not, so that a short text need not be measured. */
-const MOST_BYTES_PER_CHARACTER = 3
+/** A character of JSON text takes at most three bytes, escaped or not. A short text need not be measured. */
+const BYTES_PER_CHARACTER_MAX = 3
 
 type Body = {
   readonly items?: readonly unknown[]
@@ -28,7 +29,7 @@ type Result = {
   readonly problem?: { readonly errors?: unknown }
 }
 
-/** The answer, or as much of it as can be delivered. `askAgain` answers the same request with fewer items. */
+/** Returns the answer, shortened if it is too long. `askAgain` answers the same request with at most `limit` items. */
 export async function fittedAnswer(
   answer: Answer,
   askAgain: (limit: number) => Promise<Answer>,
@@ -42,21 +43,21 @@ export async function fittedAnswer(
     else if (task)
       return { ...shown, body: { ...body, task: fittedTask(task, ANSWER_BYTES_MAX - FRAME_BYTES) } }
     else if (runs) return { ...shown, body: fittedTask(body, ANSWER_BYTES_MAX) }
-    else throw new Error(`an answer has ${bytesOf(body)} bytes, of which nothing can be left out`)
+    else throw new Error(`an answer has ${bytesOf(body)} bytes, and no part of it can be left out`)
   }
   return shown
 }
 
-/** Of what stands around a task: its id, and whether it was created. */
+/** Room for the members beside the task in an answer: its id, and whether it was created. */
 const FRAME_BYTES = 4_096
 
 function isDeliverable(body: unknown): boolean {
   if (body === undefined) return true
   const { length } = JSON.stringify(body)
-  return length * MOST_BYTES_PER_CHARACTER <= ANSWER_BYTES_MAX || bytesOf(body) <= ANSWER_BYTES_MAX
+  return length * BYTES_PER_CHARACTER_MAX <= ANSWER_BYTES_MAX || bytesOf(body) <= ANSWER_BYTES_MAX
 }
 
-/** How many of the first items there is room for: fewer than there are, and one at least. */
+/** How many of the first items fit: fewer than all, and at least one. */
 function fewerThan(items: readonly unknown[], body: Body): number {
   let excess = bytesOf(body) - ANSWER_BYTES_MAX
   let count = items.length
@@ -82,8 +83,8 @@ function fittedResults(results: readonly Result[], body: Body): Result[] {
 
 function inBrief({ task: _task, options: _options, problem, ...rest }: Result): Result {
   if (!problem) return rest
-  const { errors: _errors, ...told } = problem
-  return { ...rest, problem: told }
+  const { errors: _errors, ...briefProblem } = problem
+  return { ...rest, problem: briefProblem }
 }
 
 function bytesOf(value: unknown): number {

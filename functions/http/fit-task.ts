@@ -2,9 +2,9 @@ import type { ApiTask, OmittedPart } from '../../shared/api/tasks.ts'
 import { escapedBytes, type Json } from '../../shared/core/json.ts'
 
 /**
- * The task without what makes it longer than `room`, as escaped JSON. First the results of runs go, from the oldest on:
- * the last success stands in `result`, too. Then go `params`, which repeats the results of a flow's steps, then those, and
- * then what was handed on. Input, result and errors stay: together they always fit.
+ * Shortens a task to at most `room` bytes of escaped JSON. It drops, in this order and only as far as needed: the results of
+ * runs, oldest first (the last success also stands in `result`); `params`, which repeats the results of a flow's steps; the
+ * results of these steps; and `previous`. Input, result and errors stay: together they always fit.
  */
 export function fittedTask(task: ApiTask, room: number): ApiTask {
   const omitted = new Set<OmittedPart>(task.omitted)
@@ -19,7 +19,7 @@ export function fittedTask(task: ApiTask, room: number): ApiTask {
   return omitted.size === 0 ? shown : { ...shown, omitted: [...omitted] }
 }
 
-/** Takes the part out of the task; the same task when there is none. */
+/** Returns the task without one of its parts, or the same task when it does not have that part. */
 type Without = (task: ApiTask, excess: number) => ApiTask
 
 const PARTS: ReadonlyArray<readonly [OmittedPart, Without]> = [

@@ -16,7 +16,7 @@ const PROBLEM_TITLES: Readonly<Record<number, string>> = {
   503: 'The storage does not answer; try again after `Retry-After` seconds',
 }
 
-/** The OpenAPI 3.1 description of the routes, made of what they are served and checked by. */
+/** The OpenAPI 3.1 description of the routes, made of the same data that serves and checks them. */
 export function openApiOf(routes: readonly Route[]): Schema {
   const components: Record<string, unknown> = {}
   const schemaOf = (schema: z.ZodType, io: 'input' | 'output') => {
@@ -42,7 +42,7 @@ export function openApiOf(routes: readonly Route[]): Schema {
   }
 }
 
-/** Definitions move to where OpenAPI keeps them; an `id` that names one is no keyword. */
+/** Points references to where OpenAPI keeps definitions. */
 function pointed(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

@@ -1,6 +1,6 @@
 import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/bounds.ts'
 
-/** What API Gateway says of the request's caller, by the kind of its authorizer. */
+/** The caller of a request as API Gateway describes it, by the kind of its authorizer. */
 export type RequestContext = {
   readonly requestId?: string
   readonly authorizer?: {
@@ -9,10 +9,10 @@ export type RequestContext = {
   }
 }
 
-/** Of an API that anyone may call. */
+/** The principal of callers of an API without an authorizer, such as the local one. */
 const ANONYMOUS = 'anonymous'
 
-/** The principal that a request comes from: the ARN of an IAM principal, the subject of a token, or the local user. */
+/** The principal of a request: the ARN of an IAM principal, the subject of a token, or `anonymous`. */
 export function principalOf({ authorizer }: RequestContext = {}): string {
   const sub = authorizer?.jwt?.claims?.sub
   const named = authorizer?.iam?.userArn ?? (typeof sub === 'string' ? sub : undefined)

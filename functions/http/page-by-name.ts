@@ -6,7 +6,7 @@ type NamePage<Item> =
 
 const DEFAULT_LIMIT = 20
 
-/** One page of a list that is short enough to be read as a whole each time. The cursor is the last name shown. */
+/** Cuts one page out of a list that is short enough to be read as a whole. The cursor is the last name of the page before. */
 export function pageByName<Item>(
   all: readonly Item[],
   { limit = DEFAULT_LIMIT, cursor }: { readonly limit?: number; readonly cursor?: string },
@@ -15,7 +15,7 @@ export function pageByName<Item>(
 ): NamePage<Item> {
   const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString()
   if (cursor !== undefined && !isName(after)) {
-    return { ok: false, problems: [{ path: 'cursor', message: 'is none: pass nextCursor unchanged' }] }
+    return { ok: false, problems: [{ path: 'cursor', message: 'is no cursor: pass nextCursor unchanged' }] }
   }
   const rest = all.filter(item => nameOf(item) > after).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
   const items = rest.slice(0, limit)

@@ -1,11 +1,11 @@
 import { INEXACT } from '../../shared/core/json.ts'
 
-/** Fewer digits never lose one; a point may stand among them. */
+/** At least 16 digits in a row, perhaps with a point among them. Fewer digits are always kept exactly. */
 const MANY_DIGITS = /\d[\d.]{15}/
 
 /**
- * JSON text as its value. Whole numbers beyond 2^53 that JSON would give back with other digits, such as 9007199254740993,
- * become `INEXACT`, which no schema takes; 6.02e23 and 1e300 come back as they are.
+ * Parses JSON text. A number beyond 2^53 whose digits would change, such as 9007199254740993, becomes `INEXACT`, which every
+ * schema refuses. 6.02e23 and 1e300 keep their digits and are returned as they are.
  *
  * @throws SyntaxError for what is not JSON.
  */
@@ -23,7 +23,7 @@ function exactOrMarked(
   return digitsOf(source) === digitsOf(String(value)) ? value : INEXACT
 }
 
-/** The digits of a number without leading and trailing zeros, and where its point stands. */
+/** The digits of a number without leading and trailing zeros, and the position of its point. */
 function digitsOf(text: string): string {
   const [, whole = '', fraction = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []

@@ -2,7 +2,7 @@ import type { Problem } from '../../shared/api/problems.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../shared/core/errors.ts'
 import { cut } from '../../shared/core/task/body.ts'
 
-/** Kinds of problems by their name in `type`, each with its status and title. */
+/** The kinds of problems: the last part of `type`, with status and title. */
 const KINDS = {
   invalid: [400, 'The request is not valid'],
   'not-found': [404, 'There is no such thing'],
@@ -23,10 +23,10 @@ export type ProblemKind = keyof typeof KINDS
 
 type More = Pick<Problem, 'errors' | 'reason' | 'holder' | 'run' | 'requestId' | 'retryAfterMs'>
 
-/** What a request says is repeated in problems, so these are cut: an answer to nonsense must be deliverable, too. */
-const MOST_ERRORS = 100
-const MOST_DETAIL_CHARACTERS = 4_000
-const MOST_PATH_CHARACTERS = 500
+/** Problems repeat parts of the request. They are cut to these lengths, so that the answer to any request can be delivered. */
+const ERRORS_MAX = 100
+const DETAIL_CHARACTERS_MAX = 4_000
+const PATH_CHARACTERS_MAX = 500
 
 export function problem(kind: ProblemKind, detail: string, { errors, ...more }: More = {}): Problem {
   const [status, title] = KINDS[kind]
@@ -34,17 +34,17 @@ export function problem(kind: ProblemKind, detail: string, { errors, ...more }: 
     type: `urn:baton:problem:${kind}`,
     title,
     status,
-    detail: cut(detail, MOST_DETAIL_CHARACTERS),
-    ...(errors && { errors: errors.slice(0, MOST_ERRORS).map(shortProblem) }),
+    detail: cut(detail, DETAIL_CHARACTERS_MAX),
+    ...(errors && { errors: errors.slice(0, ERRORS_MAX).map(shortProblem) }),
     ...more,
   }
 }
 
 function shortProblem({ path, message }: FieldProblem): FieldProblem {
-  return { path: cut(path, MOST_PATH_CHARACTERS), message: cut(message, MOST_DETAIL_CHARACTERS) }
+  return { path: cut(path, PATH_CHARACTERS_MAX), message: cut(message, DETAIL_CHARACTERS_MAX) }
 }
 
-/** Invalid input: the detail names the first field, `errors` all of them. */
+/** The problem of invalid input. Its detail names the first wrong field, its `errors` name all. */
 export function invalid(errors: readonly FieldProblem[], kind: 'invalid' | 'too-large' = 'invalid'): Problem {
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
@@ -65,7 +65,7 @@ const KIND_OF_CODE = {
   misconfigured: 'internal',
 } as const satisfies Record<ErrorCode, ProblemKind>
 
-/** A thrown error as a problem. Of those that nobody meant to throw nothing is told but where to look. */
+/** The problem of a thrown error. An unexpected error shows only the request id under which the log describes it. */
 export function problemOfError(error: unknown, requestId: string): Problem {
   const kind = error instanceof BatonError ? KIND_OF_CODE[error.code] : 'internal'
   if (kind === 'internal') {

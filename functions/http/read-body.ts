@@ -6,12 +6,12 @@ import { invalid, problem } from './problems.ts'
 type Body = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: Problem }
 
 /**
- * A body must say that it is JSON. A browser lets every web page post a form, plain text or a body without a type to any
- * address, and asks the server first only when the page sends JSON.
+ * The content types that are accepted. A body must declare itself as JSON, because a browser lets any web page post a form,
+ * plain text or a body without a type to any address. It asks the server first only when the page sends JSON.
  */
 const JSON_TYPE = /^application\/([\w.+-]*\+)?json\s*(;|$)/i
 
-/** The body as JSON; an empty one is undefined, whatever it says of itself. */
+/** Reads the body as JSON. An empty body is undefined, whatever its content type. */
 export async function readBody(request: Request): Promise<Body> {
   const bytes = await readLimited(request)
   if (bytes?.length === 0) return { ok: true, value: undefined }
@@ -35,7 +35,7 @@ function refuse(reason: Problem): Body {
   return { ok: false, problem: reason }
 }
 
-/** Undefined when the body is longer than the limit; the rest of it is not kept. */
+/** The bytes of the body; undefined when there are more than the limit. */
 async function readLimited(request: Request): Promise<Uint8Array | undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > REQUEST_BYTES_MAX) return undefined
   const chunks: Uint8Array[] = []

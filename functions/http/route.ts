@@ -5,7 +5,7 @@ import type { System } from '../../shared/runtime/kernel/system.ts'
 import type { StatusReaders } from '../../shared/runtime/read/describe-task.ts'
 import type { HttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 
-/** What every route works with. */
+/** The system and the caches that every route works with. */
 export type Api = StatusReaders & {
   readonly system: System
   readonly httpWorkers: HttpWorkers
@@ -20,44 +20,44 @@ export type Answer = {
 
 /** A request whose query and body have passed their schemas. */
 export type Call<Query, Body> = Api & {
-  /** Parameters of the path, decoded. */
+  /** The decoded parameters of the path. */
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
   readonly headers: Headers
   readonly requestId: string
-  /** Who asks: an IAM principal, the subject of a token, or the local user. */
+  /** The caller: the ARN of an IAM principal, the subject of a token, or `anonymous`. */
   readonly principal: string
 }
 
 type Documented = { readonly description: string; readonly schema?: z.ZodType }
 
-/** One route: the data from which it is served, refused and documented. */
+/** One route: the data by which requests are served, refused and documented. */
 export type Route = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** As OpenAPI writes it: `/v1/tasks/{id}`. */
+  /** The path in OpenAPI's notation: `/v1/tasks/{id}`. */
   readonly path: string
   readonly operation: string
   readonly summary: string
-  /** What it does is noted under this word where it is done, with who asked for it. */
+  /** The name under which the changed task, type or schedule records the operation and its caller. */
   readonly recordedAs?: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   /** A request without a body counts as `{}`. */
   readonly isBodyOptional?: boolean
-  /** The form of a body that the route checks itself. */
+  /** The schema of a body that the route checks itself. It is only documented. */
   readonly documentedBody?: z.ZodType
-  /** Answers that are no problems, by status. */
+  /** The successful answers by status. */
   readonly answers: Readonly<Record<number, Documented>>
-  /** Problems it may answer, beside 400, 405, 500 and 503. */
+  /** The statuses of its problems, in addition to 400, 405, 500 and 503. */
   readonly problems?: ReadonlyArray<404 | 409 | 413 | 429 | 501>
-  // biome-ignore lint/suspicious/noExplicitAny: each route's own types were held against its schemas by `route`
+  // biome-ignore lint/suspicious/noExplicitAny: `route` has compared each handler's types with its schemas
   handle(call: Call<any, any>): Promise<Answer>
 }
 
 type Inferred<Schema> = Schema extends z.ZodType ? z.infer<Schema> : unknown
 
-/** A route whose handler gets what its schemas let through. */
+/** Defines a route. Its handler gets the query and the body as its schemas have parsed them. */
 export function route<Query extends z.ZodType | undefined, Body extends z.ZodType | undefined>(
   definition: Omit<Route, 'query' | 'body' | 'handle'> & {
     readonly query?: Query

@@ -3,11 +3,11 @@ import { requiredVariable } from '../../shared/aws/environment.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
 import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
 
-/** A rotated secret is used after at most this time. */
-const LIFETIME_MS = 300_000
+/** How long a secret is cached: a rotated secret is used after at most this time. */
+const CACHE_LIFETIME_MS = 300_000
 
 const secrets = new SecretsManagerClient({})
-const known = createTimedCache<string>(LIFETIME_MS)
+const known = createTimedCache<string>(CACHE_LIFETIME_MS)
 
 /** The secret that signs a type's calls, from Secrets Manager under `<system>/webhook/<name>`. */
 export async function signingSecret(name: string): Promise<string> {

@@ -10,13 +10,13 @@ import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
 import { signingSecret } from './signing-secret.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** So much of a receiver's answer is read, so that most receivers can end theirs, */
+/** How much of a receiver's answer is read. Most answers are shorter, so most receivers can send theirs to its end. */
 const ANSWER_BYTES_MAX = 65_536
-/** and so much of it is kept in the result. */
-const KEPT_CHARACTERS = 1_000
+/** How much of a receiver's answer is kept in the result. */
+const RESULT_BODY_CHARACTERS_MAX = 1_000
 const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000]
 
-/** What a receiver answered. */
+/** The status and the beginning of the body that a receiver answered. */
 export type WebhookAnswer = { readonly status: number; readonly body: string }
 
 const RETRY = {
@@ -35,12 +35,12 @@ const RETRY = {
 } as const
 
 /**
- * Calls a receiver: POSTs `{id, type, key, input, attempt}`. Success is a 2xx status within the limit; redirects are not
- * followed. The URL is the type's, or for tasks of types without one, such as the shipped `webhook`, the `url` of their input.
+ * Calls a receiver: POSTs `{id, type, key, input, attempt}`. A 2xx status within the time limit is a success. Redirects are
+ * not followed. The URL is the one of the type. If the type has none, as the shipped `webhook`, it is `url` in the input.
  */
 export const webhook = webhookWith(systemResolver)
 
-/** The same handler with another resolver. */
+/** Makes the handler with the given resolver. */
 export function webhookWith(resolve: ResolveName): TaskDefinition<unknown, WebhookAnswer> {
   const definition = defineTask('webhook', {
     retry: RETRY,
@@ -70,10 +70,13 @@ async function callReceiver(
     resolve,
   })
   if (!isSuccess(answer)) throw new Error(refusalOf(url, answer))
-  return { status: answer.status, body: textOf(answer, KEPT_CHARACTERS) }
+  return { status: answer.status, body: textOf(answer, RESULT_BODY_CHARACTERS_MAX) }
 }
 
-/** A user in the URL of a type was stored before it was refused, and still counts. One in an input is shown with its task. */
+/**
+ * The URL to call. A type's URL may name a user, because such a type may have been stored before that was refused. A URL in
+ * an input may not, because the input is shown with its task.
+ */
 function receiverUrl({ url: ofType }: WebhookSettings, input: unknown): URL {
   const [text, path] = ofType === undefined ? [urlInInput(input), 'input.url'] : [ofType, 'webhook.url']
   if (text === undefined) throw new Fatal('input.url: give the http or https URL to call')
@@ -100,14 +103,14 @@ async function headersOf(
 }
 
 /**
- * Any text as the value of a header, which HTTP keeps to ASCII: `%`, spaces and all that is not printable ASCII are
- * percent-encoded as UTF-8. `decodeURIComponent` gives the text back.
+ * Encodes any text as the value of a header, which HTTP limits to ASCII. `%`, spaces and everything that is not printable
+ * ASCII is percent-encoded as UTF-8. `decodeURIComponent` returns the text.
  */
 function headerValue(text: string): string {
   return text.toWellFormed().replace(/[^\x21-\x24\x26-\x7e]/gu, character => encodeURIComponent(character))
 }
 
-/** `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls. */
+/** Signs as `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls. */
 async function signatureOf(body: string, secretName: string): Promise<string> {
   const seconds = Math.floor(Date.now() / 1_000)
   const digest = createHmac('sha256', await signingSecret(secretName))

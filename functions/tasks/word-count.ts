@@ -6,18 +6,18 @@ import { type GuardedAnswer, isSuccess, refusalOf, shownUrl, textOf } from '../g
 import { type Policy, systemResolver } from '../guarded-fetch/checked-addresses.ts'
 import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
 
-const MAX_TEXT_BYTES = 10_000_000
+const TEXT_BYTES_MAX = 10_000_000
 const FETCH_TIMEOUT_MS = 15_000
 const TOP_WORDS = 10
 
-/** Counts the words of a text that is given or fetched from a public address: the example of a handler that does real work. */
+/** Counts the words of a text that is given, or fetched from a public address. It is the example of a real handler. */
 export const wordCount = wordCountWith({
   resolve: systemResolver,
   allowPrivate: false,
   whenPrivate: 'texts are fetched from public addresses only: give the text itself as input.text',
 })
 
-/** The same handler with other rules of what it may fetch. */
+/** Makes the handler with the given policy of which addresses it may fetch from. */
 export function wordCountWith(policy: Policy) {
   return defineTask('word-count', {
     input: z.union([
@@ -41,7 +41,7 @@ async function fetchText(url: URL, signal: AbortSignal, policy: Policy): Promise
     method: 'GET',
     headers: { 'user-agent': 'Baton-Word-Count', accept: 'text/*', 'accept-encoding': 'identity' },
     timeoutMs: FETCH_TIMEOUT_MS,
-    bodyBytesMax: MAX_TEXT_BYTES,
+    bodyBytesMax: TEXT_BYTES_MAX,
     signal,
     ...policy,
   })
@@ -53,12 +53,12 @@ async function fetchText(url: URL, signal: AbortSignal, policy: Policy): Promise
 }
 
 function unreadable({ headers, isCut }: GuardedAnswer): string | undefined {
-  if (isCut) return `has more than ${MAX_TEXT_BYTES} bytes, which is more than is counted`
+  if (isCut) return `has more than ${TEXT_BYTES_MAX} bytes, which is the limit`
   const encoding = headers['content-encoding'] ?? 'identity'
-  return encoding === 'identity' ? undefined : `is encoded as ${encoding}: only plain text is counted`
+  return encoding === 'identity' ? undefined : `is encoded as ${encoding}: give a URL that answers plain text`
 }
 
-/** Words, distinct words and the most frequent ones of a text, in any language that Unicode can segment. */
+/** Counts the words and distinct words of a text and finds the most frequent ones, in any language that Unicode segments. */
 export function countWords(text: string) {
   const frequency = new Map<string, number>()
   let words = 0

@@ -1,3 +1,11 @@
+/**
+ * The typed client of the HTTP API. This file makes the client and holds the calls that need several requests.
+ *
+ * - `operations.ts`: the calls that are one request and one answer;
+ * - `send.ts`: sends a request, and turns every failure into a `ProblemError` (`problem-error.ts`);
+ * - `wait-for-result.ts`, `events.ts`, `paced-claims.ts`: waiting for an end, following events, delaying claims.
+ */
+
 import type { CanvasAnswer } from '../api/canvases.ts'
 import type { ApiEvent } from '../api/events.ts'
 import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'
@@ -15,44 +23,59 @@ import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 type PublishOptions = Omit<PublishBody, 'type' | 'input'>
 
 type CanvasOptions = {
+  /** The canvas's idempotency key: the same key again creates nothing. @default a new ULID */
   readonly key?: string
   /** How many of its tasks are published at a time. @default 25 */
   readonly sendConcurrency?: number
+  /** The user of the tasks that name none of their own. */
   readonly userId?: string
 }
 
 export type Client = Operations & {
   /**
-   * Publishes a task: of a definition, of a type by its name (`publish<typeof resize>('resize', …)`), or as a body, such
-   * as `resize.with(…)`. Or a canvas: what `chain`, `group` and `chord` return.
+   * Publishes a task of a definition: `publish(resize, { width: 200 }, { key: 'img-1' })`. The same key again creates
+   * nothing: the answer is then the existing task, with `created: false`.
    */
   publish<D extends AnyDefinition>(
     definition: D,
     input: InputOf<D>,
     options?: PublishOptions,
   ): Promise<PublishAnswer>
+  /** Publishes a task of a type by its name: `publish<typeof resize>('resize', { width: 200 })`. */
   publish<D extends AnyDefinition>(
     type: string,
     input: InputOf<D>,
     options?: PublishOptions,
   ): Promise<PublishAnswer>
+  /** Publishes a canvas, as `chain`, `group` and `chord` return it. */
   publish(canvas: Canvas, options?: CanvasOptions): Promise<CanvasAnswer>
+  /** Publishes a task given as a body, such as `resize.with(…)`. */
   publish(body: PublishBody): Promise<PublishAnswer>
-  /** Publishes any number of tasks, each for itself; results in their order. */
+  /** Publishes any number of tasks independently. The results are in the order of `bodies`, each with its own status. */
   publishMany(bodies: readonly PublishBody[]): Promise<PublishResult[]>
-  /** All tasks that a filter asks for, page by page as they are taken. */
+  /** Yields all tasks that match a filter. It reads a page when the tasks of the page before are used up. */
   list(filter: ListFilter): AsyncGenerator<ApiTask, void, undefined>
   /**
-   * What happens in the local system, as it happens; connections that break are opened anew, and nothing is lost. Ends when
-   * `signal` aborts. @throws ProblemError when there is no answer at first, and where events go to EventBridge (501).
+   * Yields the events of the local system as they happen, until `signal` aborts. When a connection breaks, the client opens
+   * another one and misses no event.
+   *
+   * @throws ProblemError when the first connection fails, and with status 501 for a deployed system, whose events go to
+   * EventBridge.
    */
   events(options?: EventsOptions): AsyncGenerator<ApiEvent, void, undefined>
-  /** Waits for a task's end and returns its result, typed by its definition. @throws ProblemError otherwise. */
+  /**
+   * Waits for a task's end and returns its result, typed by its definition.
+   *
+   * @throws ProblemError when the task failed or was cancelled (409), or did not end in time (408)
+   */
   result<D extends AnyDefinition>(definition: D, id: string, options?: ResultOptions): Promise<OutputOf<D>>
+  /** Waits for the end of a task of a type given by name, and returns its result. Throws as the other form does. */
   result(type: string, id: string, options?: ResultOptions): Promise<unknown>
   /**
-   * Waits for a canvas's end and returns its result, typed by the canvas where one is given; undefined when it is
-   * too long for an answer (see `ApiCanvas`); `canvas` pages through the results of its tasks. @throws ProblemError otherwise.
+   * Waits for a canvas's end and returns its result, typed by `canvas` if that is given. The result is undefined when it is
+   * too long for one answer (see `ApiCanvas`); then read the results of its tasks page by page with `canvas`.
+   *
+   * @throws ProblemError when the canvas failed or was cancelled (409), or did not end in time (408)
    */
   canvasResult<C extends Canvas>(
     canvas: C | undefined,
@@ -61,16 +84,21 @@ export type Client = Operations & {
   ): Promise<ResultOf<C>>
 }
 
-/**
- * What a batch must stay below: 4 MB, and as escaped text, as which it is in the event, what Lambda takes. The frame of
- * the event and its headers get the rest.
- */
-const BATCH_BYTES = REQUEST_BYTES_MAX - 1_024
-const BATCH_ESCAPED_BYTES = 6_000_000
+/** The most bytes of a batch's tasks: the API's limit of 4 MB without 1 KB for the request's frame. */
+const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
+/** The most bytes of a batch as escaped text. Lambda's event holds the body in that form and may have 6 MB (6,291,456 bytes). */
+const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 
 /**
- * A client of the HTTP API. It works wherever `fetch` does. Every method throws `ProblemError` and nothing else when
- * the API refuses or does not answer.
+ * Creates a client of the HTTP API. It works wherever `fetch` does.
+ *
+ * ```ts
+ * const baton = createClient({ url: 'http://127.0.0.1:7070' })
+ * const { id } = await baton.publish(resize, { width: 200 })
+ * const result = await baton.result(resize, id)
+ * ```
+ *
+ * Every method throws `ProblemError`, and no other error, when the API refuses or does not answer.
  */
 export function createClient(settings: ClientSettings): Client {
   const open = createOpen(settings)
@@ -111,7 +139,7 @@ async function publishMany(send: Send, bodies: readonly PublishBody[]): Promise<
   return results
 }
 
-/** In runs that one request can carry. */
+/** Splits the bodies into batches that fit one request each. */
 function* batchesOf(bodies: readonly PublishBody[]): Generator<PublishBody[], void, undefined> {
   let batch: PublishBody[] = []
   let bytes = 0
@@ -120,7 +148,8 @@ function* batchesOf(bodies: readonly PublishBody[]): Generator<PublishBody[], vo
     const json = body as unknown as Json
     bytes += jsonBytes(json) + 1
     escaped += escapedBytes(json) + 1
-    const isFull = batch.length === BATCH_TASKS_MAX || bytes > BATCH_BYTES || escaped > BATCH_ESCAPED_BYTES
+    const isFull =
+      batch.length === BATCH_TASKS_MAX || bytes > BATCH_BYTES_MAX || escaped > BATCH_ESCAPED_BYTES_MAX
     if (isFull && batch.length > 0) {
       yield batch
       batch = []

@@ -4,14 +4,15 @@ import { ProblemError } from './problem-error.ts'
 import type { Open } from './send.ts'
 
 export type EventsOptions = {
-  /** Goes on behind this event; left out: what happens from now on. */
+  /** Continues after this event. @default only events from now on */
   readonly lastEventId?: string
-  /** Only events of these types. */
+  /** Yields only events of these types. @default all types */
   readonly types?: readonly EventType[]
-  /** Only those about tasks of these types, or about these tasks. */
+  /** Yields only events about tasks of these types. @default all task types */
   readonly taskTypes?: readonly string[]
+  /** Yields only events about these tasks. @default all tasks */
   readonly taskIds?: readonly string[]
-  /** Ends the events. */
+  /** Ends the events when it aborts. */
   readonly signal?: AbortSignal
 }
 
@@ -19,10 +20,10 @@ const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 10_000
 
 /**
- * Events as they come, for ever: a connection that breaks is opened anew, behind the last event that was seen. Ends when
- * `signal` aborts.
+ * Yields events as they come, until `signal` aborts. When a connection breaks, it opens another one, which continues after
+ * the last event that was yielded.
  *
- * @throws ProblemError when the first connection fails, and whenever the API refuses: a deployed one always does (501).
+ * @throws ProblemError when the first connection fails, and whenever the API refuses. A deployed API always refuses (501).
  */
 export async function* followEvents(
   open: Open,
@@ -42,7 +43,7 @@ export async function* followEvents(
   }
 }
 
-/** The messages of one connection, until it breaks. @throws ProblemError when another one would be no better. */
+/** Yields the messages of one connection until it breaks. @throws ProblemError when another connection would fail as well */
 async function* connection(
   open: Open,
   { types, taskTypes, taskIds, signal }: EventsOptions,
@@ -62,7 +63,7 @@ async function* connection(
   }
 }
 
-/** Anything but a broken connection and a service that may answer another time. */
+/** Whether the error is final: neither a broken connection nor a service that may answer later. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return false
   const { status } = error
@@ -71,7 +72,7 @@ function isRefusal(error: unknown): boolean {
 
 type Message = { readonly id?: string; readonly data?: string }
 
-/** The messages of a stream of server-sent events; comments are passed over, and so is what is cut off at its end. */
+/** Yields the messages of a stream of server-sent events. It skips comments and an incomplete message at the end. */
 async function* messagesIn(
   body: ReadableStream<Uint8Array> | null,
 ): AsyncGenerator<Message, void, undefined> {

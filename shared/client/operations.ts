@@ -21,45 +21,74 @@ import type { Json } from '../core/json.ts'
 import { pacedClaims } from './paced-claims.ts'
 import type { Send } from './send.ts'
 
-/** The calls of the API that are one request and one answer. */
+/** The calls of the API that are one request and one answer. Each throws `ProblemError` when the API refuses. */
 export type Operations = {
+  /** Reads a task with its runs, input and result. `id` is `type:key`. */
   get(id: string): Promise<ApiTask>
-  /** One page; `list` follows the cursor by itself. */
+  /** Reads one page of a list of tasks. `list` reads all pages. */
   listPage(filter: ListFilter): Promise<Page<ApiTask>>
-  /** A page of the list that was handed on to a task. */
+  /** Reads one page of the list that was handed on to a task. */
   previous(id: string, page?: PageQuery): Promise<Page<Json>>
+  /** Changes an open task. Throws with status 409 when the task has ended. */
   patch(id: string, changes: PatchBody): Promise<ApiTask>
+  /** Removes a task: it never runs again, and a running handler is aborted. */
   remove(id: string): Promise<void>
+  /** Stops an open task and keeps its record. */
   cancel(id: string): Promise<ApiTask>
+  /** Starts a finished task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
   retry(id: string, how?: RetryTaskBody): Promise<ApiTask>
+  /** Reads a canvas with one page of its tasks. */
   canvas(id: string, page?: PageQuery): Promise<ApiCanvas>
+  /** Cancels a canvas and its open tasks. */
   cancelCanvas(id: string): Promise<ApiCanvas>
-  /** Those that run next first, paused ones last; of their tasks the type alone. */
+  /** Reads one page of schedules, the next to run first, paused ones last. Their tasks show only the type. */
   schedules(page?: PageQuery): Promise<Page<ApiSchedule>>
+  /** Reads one schedule with its last and next run. */
   schedule(name: string): Promise<ApiSchedule>
+  /** Creates a schedule or replaces it. A paused schedule stays paused. */
   putSchedule(name: string, schedule: ScheduleBody): Promise<ApiSchedule>
+  /** Removes a schedule. Tasks that it has published stay. */
   removeSchedule(name: string): Promise<void>
+  /** Pauses a schedule. */
   pauseSchedule(name: string): Promise<ApiSchedule>
+  /** Ends the pause of a schedule. */
   resumeSchedule(name: string): Promise<ApiSchedule>
+  /** Publishes the schedule's task now, in addition to its ticks. */
   triggerSchedule(name: string): Promise<TriggerAnswer>
+  /** Counts a type's tasks by status. */
   counts(type: string): Promise<Counts>
+  /** Reads one page of task types by name. */
   types(page?: PageQuery): Promise<Page<ApiType>>
+  /** Reads the configuration of a task type. */
   type(type: string): Promise<ApiType>
+  /** Creates a task type or replaces its configuration. */
   putType(type: string, configuration: TypeBody): Promise<ApiType>
-  /** Returns when nothing of the type can begin any more; what runs goes on. */
+  /** Pauses a type. When it returns, no task of the type can start any more; running tasks go on. */
   pause(type: string): Promise<PausedType>
+  /** Ends the pause of a type. */
   resume(type: string): Promise<PausedType>
-  /** Begins to remove tasks of the type, in the background: see `PurgeBody`. */
+  /** Starts to remove the type's tasks of some statuses in the background; see `PurgeBody`. */
   purge(type: string, which: PurgeBody): Promise<PurgeAnswer>
+  /** Reads one page of live workers by id. Lambda workers are shown as one entry per type. */
   workers(page?: PageQuery): Promise<Page<ApiWorker>>
+  /**
+   * Claims tasks for a worker. They come back running, with their input. After an empty answer the client delays the next
+   * claim of the same worker as long as the API asks for.
+   */
   claim(request: ClaimsBody): Promise<ClaimsAnswer>
+  /** Renews a run's lease. Throws with status 409 when the run is over. */
   heartbeat(id: string, runId: string, body: HeartbeatBody): Promise<HeartbeatAnswer>
+  /** Reports that a run succeeded. The same report may be repeated. */
   succeed(id: string, runId: string, body: SucceedBody): Promise<ApiTask>
+  /** Reports that a run failed. The task is retried while it has retries left. */
   fail(id: string, runId: string, body: FailBody): Promise<ApiTask>
+  /** Gives the task back. This costs no retry. */
   release(id: string, runId: string, body: ReleaseBody): Promise<ApiTask>
+  /** Renews the leases of up to 100 runs. Each result has a status of its own, in the order of the runs. */
   heartbeatMany(
     runs: ReadonlyArray<RunName & HeartbeatBody>,
   ): Promise<Array<RunResult & Partial<HeartbeatAnswer>>>
+  /** Reports the ends of up to 100 runs. Each result has a status of its own, in the order of the runs. */
   finishMany(runs: readonly FinishMember[]): Promise<Array<RunResult & Partial<TaskAnswer>>>
 }
 

@@ -1,31 +1,31 @@
 import type { ClaimsAnswer, ClaimsBody } from '../api/runs.ts'
 import { ProblemError } from './problem-error.ts'
 
-/** Where the server refuses a claim without saying for how long. */
+/** The pause after a refusal (429) that names none. */
 const DEFAULT_RETRY_MS = 2_000
 
 /**
- * Claims that obey the server. After an answer with `retryAfterMs`, the next claim of the same worker is sent no sooner than
- * that. A claim that is refused because too many wait answers as an empty one.
+ * Delays claims as the API asks. After an answer with `retryAfterMs`, the next claim of the same worker is sent no sooner
+ * than that. A claim that is refused because too many claims wait (429) counts as an empty answer.
  */
 export function pacedClaims(
   send: (request: ClaimsBody) => Promise<ClaimsAnswer>,
 ): (request: ClaimsBody) => Promise<ClaimsAnswer> {
-  const rests = new Map<string, { readonly from: number; readonly ms: number }>()
+  const pauses = new Map<string, { readonly from: number; readonly ms: number }>()
   return async request => {
     const { workerId } = request
-    const rest = rests.get(workerId)
-    // A clock that is set back makes no rest longer than it was.
-    const restMs = rest ? Math.min(rest.ms, rest.from + rest.ms - Date.now()) : 0
-    if (restMs > 0) await new Promise(resolve => setTimeout(resolve, restMs))
-    const answer = await send(request).catch(refusedForNow)
-    if (answer.retryAfterMs === undefined) rests.delete(workerId)
-    else rests.set(workerId, { from: Date.now(), ms: answer.retryAfterMs })
+    const pause = pauses.get(workerId)
+    // A clock that is set back must not make the pause longer.
+    const pauseMs = pause ? Math.min(pause.ms, pause.from + pause.ms - Date.now()) : 0
+    if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs))
+    const answer = await send(request).catch(emptyAnswerOf)
+    if (answer.retryAfterMs === undefined) pauses.delete(workerId)
+    else pauses.set(workerId, { from: Date.now(), ms: answer.retryAfterMs })
     return answer
   }
 }
 
-function refusedForNow(error: unknown): ClaimsAnswer {
+function emptyAnswerOf(error: unknown): ClaimsAnswer {
   if (!(error instanceof ProblemError) || error.status !== 429) throw error
   return { claims: [], retryAfterMs: error.problem.retryAfterMs ?? DEFAULT_RETRY_MS }
 }

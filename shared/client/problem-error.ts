@@ -1,12 +1,14 @@
 import type { Problem } from '../api/problems.ts'
 
 /**
- * The one error of the client: the API refused a request, a task that was waited for did not succeed in time, or no
- * answer came. Look at `status` (0 when there was no answer) and `problem.type`; messages are for people.
+ * The only error class of the client. The API refused a request, a task did not succeed in time, or no answer came.
+ * Decide by `status` and `problem.type`: messages are for people and may change.
  */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
+  /** The problem document of the answer (RFC 9457), or one that the client made. */
   readonly problem: Problem
+  /** The HTTP status; 0 when no answer came. */
   readonly status: number
 
   constructor(problem: Problem, cause?: unknown) {

@@ -4,11 +4,11 @@ import { ProblemError } from './problem-error.ts'
 type HeaderSource = Readonly<Record<string, string>>
 
 export type ClientSettings = {
-  /** Where the API is, as `http://127.0.0.1:7070`. */
+  /** The address of the API, such as `http://127.0.0.1:7070`. */
   readonly url: string
-  /** Replaces the global `fetch`: to sign requests, to go through a proxy, to test. */
+  /** Replaces the global `fetch`, for example to sign requests or to use a proxy. @default the global `fetch` */
   readonly fetch?: (request: Request) => Promise<Response>
-  /** Sent with every request. */
+  /** Headers of every request, or a function that the client calls before each request. @default none */
   readonly headers?: HeaderSource | (() => HeaderSource | Promise<HeaderSource>)
 }
 
@@ -20,14 +20,14 @@ export type Send = <Answer>(
   more?: { body?: unknown; query?: Query },
 ) => Promise<Answer>
 
-/** Sends a request; answers the success that came, unread. */
+/** Sends a request and returns the successful response without reading its body. */
 export type Open = (
   method: string,
   path: string,
   more?: { body?: unknown; query?: Query; headers?: HeaderSource; signal?: AbortSignal },
 ) => Promise<Response>
 
-/** Sends requests. @throws ProblemError on every answer that is no success, and on none. */
+/** Makes the function that sends requests. It throws `ProblemError` when the status is no success, or when no answer comes. */
 export function createOpen({ url, fetch: send = fetch, headers = {} }: ClientSettings): Open {
   const base = url.replace(/\/+$/, '')
   return async (method, path, { body, query, headers: more, signal } = {}) => {
@@ -45,11 +45,11 @@ export function createOpen({ url, fetch: send = fetch, headers = {} }: ClientSet
       throw new ProblemError(noAnswer(method, request.url, error), error)
     })
     if (response.ok) return response
-    throw new ProblemError(problemIn(await response.text()) ?? strange(response, `${method} ${path}`))
+    throw new ProblemError(problemIn(await response.text()) ?? plainFailure(response, `${method} ${path}`))
   }
 }
 
-/** Sends requests and reads their answers as JSON. */
+/** Makes the function that sends requests and parses their answers as JSON. */
 export function createSend(open: Open): Send {
   return async <Answer>(method: string, path: string, more: { body?: unknown; query?: Query } = {}) => {
     const text = await (await open(method, path, more)).text()
@@ -64,7 +64,7 @@ function queryText(query: Query = {}): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }
 
-/** What stands before the API (a gateway, a proxy) answers in words of its own. */
+/** The problem document in an answer. A gateway or a proxy in front of the API answers without one. */
 function problemIn(text: string): Problem | undefined {
   try {
     const parsed: unknown = JSON.parse(text)
@@ -75,7 +75,7 @@ function problemIn(text: string): Problem | undefined {
   }
 }
 
-function strange({ status, statusText }: Response, call: string): Problem {
+function plainFailure({ status, statusText }: Response, call: string): Problem {
   return {
     type: 'about:blank',
     title: statusText || 'The request failed',

@@ -3,8 +3,9 @@ import type { TaskError } from '../core/task/task.ts'
 import { ProblemError } from './problem-error.ts'
 
 export type ResultOptions = {
-  /** How long to wait for the task's end; 30 s by default. */
+  /** How long to wait for the end, in milliseconds. @default 30,000 */
   readonly timeoutMs?: number
+  /** Ends the waiting: the call then throws the signal's reason. */
   readonly signal?: AbortSignal
 }
 
@@ -13,8 +14,8 @@ const FIRST_PAUSE_MS = 50
 const LAST_PAUSE_MS = 1_000
 const GROWTH = 1.5
 
-/** A task or a canvas, as far as its end is concerned. */
-type Waited = {
+/** The fields of a task or a canvas that show its end. */
+type Ending = {
   readonly id: string
   readonly status: string
   readonly result?: Json
@@ -22,13 +23,13 @@ type Waited = {
 }
 
 /**
- * Reads a task or a canvas again and again, ever more seldom, until it has ended, and returns its result.
+ * Reads a task or a canvas until it has ended, and returns its result. The pauses between reads grow from 50 ms to 1 s.
  *
- * @throws ProblemError `urn:baton:problem:task-failed` when it ended otherwise, `urn:baton:problem:timeout` when it
+ * @throws ProblemError `urn:baton:problem:task-failed` when it failed or was cancelled, `urn:baton:problem:timeout` when it
  * did not end in time.
  */
 export async function waitForResult(
-  get: () => Promise<Waited>,
+  get: () => Promise<Ending>,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: ResultOptions,
 ): Promise<unknown> {
   const until = Date.now() + timeoutMs
@@ -43,7 +44,7 @@ export async function waitForResult(
   }
 }
 
-function failureOf({ id, status, error }: Waited) {
+function failureOf({ id, status, error }: Ending) {
   return {
     type: 'urn:baton:problem:task-failed',
     title: 'The task did not succeed',
@@ -52,7 +53,7 @@ function failureOf({ id, status, error }: Waited) {
   }
 }
 
-function timeoutOf({ id, status }: Waited, timeoutMs: number) {
+function timeoutOf({ id, status }: Ending, timeoutMs: number) {
   return {
     type: 'urn:baton:problem:timeout',
     title: 'The task did not end in time',

@@ -2,28 +2,28 @@ import { BatonError } from '../core/errors.ts'
 import type { AnyDefinition, OutputOf } from './any-definition.ts'
 import type { Signature, WithResult } from './signature.ts'
 
-/** Tasks one after the other, each handing its result on. */
+/** Members that run one after the other. Each hands its result on to the next. */
 type Chain<Result = unknown> = { readonly chain: readonly Member[] } & WithResult<Result>
 
-/** Tasks side by side. */
+/** Members that run side by side. */
 type Group<Result = unknown> = { readonly group: readonly Member[] } & WithResult<Result>
 
-/** Tasks side by side, and one for what they come to, once all of them are done. */
+/** Members that run side by side, and a callback that gets their results once all have succeeded. */
 type Chord<Result = unknown> = {
   readonly chord: { readonly group: readonly Member[]; readonly then: Member; readonly onError?: Member }
 } & WithResult<Result>
 
-/** What `POST /v1/canvases` takes, typed by what it comes to. */
+/** A canvas as `POST /v1/canvases` takes it. `Result` is the type of its result. */
 export type Canvas<Result = unknown> = Chain<Result> | Group<Result> | Chord<Result>
 
 type Member = Signature | Canvas
 
-/** A definition whose tasks need no input: it stands for its signature. */
-type Bare = Pick<AnyDefinition, 'kind' | 'type'> & { with(): Signature }
+/** A definition whose tasks need no input. As a member it stands for its signature without input. */
+type WithoutInput = Pick<AnyDefinition, 'kind' | 'type'> & { with(): Signature }
 
-type Part = Member | Bare
+type Part = Member | WithoutInput
 
-/** What a canvas or a member of one comes to. */
+/** The type of the result of a canvas or of one member. */
 export type ResultOf<One> = One extends AnyDefinition
   ? OutputOf<One>
   : One extends WithResult<infer Result>
@@ -39,9 +39,9 @@ type ResultsOf<Parts extends readonly unknown[]> = {
 }
 
 /**
- * A canvas whose members run one after the other. Each gets the value of the one before as `ctx.previous`, and when its
- * input is an array, as one more argument at its end. Its result is that of its last member; it stops at the first
- * failure.
+ * Makes a canvas whose members run one after the other. Each member gets the result of the member before as
+ * `ctx.previous`. If its input is an array, that result is appended to it as well. The canvas's result is the result of
+ * its last member. The chain stops at the first failure.
  *
  * ```ts
  * await baton.publish(chain(fetch.with({ url }), resize.with({ width: 200 }), notify))
@@ -56,7 +56,7 @@ export function chain(...given: ReadonlyArray<Part | readonly Part[]>): Chain {
 }
 
 /**
- * A canvas whose members run side by side. Its result is the array of theirs, in their order.
+ * Makes a canvas whose members run side by side. Its result is the array of its members' results, in their order.
  *
  * @throws BatonError `invalid` when it is empty.
  */
@@ -65,9 +65,10 @@ export function group<const Parts extends readonly Part[]>(parts: Parts): Group<
 }
 
 /**
- * A canvas whose members run side by side, and then `then`, once. That gets their results as `ctx.previous`, and when its
- * input is an array, as so many arguments at its end; its result is the canvas's. When a member failed, `onError` runs in
- * its place, once all have ended, with `{ error, taskId }`.
+ * Makes a canvas whose members run side by side. When all have succeeded, `then` runs exactly once. It gets their results,
+ * in the members' order, as `ctx.previous`. If its input is an array, the results are appended to it as well. The
+ * canvas's result is the result of `then`. When a member has failed, `onError` runs in place of `then`, once all members
+ * have ended, with `{ error, taskId }`.
  *
  * @throws BatonError `invalid` when the group is empty.
  */

@@ -7,39 +7,44 @@ import type { CheckedSteps, FlowOutput, ParamsOf } from './flow-types.ts'
 import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
 import { refuseTypeName } from './type-name.ts'
 
-/** A flow: a type whose tasks are worked on step by step, by the types of its steps. */
+/** A task type whose tasks run as a list of steps, as `defineFlow` returns it. Each step is done by a task type. */
 export type Flow<Input = unknown, Output = unknown> = {
   readonly kind: 'baton-flow'
+  /** The name of the flow's type. */
   readonly type: string
+  /** The type's configuration, as `PUT /v1/types/{type}` takes it. */
   readonly config: TypeConfiguration
-  /** For types alone: each step's task parses what it is given. */
+  /** The input's schema. Only the compiler uses it: the task of each step parses its own input. */
   readonly input?: StandardSchemaV1<Input, unknown>
-  /** What its steps do and undo, each definition once. */
+  /** The definitions that the steps do and undo, each once. */
   readonly tasks: readonly TaskDefinition[]
-  /** A task of this flow with this input, to be a member of a canvas or to be published as it is. */
+  /** Returns a task of this flow with this input: a member for a canvas, or a body for `publish`. */
   with(...given: WithArguments<Input>): Signature<Output>
 }
 
 type FlowSettings<Schema> = {
-  /** Any Standard Schema of an object. */
+  /** The schema of the flow's input: any Standard Schema of an object. */
   readonly input?: Schema
-  /** What becomes of the steps that are done when a task is cancelled. @default 'undo' */
+  /** Whether cancelling a task undoes the steps that are done, or leaves them. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
-  /** Limit of all steps together; undoing takes the time it needs. */
+  /** How long all steps together may take, in milliseconds. Undoing has no deadline. @default no deadline */
   readonly deadlineMs?: number
+  /** How long a task is kept after its end, in milliseconds. @default 7 days */
   readonly retentionMs?: number
+  /** Priority of tasks that are published without one; higher is more urgent. @default 0 */
   readonly priority?: number
-  /** Of the flow as a whole, beside those of its steps' types. @default no limits */
+  /** Limits of the flow as a whole, in addition to the limits of its steps' types. @default no limits */
   readonly limits?: TypeLimits
+  /** How many index partitions the type's tasks are spread over: 1–64. It may only grow. @default 4 */
   readonly shards?: number
-  /** Whether what happens to its tasks is told as events. @default false */
+  /** Whether changes of the flow's tasks are published as events. @default false */
   readonly events?: boolean
 }
 
 /**
- * Defines a flow: steps that are done one after the other as one task. When one fails for good, it and those before it
- * are undone, last first; steps without `undo` are passed over. Handlers find the flow's input and the results of the
- * steps so far in `ctx.params`, which are their input, too, unless the step gives another.
+ * Defines a flow: a list of steps that run one after the other as one task. When a step fails for good, that step and the
+ * steps before it are undone, last first. Steps without `undo` are skipped. `ctx.params` holds the flow's input and the
+ * results of the steps so far. It is also the handler's input, unless the step gives another one.
  *
  * ```ts
  * export const order = defineFlow('order', {
@@ -52,9 +57,9 @@ type FlowSettings<Schema> = {
  * })
  * ```
  *
- * @throws BatonError `invalid`, naming each field, its value and what is legal, when the type's name is none, an option is
- * wrong, there are not 1–100 steps, two have one name, or a step does what is no single piece of work: a flow, or a task
- * with several stages.
+ * @throws BatonError `invalid` when the type's name or an option is wrong, when there are not 1–100 steps, when two steps
+ * have the same name, or when a step does a flow or a task with several stages. The message names each wrong field, its
+ * value and the legal ones.
  */
 export function defineFlow<
   const Steps extends readonly FlowStep[],

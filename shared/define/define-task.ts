@@ -10,39 +10,51 @@ import { runStages, type StagedOutput, type StageHandlers } from './stages.ts'
 import type { TaskContext } from './task-context.ts'
 import { refuseTypeName } from './type-name.ts'
 
-/** A type, its defaults and its handler. `Input` is what publishers give, `Parsed` what the handler gets. */
+/**
+ * A task type with its defaults and its handler, as `defineTask` returns it. `Input` is the type of a published input,
+ * `Parsed` the type that the handler gets from the schema, `Output` the type of the result.
+ */
 export type TaskDefinition<Input = unknown, Output = unknown, Parsed = unknown> = {
   readonly kind: 'baton-task'
+  /** The name of the task type. */
   readonly type: string
+  /** The type's configuration, as `PUT /v1/types/{type}` takes it. */
   readonly config: TypeConfiguration
+  /** The schema that parses the input before the handler runs. */
   readonly input?: StandardSchemaV1<Input, Parsed>
-  /** Fields that are hidden from logs and errors, by their paths. */
+  /** Paths of the input's fields that are hidden in logs and errors. */
   readonly redact?: readonly string[]
-  /** Of a task with stages: their names, the first one first. */
+  /** The names of the stages, in their order; absent for a task without stages. */
   readonly stages?: readonly string[]
+  /** The handler. With stages, it runs the stage that `context.stage` names. */
   run(input: Parsed, context: TaskContext): Returned<Output>
-  /** A task of this type with this input, to be a member of a canvas or to be published as it is. */
+  /** Returns a task of this type with this input: a member for a canvas, or a body for `publish`. */
   with(...given: WithArguments<Input>): Signature<Output>
 }
 
 type Returned<Output> = Promise<Output | Release | Next> | Output | Release | Next
 
 type Definition<Schema extends StandardSchemaV1> = PartialOptions & {
+  /** Priority of tasks that are published without one; higher is more urgent. @default 0 */
   readonly priority?: number
-  /** In which order its tasks are run: by due time, or the most urgent first. @default 'arrival' */
+  /**
+   * The order in which waiting tasks run. `arrival`: by due time. `priority`: by priority, then due time. `aged`: by due
+   * time minus `priority` seconds, so that no task waits for ever. @default 'arrival'
+   */
   readonly ordering?: Ordering
-  /** How many may start in a period, and how many may run at a time. @default no limits */
+  /** How many tasks may start per period (`rate`), and how many may run at a time (`concurrency`). @default no limits */
   readonly limits?: TypeLimits
+  /** How many index partitions the type's tasks are spread over: 1–64. It may only grow. @default 4 */
   readonly shards?: number
-  /** Whether what happens to its tasks is told as events. @default false */
+  /** Whether changes of the type's tasks are published as events. @default false */
   readonly events?: boolean
   /**
-   * Fields that are hidden from what its runs log and from their errors, by their paths, as `card.number`: in the process's log, in
-   * `runs[].log` and in `error`. The values that the input has there (texts and numbers of four characters or more) are hidden in
-   * messages, too. What the handler writes to the console itself is not touched.
+   * Paths of the input's fields, such as `card.number`, that are hidden in the process's log, in `runs[].log` and in
+   * `error`. Messages hide the values of these fields too, when a value has four characters or more. Lines that the
+   * handler itself writes to the console are not changed.
    */
   readonly redact?: readonly string[]
-  /** Any Standard Schema (zod, valibot, arktype …). Input that does not fit fails the task without a retry. */
+  /** Any Standard Schema (zod, valibot, arktype …). An input that does not fit fails the task without a retry. */
   readonly input?: Schema
 }
 
@@ -52,12 +64,12 @@ type RunDefinition<Schema extends StandardSchemaV1, Output> = Definition<Schema>
 }
 
 type StagedDefinition<Schema extends StandardSchemaV1, Names extends string, Stages> = Definition<Schema> & {
-  /** A handler for each stage; the first one begins, and each moves the task on by `return ctx.next('…')`. */
+  /** One handler per stage. A task begins in the first stage; a handler moves it on by `return ctx.next('…')`. */
   readonly stages: Stages & StageHandlers<Names, Schema>
   readonly run?: never
 }
 
-/** Either form, as it comes from callers that no compiler has checked. */
+/** Either form, for callers that no compiler has checked. */
 type AnyForm = Definition<StandardSchemaV1> & {
   readonly run?: Handler
   readonly stages?: Readonly<Record<string, Handler>>
@@ -72,12 +84,20 @@ type Defined<Schema extends StandardSchemaV1, Output> = TaskDefinition<
 >
 
 /**
- * Defines a task type: its handler, or one for each of its stages, its typed input and its defaults in one value, which
- * the client and the infrastructure read too.
+ * Defines a task type in one value: its input's schema, its handler (or one handler per stage) and its defaults. Workers,
+ * the client and the infrastructure read the same value.
  *
- * @throws BatonError `invalid` when the type's name is not 1–100 of letters, digits, dot, underscore, hyphen; when there
- * is not exactly one of `run` and `stages`; when `stages` is empty; when `redact` has an empty path; when an option is wrong:
- * the message names each field, its value and what is legal, as the API does.
+ * ```ts
+ * export const resize = defineTask('resize', {
+ *   input: z.object({ url: z.url(), width: z.int() }),
+ *   timeoutMs: 60_000,
+ *   run: async ({ url, width }, ctx) => ({ bytes: await resizeImage(url, width, ctx.signal) }),
+ * })
+ * ```
+ *
+ * @throws BatonError `invalid` when the name is not 1–100 letters, digits, dots, underscores and hyphens, when not exactly
+ * one of `run` and `stages` is given, when `stages` is empty or `redact` has an empty path, or when an option is wrong. The
+ * message names each wrong field, its value and the legal ones.
  */
 export function defineTask<Schema extends StandardSchemaV1, Output>(
   type: string,
@@ -114,7 +134,10 @@ export function defineTask(type: string, definition: AnyForm): TaskDefinition {
 function checkedPaths(type: string, paths: readonly string[]): readonly string[] {
   const wrong = paths.find(path => path.split('.').includes(''))
   if (wrong === undefined) return paths
-  throw new BatonError('invalid', `${type}: 'redact' has '${wrong}'; give paths of fields, as 'card.number'`)
+  throw new BatonError(
+    'invalid',
+    `${type}: 'redact' has '${wrong}'; give paths of fields, such as 'card.number'`,
+  )
 }
 
 function handlerOf(type: string, run: AnyForm['run'], stages: AnyForm['stages']): Handler {

@@ -3,9 +3,9 @@ import type { Flow } from './define-flow.ts'
 import type { TaskDefinition } from './define-task.ts'
 
 /**
- * The tasks among `definitions` and those of the flows' steps, each once, however many name it.
+ * Returns the tasks in `definitions` and the tasks of the flows' steps, each definition once.
  *
- * @throws BatonError `invalid` when two different definitions have one type: only one of them could be served.
+ * @throws BatonError `invalid` when two different definitions have the same type: a worker could serve only one of them.
  */
 export function distinctTasks(definitions: ReadonlyArray<TaskDefinition | Flow>): TaskDefinition[] {
   const tasks = new Set(definitions.flatMap(one => (one.kind === 'baton-flow' ? one.tasks : [one])))

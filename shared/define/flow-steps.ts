@@ -9,49 +9,56 @@ import type {
 } from '../core/types/task-type.ts'
 import type { AnyTask } from './any-definition.ts'
 
-/** What is different about a task where it is a step; what is not given is as its type has it. */
+/** Settings of one step that replace those of its task's type. A setting that is left out is taken from the type. */
 type ActionSettings = {
-  /** Given to the handler instead of the flow's parameters. */
+  /** The handler's input, as JSON. @default the flow's parameters: its input and the results of the steps so far */
   readonly input?: unknown
+  /** How long one run may take, in milliseconds. */
   readonly timeoutMs?: number
-  /** From the step's first claim, retries included. */
+  /** How long the step may take with all its retries, in milliseconds from its first claim. */
   readonly deadlineMs?: number
+  /** How a failed run is retried. */
   readonly retry?: Partial<Retry>
 }
 
-/** A definition, or the name of a type that is defined elsewhere: served over HTTP, a webhook. */
+/** A task definition, or the name of a type that is defined elsewhere, such as a webhook or a type of HTTP workers. */
 type StepTask = AnyTask | string
 
 type StepAction = StepTask | (ActionSettings & { readonly task: StepTask })
 
-/** One step as a flow declares it. Settings beside `do` are those of `do`. */
+/** One step of a flow. Settings beside `do` apply to `do` only; give settings of the undo as `undo: { task, … }`. */
 export type FlowStep = ActionSettings & {
-  /** Under this name handlers find the step's result among their parameters. */
+  /** 1–100 characters, unique in the flow. Later handlers find the step's result in `ctx.params` under this name. */
   readonly name: string
+  /** The task that does the step. */
   readonly do: StepAction
+  /** The task that undoes the step when it, or a later step, fails for good. @default the step is not undone */
   readonly undo?: StepAction
 }
 
 const SETTINGS = ['input', 'timeoutMs', 'deadlineMs', 'retry'] as const
 
-/** The steps as data, whatever is wrong with them: `refuseFlow` says that. */
+/** The steps as data for the API. It checks nothing: `refuseFlow` does. */
 export function configuredSteps(steps: readonly FlowStep[]): StepConfiguration[] {
   return steps.map(configured)
 }
 
-/** @throws BatonError `invalid` with a problem for each field of the flow that is wrong, where its definition says it. */
+/** @throws BatonError `invalid` with one problem for each wrong field, under its path in the flow's definition. */
 export function refuseFlow(type: string, config: TypeConfiguration, steps: readonly FlowStep[]): void {
   const own = steps.flatMap((step, index) => stepProblems(step, index))
   const paths = own.map(({ path }) => path)
-  // What is no task has no name of a type either, which would be said twice.
+  // A step without a task has no type name either: report that once.
   const rest = definitionProblems(config)
-    .map(({ path, message }) => ({ path: saidAt(path, steps), message }))
+    .map(({ path, message }) => ({ path: declaredPath(path, steps), message }))
     .filter(({ path }) => !paths.some(known => path === known || path.startsWith(`${known}.`)))
   refuseFields(`flow '${type}'`, [...rest, ...own])
 }
 
-/** Settings beside `do` are those of `do` in the configuration; there, what is done is called by its type. */
-function saidAt(path: string, steps: readonly FlowStep[]): string {
+/**
+ * Translates a path of the configuration into the path of the definition. In the configuration, settings beside `do` stand
+ * within `do`, and a task stands there as its type's name.
+ */
+function declaredPath(path: string, steps: readonly FlowStep[]): string {
   const [, index = '', direction = '', field = ''] = /^steps\.(\d+)\.(do|undo)\.(\w+)/.exec(path) ?? []
   const step = steps[Number(index)]
   if (index === '' || !step) return path
@@ -61,7 +68,7 @@ function saidAt(path: string, steps: readonly FlowStep[]): string {
   return field === 'type' ? path.replace(/\.type$/, isAction(action) ? '.task' : '') : path
 }
 
-/** The definitions among what the steps do, in their order. */
+/** The task definitions that the steps do and undo, in the order of the steps. Types given by name are left out. */
 export function tasksOf(steps: readonly FlowStep[]): AnyTask[] {
   return steps.flatMap(step => [taskOf(step.do), taskOf(step.undo)]).filter(task => typeof task === 'object')
 }
@@ -72,7 +79,7 @@ function stepProblems(step: FlowStep, index: number): FieldProblem[] {
     ...actionProblems(step.do, `${path}.do`),
     ...(step.undo === undefined ? [] : actionProblems(step.undo, `${path}.undo`)),
     ...inputProblems(step, path),
-    ...twiceProblems(step, path),
+    ...duplicateProblems(step, path),
   ]
 }
 
@@ -89,10 +96,10 @@ function actionProblems(action: StepAction, path: string): FieldProblem[] {
 function taskProblem(task: StepTask | undefined): string | undefined {
   if (typeof task === 'string') return undefined
   const { kind, type, stages } = (task ?? {}) as { kind?: string; type?: string; stages?: readonly string[] }
-  if (kind === 'baton-flow') return `is the flow '${type}'; a step does a task`
+  if (kind === 'baton-flow') return `is the flow '${type}'; give a task`
   if (kind !== 'baton-task') return 'must be a task definition or the name of a type'
   return stages && stages.length > 1
-    ? `is '${type}', which has stages; a step is one piece of work, so make a step of each`
+    ? `is '${type}', which has stages; make one step of each stage`
     : undefined
 }
 
@@ -101,7 +108,7 @@ function inputProblems({ input }: ActionSettings, path: string): FieldProblem[] 
   return problem ? [problem] : []
 }
 
-function twiceProblems(step: FlowStep, path: string): FieldProblem[] {
+function duplicateProblems(step: FlowStep, path: string): FieldProblem[] {
   const { do: action } = step
   if (!isAction(action)) return []
   return SETTINGS.filter(name => step[name] !== undefined && action[name] !== undefined).map(name => ({
@@ -135,7 +142,7 @@ function taskOf(action: StepAction | undefined): StepTask | undefined {
   return isAction(action) ? action.task : action
 }
 
-/** Definitions have no member `task`. */
+/** Distinguishes an action with settings from a definition: definitions have no member `task`. */
 function isAction(action: StepAction | undefined): action is Exclude<StepAction, StepTask> {
   return typeof action === 'object' && action !== null && 'task' in action
 }

@@ -2,15 +2,15 @@ import type { AnyTask, InputOf, OutputOf } from './any-definition.ts'
 import type { FlowStep } from './flow-steps.ts'
 
 /**
- * The steps as they must be, by their index: each task takes what its step gives it, which is the step's own `input`,
- * else the flow's parameters: its input and the results of the steps before. Steps whose number the compiler does not
- * know are not checked, nor are types given by name.
+ * The type that the steps must have, so that each task accepts its input. That input is the step's own `input`, or else
+ * the flow's parameters: the flow's input and the results of earlier steps. The compiler cannot check a list of unknown
+ * length, nor types given by name.
  */
 export type CheckedSteps<Steps extends readonly unknown[], Params> = number extends Steps['length']
   ? unknown
   : ByIndex<AllChecked<Steps, Params>>
 
-/** No tuple: the methods of two would have to agree. */
+/** The members of a tuple without its methods: an intersection of two tuples would need methods that agree. */
 type ByIndex<Steps extends readonly unknown[]> = {
   readonly [Index in Exclude<keyof Steps, keyof (readonly unknown[])>]: Steps[Index]
 }
@@ -22,12 +22,12 @@ type AllChecked<
 > = Steps extends readonly [infer Step extends FlowStep, ...infer Others]
   ? AllChecked<
       Others,
-      Params & { readonly [Name in Step['name']]: Handed<Step> },
+      Params & { readonly [Name in Step['name']]: StepResult<Step> },
       readonly [...Checked, CheckedStep<Step, Params>]
     >
   : Checked
 
-/** What a flow comes to: the result of its last step. */
+/** The type of a flow's result, which is the result of its last step. */
 export type FlowOutput<Steps extends readonly FlowStep[]> = Steps extends readonly [
   ...unknown[],
   infer Last extends FlowStep,
@@ -35,7 +35,7 @@ export type FlowOutput<Steps extends readonly FlowStep[]> = Steps extends readon
   ? OutputOf<TaskOf<Last['do']>>
   : OutputOf<TaskOf<Steps[number]['do']>>
 
-/** Parameters of a flow of which no schema says what it takes are not checked. */
+/** The type of a flow's parameters. Without a schema they are not checked. */
 // biome-ignore lint/suspicious/noExplicitAny: any input will do
 export type ParamsOf<FlowInput> = object extends FlowInput ? any : FlowInput
 
@@ -45,24 +45,27 @@ type CheckedStep<Step extends FlowStep, Params> = CheckedAction<Step['do'], Para
     ? { readonly undo: Fitting<Step['undo' & keyof Step], UndoParams<Step, Params>> }
     : unknown)
 
-/** A step that failed is undone, too: its result may be there or not. */
+/** The parameters of an undo. The result of its own step is optional, because a failed step is undone as well. */
 type UndoParams<Step extends FlowStep, Params> = Params & {
-  readonly [Name in Step['name']]?: Handed<Step>
+  readonly [Name in Step['name']]?: StepResult<Step>
 }
 
 type CheckedAction<Action, Params, Step> = Step extends { readonly input: unknown }
-  ? { readonly input: Frozen<InputOf<Extract<TaskOf<Action>, AnyTask>>>; readonly do: NoOtherSetting<Action> }
+  ? {
+      readonly input: DeepReadonly<InputOf<Extract<TaskOf<Action>, AnyTask>>>
+      readonly do: NoOtherSetting<Action>
+    }
   : { readonly do: Fitting<Action, Params> }
 
-/** What an action must be beside what it is. */
+/** The type that an action must have in addition to its own, so that its task accepts its input. */
 type Fitting<Action, Params> = Action extends { readonly task: infer Task; readonly input: unknown }
-  ? { readonly input: Frozen<InputOf<Extract<Task, AnyTask>>> } & NoOtherSetting<Action>
+  ? { readonly input: DeepReadonly<InputOf<Extract<Task, AnyTask>>> } & NoOtherSetting<Action>
   : Takes<TaskOf<Action>, Params> extends true
     ? NoOtherSetting<Action>
     : NeedsInput<InputOf<Extract<TaskOf<Action>, AnyTask>>>
 
-/** The task does not take the flow's parameters, so this must be given in their place. */
-type NeedsInput<Input> = { readonly task: unknown; readonly input: Frozen<Input> }
+/** The task does not accept the flow's parameters, so the action must have an input of its own. */
+type NeedsInput<Input> = { readonly task: unknown; readonly input: DeepReadonly<Input> }
 
 type Takes<Task, Params> = Task extends AnyTask ? ([Params] extends [InputOf<Task>] ? true : false) : true
 
@@ -74,11 +77,11 @@ type NoOtherSetting<Action> = Action extends { readonly task: unknown }
 
 type NoOther<Given, Known> = { readonly [Name in Exclude<keyof Given, Known>]: never }
 
-type Handed<Step extends FlowStep> = AsJson<OutputOf<TaskOf<Step['do']>>>
+type StepResult<Step extends FlowStep> = AsJson<OutputOf<TaskOf<Step['do']>>>
 
-/** A result as the next step finds it: stored as JSON. */
+/** The type of a result after it was stored as JSON, as later steps read it. */
 type AsJson<Value> = unknown extends Value
-  ? // biome-ignore lint/suspicious/noExplicitAny: of a result that nobody typed, everything may be expected
+  ? // biome-ignore lint/suspicious/noExplicitAny: a result without a type may be read as any type
     any
   : Value extends { toJSON(): infer Written }
     ? Written
@@ -86,5 +89,7 @@ type AsJson<Value> = unknown extends Value
       ? { readonly [Name in keyof Value]: AsJson<Value[Name]> }
       : Value
 
-/** Literals in a flow's declaration are read-only to the compiler. */
-type Frozen<Value> = unknown extends Value ? unknown : { readonly [Name in keyof Value]: Frozen<Value[Name]> }
+/** The compiler infers literals in a flow's declaration as read-only, so an input's type must be read-only as well. */
+type DeepReadonly<Value> = unknown extends Value
+  ? unknown
+  : { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }

@@ -3,27 +3,27 @@ import type { Json } from '../core/json.ts'
 
 declare const RESULT: unique symbol
 
-/** What something comes to, for the compiler alone: no value has this member. */
+/** Carries the type of a result for the compiler. No value has this member. */
 export type WithResult<Result> = { readonly [RESULT]?: Result }
 
-/** How a task within a canvas is published; its key is made by its canvas. */
+/** Publish options of a task within a canvas. There is no `key`: the canvas makes the keys of its tasks. */
 export type SignatureOptions = Omit<DerivedBody, 'type' | 'input' | 'key'>
 
-/** A task to be published: a type, its input and options. A publish body, and a member of canvases. */
+/** A task that is not yet published: its type, input and options. It is a publish body and can be a member of a canvas. */
 export type Signature<Result = unknown> = SignatureOptions & {
   readonly type: string
   readonly input?: Json
 } & WithResult<Result>
 
 /**
- * What `with` takes. Of an input that is a tuple, the arguments that the tasks before hand on are left out: `[4]` where
- * `[number, number]` is taken.
+ * The arguments of `with`. When the input is a tuple, arguments that earlier tasks of a canvas hand on may be left out: give
+ * `[4]` for an input of `[number, number]`.
  */
 export type WithArguments<Input> = undefined extends Input
   ? [input?: Given<Input>, options?: SignatureOptions]
   : [input: Given<Input>, options?: SignatureOptions]
 
-/** What tasks of a canvas hand on is put after what is given; the message of an error is put before it. */
+/** A canvas appends the results of earlier tasks to the given input. It puts the message of an error before the input. */
 type Given<Input> =
   | Input
   | Beginnings<Input>
@@ -33,7 +33,7 @@ type Beginnings<Input> = Input extends readonly [...infer Beginning, unknown]
   ? Beginning | Beginnings<Beginning>
   : never
 
-/** The signature of a task of `type`: plain data, as the API takes it. */
+/** Makes the signature of a task of `type`: plain data, as the API takes it. */
 export function signatureOf<Result>(
   type: string,
   input: unknown,

@@ -3,7 +3,7 @@ import { BatonError } from '../core/errors.ts'
 import { Fatal, type Next, type Release } from '../signals.ts'
 import type { TaskContext } from './task-context.ts'
 
-/** Handlers by the names of their stages, typed by the task's schema; the first one begins. */
+/** The handlers of a task's stages by name. A task begins in the first stage. */
 export type StageHandlers<Names extends string, Schema extends StandardSchemaV1> = {
   readonly [Name in Names]: (
     input: StandardSchemaV1.InferOutput<Schema>,
@@ -11,21 +11,22 @@ export type StageHandlers<Names extends string, Schema extends StandardSchemaV1>
   ) => unknown
 }
 
-/** What a task with these stages comes to: whatever one of them returns that does not move it on. */
+/** The type of the result of a task with these stages: each stage's return type without `Next` and `Release`. */
 export type StagedOutput<Stages> = {
   [Name in keyof Stages]: Stages[Name] extends (...given: never) => infer Returned
     ? Exclude<Awaited<Returned>, Next | Release>
     : never
 }[keyof Stages]
 
-const MAX_NAME_LENGTH = 100
+const STAGE_NAME_CHARACTERS_MAX = 100
 
 type Handler = (input: never, context: TaskContext) => unknown
 
 /**
- * One handler made of the handlers of stages: each run is served by that of the task's stage, without one by the first.
+ * Makes one handler of the stages' handlers. It runs the handler of the task's stage, or the first one if the task is in
+ * no stage yet.
  *
- * @throws BatonError `invalid` when there are no stages, or one has no name that a stage can have.
+ * @throws BatonError `invalid` when there is no stage, or when a stage's name is not legal.
  */
 export function runStages(type: string, stages: Readonly<Record<string, Handler>>): Handler {
   const names = Object.keys(stages)
@@ -42,15 +43,15 @@ export function runStages(type: string, stages: Readonly<Record<string, Handler>
 
 function refuseNames(type: string, names: readonly string[]): void {
   if (names.length === 0) {
-    throw new BatonError('invalid', `${type}: 'stages' is empty; give at least one, the first begins`)
+    throw new BatonError('invalid', `${type}: 'stages' is empty; give at least one stage`)
   }
-  const wrong = names.find(name => name === '' || name.length > MAX_NAME_LENGTH || isIndex(name))
+  const wrong = names.find(name => name === '' || name.length > STAGE_NAME_CHARACTERS_MAX || isIndex(name))
   if (wrong === undefined) return
-  const legal = `give 1–${MAX_NAME_LENGTH} characters that are no whole number`
-  throw new BatonError('invalid', `${type}: 'stages' has '${wrong}', which is no name of a stage; ${legal}`)
+  const legal = `give 1–${STAGE_NAME_CHARACTERS_MAX} characters that are not a whole number`
+  throw new BatonError('invalid', `${type}: 'stages' has the wrong name '${wrong}'; ${legal}`)
 }
 
-/** JavaScript puts such names first, whatever was written first. */
+/** JavaScript orders members with such names before all others, so they would change which stage is the first. */
 function isIndex(name: string): boolean {
   return /^\d+$/.test(name)
 }

@@ -4,52 +4,65 @@ import type { WebhookSettings } from '../core/types/task-type.ts'
 import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions } from '../signals.ts'
 
-/** What a handler is given besides its input. `Stage`: the stages it may move to, `Input`: what those take. */
+/**
+ * What a handler gets besides its input. `Stage` names the stages that it may move the task to, `Input` is the input type
+ * of those stages.
+ */
 export type TaskContext<Stage extends string = string, Input = unknown> = {
+  /** `type:key`. For a step, the id of the flow's task. */
   readonly taskId: string
-  /** The task's own; of a step, the flow's. */
+  /** The task's type. For a step, the flow's type. */
   readonly type: string
+  /** The key of the task, unique within its type. */
   readonly key: string
+  /** The id of this run. */
   readonly runId: string
-  /** 1 for the first run; counts failed and lost runs. */
+  /** 1 plus the failed and lost runs so far. */
   readonly attempt: number
   /**
-   * Grows with every claim of the key, for ever: also over restarts, and when the task has expired and its key is published
-   * again. It does not begin at 1. Hand it to stores that can refuse an older one.
+   * A number that grows with every claim of this key. It never starts again: not after a restart, and not when the task has
+   * expired and its key is published again. The first fence need not be 1. Pass it to stores that can refuse an older one.
    */
   readonly fence: number
-  /** The same for every run of this piece of work; differs after a restart, in another stage or step, and for its undo. */
+  /**
+   * The same text in every run of this piece of work, for calls that must take effect once. It differs after a restart, in
+   * another stage or step, and for a step's undo.
+   */
   readonly idempotencyKey: string
-  /** The stage the task is in; undefined until it was published into one or moved to one. */
+  /** The stage of the task. Undefined until the task is published into a stage or moved to one. */
   readonly stage?: string
-  /** Of a flow: the name of the step that is worked on. */
+  /** The name of the flow's current step; absent outside a flow. */
   readonly step?: string
-  /** Of a flow: whether the step is to be done or undone. */
+  /** Whether the flow's step is done or undone now; absent outside a flow. */
   readonly direction?: 'do' | 'undo'
-  /** Of a flow: its input, and the result of each step so far under the step's name. */
+  /** The flow's input, and the result of each finished step under the step's name; absent outside a flow. */
   readonly params?: Readonly<Record<string, Json>>
-  /** Within a canvas, and for callbacks: what the task before handed on. */
+  /** What the task before handed on; present in members of a canvas and in callbacks. */
   readonly previous?: Json
-  /** W3C trace context of this run, for the services that the handler calls. */
+  /** The W3C trace context of this run, to be sent to the services that the handler calls. */
   readonly traceparent?: string
-  /** Aborts when the run is over: cancelled, removed, lost, timed out, or its process must stop. */
+  /** Aborts when the run is over: cancelled, removed, lost or timed out, or when its process must stop. */
   readonly signal: AbortSignal
-  /** Stored with the next heartbeat. */
+  /** Reports how far the run has come. The next heartbeat stores the value. */
   progress(value: Json): void
   /**
-   * Moves the task to another stage, when it is returned: `return ctx.next('store')`. The task is dispatched anew, with a
-   * retry budget of its own; other tasks get their turn meanwhile. Throws Fatal for a stage that the task has not.
+   * Moves the task to another stage when the handler returns it: `return ctx.next('store')`. The new stage is dispatched
+   * anew and has its own retry budget, so that other tasks may run in between. Throws Fatal for an unknown stage.
    */
   next(stage: Stage, options?: NextOptions<Input>): Next
   /**
-   * Publishes another task. Idempotent when `key` is derived from this task. Throws BatonError `refused` once the signal
-   * is aborted: the run is somebody else's, or nobody's.
+   * Publishes another task. It is idempotent if `key` is derived from this task's key. Throws BatonError `refused` once
+   * `signal` is aborted, because the run no longer holds the task.
    */
   publish(publication: ChildPublication): Promise<{ id: string; created: boolean }>
+  /** Writes lines to the process's log. The log of a failed run is kept in `runs[].log` as well. */
   readonly log: Log
-  /** Configuration of the task's type, where its kind has some. */
+  /** The settings of a type of kind `webhook`. */
   readonly webhook?: WebhookSettings
 }
 
-/** A publish body, as `POST /v1/tasks` takes it; a key makes it idempotent. It inherits the user and the trace. */
+/**
+ * A publish body, as `POST /v1/tasks` takes it. A `key` makes the publish idempotent. The new task inherits the user and
+ * the trace of this one.
+ */
 export type ChildPublication = DerivedBody

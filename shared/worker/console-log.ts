@@ -5,7 +5,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** One JSON object a line on standard output, from `least` on. */
+/** Writes each line of level `least` or above as one JSON object to standard output. */
 export function createConsoleLog(least: LogLevel = 'info'): Log {
   const line =
     (level: LogLevel) =>

@@ -1,6 +1,11 @@
 /**
- * Workers that run anywhere: `run-worker.ts` is the life of one, `receive.ts` reads its queues, `serve.ts` runs what it received
- * in one of its `slots.ts`; `isolation/` runs handlers in processes of their own. This file is the public entry.
+ * Standalone workers: processes that serve task types from their queues on any machine. This file is the public entry.
+ *
+ * Read in this order:
+ * - `run-worker.ts`: the life of a worker, from its start to the end of its last run;
+ * - `receive.ts`: fetches dispatches from the queues as long as the worker has free capacity (`capacity.ts`);
+ * - `serve.ts`: claims, runs and finishes the task of one dispatch, with the user's hooks (`hooks.ts`) around it;
+ * - `isolation/`: runs each handler in a process of its own.
  */
 
 import { SQSClient } from '@aws-sdk/client-sqs'
@@ -15,28 +20,29 @@ import { createConsoleLog } from './console-log.ts'
 import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
 import { runWorker, type Worker, type WorkerSettings } from './run-worker.ts'
 
-/** The public entry `baton/worker`, apart from `baton`: files that define tasks load no AWS client. */
+/** Exported as `baton/worker`, separate from `baton`, so that files that define tasks load no AWS client. */
 export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
 export type { Worker } from './run-worker.ts'
 
 export type WorkerOptions = WorkerSettings & {
-  /** Which system it serves. @default from `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL` */
+  /** The system that the worker serves. @default read from `BATON_TABLE`, `BATON_SYSTEM` and `BATON_WAKE_QUEUE_URL` */
   readonly system?: SystemAddress
-  /** Runs each task in a process of its own. */
+  /** Runs each handler in a process of its own. @default handlers run in the worker's process */
   readonly isolate?: IsolationSettings
-  /** @default JSON lines on standard output, from the level `BATON_LOG_LEVEL` on, which is `info` unless set */
+  /** Receives log lines. @default JSON lines on standard output, at `BATON_LOG_LEVEL` (default `info`) and above */
   readonly log?: Log
-  /** @default none */
+  /** Receives counts and times, such as `Succeeded` and `RunTime`. @default they are discarded */
   readonly metrics?: Metrics
 }
 
-/** A receive waits up to 20 s for messages; a connection that says nothing for longer is given up. */
+/** A receive waits up to 20 s for messages. The client closes a connection that stays silent for longer than this. */
 const RECEIVE_TIMEOUT_MS = 25_000
 
 const noMetrics: Metrics = { add: () => undefined }
 
 /**
- * A worker that serves tasks from their queues, in this process. Region and credentials come as the AWS SDK finds them.
+ * Creates a worker that serves tasks from their queues in this process. The AWS SDK finds region and credentials.
+ * The worker receives nothing before `start()` is called.
  *
  * ```ts
  * const worker = createWorker({ tasks: [resize, order], concurrency: 20 })
@@ -44,15 +50,17 @@ const noMetrics: Metrics = { add: () => undefined }
  * process.once('SIGTERM', () => worker.stop())
  * ```
  *
- * @throws BatonError `invalid` for two definitions of one type or a concurrency below 1, `misconfigured` when neither `system`
- * nor the environment says which system to serve, or for an unknown `BATON_LOG_LEVEL`.
+ * @throws BatonError `invalid` for no task, two definitions of one type, a concurrency below 1, or a worker id that is
+ * empty or too long.
+ * @throws BatonError `misconfigured` when neither `system` nor the environment names the system to serve, or when
+ * `BATON_LOG_LEVEL` is unknown.
  */
 export function createWorker(options: WorkerOptions): Worker {
   const { log = createConsoleLog(logLevelOfEnvironment()), metrics = noMetrics, isolate } = options
   const { table, system, wakeQueueUrl } = options.system ?? systemOfEnvironment()
   const { system: world, codec, readDispatch } = createAwsWorld({ table, system, wakeQueueUrl, log, metrics })
   const definitions = distinctTasks(options.tasks)
-  // A client of its own, in which each type may wait: else receives would keep other calls from their connections.
+  // Receives use a client of their own with a connection per type. Otherwise waiting receives would block other calls.
   const connections = definitions.length + CONNECTIONS_DEFAULT
   const inbox = createSqsInbox(
     withConnectionQueue(requestHandler => new SQSClient({ requestHandler }), {

@@ -7,10 +7,11 @@ import type { TaskDefinition } from '../define/define-task.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 
 /**
- * The tasks that a file exports, under whatever names, and those of the steps of the flows that it exports, each once.
- * `file` is relative to the working directory.
+ * Loads the tasks that a file exports, under any names, and the tasks of the steps of its exported flows. Each task is
+ * returned once. `file` is relative to the working directory.
  *
- * @throws BatonError `invalid` when there is no such file, it cannot be loaded, exports none, or two of one type.
+ * @throws BatonError `invalid` when the file does not exist, cannot be loaded, exports no task, or exports two definitions
+ * of one type.
  */
 export async function definitionsIn(file: string): Promise<TaskDefinition[]> {
   const tasks = distinctTasks(Object.values(await load(file)).filter(isDefinition))

@@ -3,30 +3,33 @@ import type { Log } from '../ports/machine.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
 import type { Ran } from '../runtime/run/run.ts'
 
-/** A task and the worker's hold on it. */
+/** A task and the worker's run of it. */
 export type HookedRun = { readonly task: Task; readonly run: LiveRun }
 
 export type EndedHookedRun = HookedRun & {
-  /** `stopped`: the run was taken away (cancelled, removed, lost), and nothing was written. */
+  /** How the run ended. `stopped`: the run was cancelled, removed or lost meanwhile, and the worker wrote nothing. */
   readonly outcome: Ran['outcome']
-  /** Why it failed. */
+  /** Why the run failed; present when `outcome` is `fail`. */
   readonly error?: TaskError
 }
 
-/** `run` is missing when it never came to one, and `task` too when nothing could be received. */
+/** A failure. `run` is absent when the task was not claimed. `task` is absent too when nothing could be received. */
 export type Failure = { readonly error: unknown; readonly task?: Task; readonly run?: LiveRun }
 
-/** What is called around runs. A hook that throws is logged; one that hangs is left behind when the worker ends. */
+/**
+ * Functions that the worker calls around runs. The worker logs a hook that throws, and goes on. When the worker ends, it
+ * does not wait for a hook that hangs.
+ */
 export type Hooks = {
-  /** Before the handler, under the run's heartbeats; the handler waits for it. */
+  /** Called before the handler. The handler waits for it, and the run sends heartbeats meanwhile. */
   readonly beforeRun?: (run: HookedRun) => unknown
-  /** After the end of the run was written; its slot is free only afterwards. */
+  /** Called after the end of the run was written. The worker takes another task in its place only afterwards. */
   readonly afterRun?: (run: EndedHookedRun) => unknown
-  /** Every failure: of a handler, with its stored error, and of the worker itself (storage, queues). */
+  /** Called for every failure: of a handler, with the stored error, and of the worker itself (storage, queues). */
   readonly onError?: (failure: Failure) => unknown
 }
 
-/** The hooks, made harmless. */
+/** The hooks in a form that never throws and never outlasts the worker. */
 export type SafeHooks = {
   readonly [Name in keyof Hooks]-?: (about: Parameters<NonNullable<Hooks[Name]>>[0]) => Promise<void>
 }
@@ -40,7 +43,7 @@ export function safeHooks(
     <About extends Partial<HookedRun>>(name: keyof Hooks, hook?: (about: About) => unknown) =>
     async (about: About) => {
       try {
-        if (hook) await settledOrStopped(hook(about), stopping)
+        if (hook) await endOrStop(hook(about), stopping)
       } catch (error) {
         log.error(`the hook ${name} threw`, { ...(about.task && logFields(about.task)), error })
       }
@@ -52,15 +55,15 @@ export function safeHooks(
   }
 }
 
-async function settledOrStopped(hooked: unknown, stopping: AbortSignal): Promise<void> {
-  const over = new AbortController()
+async function endOrStop(hookResult: unknown, stopping: AbortSignal): Promise<void> {
+  const hookEnded = new AbortController()
   const stopped = new Promise<void>(resolve => {
     if (stopping.aborted) resolve()
-    stopping.addEventListener('abort', () => resolve(), { once: true, signal: over.signal })
+    stopping.addEventListener('abort', () => resolve(), { once: true, signal: hookEnded.signal })
   })
   try {
-    await Promise.race([hooked, stopped])
+    await Promise.race([hookResult, stopped])
   } finally {
-    over.abort()
+    hookEnded.abort()
   }
 }

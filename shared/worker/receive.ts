@@ -3,79 +3,79 @@ import type { Delivery, Inbox } from '../ports/messages.ts'
 import type { Claimed } from '../runtime/claim/claim.ts'
 import { claimTargets } from '../runtime/claim/claim-targets.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import type { Capacity } from './slots.ts'
+import type { Capacity } from './capacity.ts'
 
-/** The most that a queue hands out at once. Source: SQS, ReceiveMessage. */
-const MAX_DELIVERIES = 10
-/** How long an idle type waits for its next dispatch; the longest that SQS can wait. */
+/** The most messages that one receive can return. Source: SQS, ReceiveMessage. */
+const DELIVERIES_MAX = 10
+/** How long an idle type waits for its next dispatch; the longest wait that SQS offers. */
 const LONG_POLL_MS = 20_000
-/** How often a worker with room looks for tasks that are meant for it alone. */
+/** How often a worker with free capacity looks for tasks that name this worker in `workerIds`. */
 const TARGETS_INTERVAL_MS = 1_000
-/** Before a queue that does not answer is asked again. */
+/** The pause before the worker asks a queue again that did not answer. */
 const PAUSE_MS = 1_000
 
 export type Receiving = {
   readonly system: System
   readonly inbox: Inbox
   readonly capacity: Capacity
-  /** Ends the receiving. */
+  /** Ends the receiving when it aborts. */
   readonly draining: AbortSignal
-  /** Serves a delivery of the type's queue whose slot is taken, and releases that slot at its end. */
+  /** Serves a delivery of the type's queue. One unit of capacity was taken for it; `serve` releases that unit at its end. */
   readonly serve: (type: string, delivery: Delivery) => void
-  /** The same for a task that is claimed already. */
+  /** Serves a task that is already claimed, and releases its unit of capacity at its end. */
   readonly serveClaimed: (claimed: Claimed) => void
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Fetches the dispatches of one type as long as there is room. A type with work asks without waiting for as many as it
- * has slots; an idle one waits for its next dispatch and holds no slot meanwhile, so that many idle types cost a busy
- * one nothing.
+ * Fetches the dispatches of one type as long as the worker has free capacity. A type with work takes its share of the
+ * capacity and receives without waiting. An idle type waits for its next dispatch and takes no capacity meanwhile, so
+ * that many idle types cost a busy one nothing.
  */
 export async function receiveDispatches(type: string, receiving: Receiving): Promise<void> {
-  const { draining: over, system, onError: onTrouble } = receiving
+  const { draining, system, onError } = receiving
   let isIdle = false
-  while (!over.aborted) {
+  while (!draining.aborted) {
     try {
       const received: number = await (isIdle ? awaitOne(type, receiving) : fetchMany(type, receiving))
       isIdle = received === 0
     } catch (error) {
-      onTrouble(error)
-      await system.clock.sleep(PAUSE_MS, over)
+      onError(error)
+      await system.clock.sleep(PAUSE_MS, draining)
     }
   }
 }
 
-/** Claims what is meant for this worker alone, as long as there is room: such tasks are in no queue. */
+/** Claims the tasks that name this worker in `workerIds`, as long as there is free capacity. Such tasks are in no queue. */
 export async function receiveTargets(
   types: readonly string[],
   claimer: Claimer,
-  { system, capacity: slots, draining: over, serveClaimed, onError: onTrouble }: Receiving,
+  { system, capacity, draining, serveClaimed, onError }: Receiving,
 ): Promise<void> {
-  while (!over.aborted) {
-    const room = await slots.takeUpTo(MAX_DELIVERIES, over)
+  while (!draining.aborted) {
+    const taken = await capacity.takeUpTo(DELIVERIES_MAX, draining)
     let served = 0
     try {
-      const claimed = room > 0 ? await claimTargets(system, claimer, types, room) : []
+      const claimed = taken > 0 ? await claimTargets(system, claimer, types, taken) : []
       for (const one of claimed) {
         serveClaimed(one)
         served += 1
       }
     } catch (error) {
-      onTrouble(error)
+      onError(error)
     } finally {
-      slots.release(room - served)
+      capacity.release(taken - served)
     }
-    if (served === 0) await system.clock.sleep(TARGETS_INTERVAL_MS, over)
+    if (served === 0) await system.clock.sleep(TARGETS_INTERVAL_MS, draining)
   }
 }
 
-/** Not aborted in the middle: what had just been handed out would hide until its visibility timeout. */
-async function fetchMany(
-  type: string,
-  { inbox, capacity: slots, draining: over, serve }: Receiving,
-): Promise<number> {
-  const max = await slots.takeUpTo(MAX_DELIVERIES, over)
+/**
+ * Receives as many dispatches as the capacity allows. The receive is not aborted halfway: messages just handed out would
+ * stay hidden until their visibility timeout.
+ */
+async function fetchMany(type: string, { inbox, capacity, draining, serve }: Receiving): Promise<number> {
+  const max = await capacity.takeUpTo(DELIVERIES_MAX, draining)
   if (max === 0) return 0
   let served = 0
   try {
@@ -85,20 +85,17 @@ async function fetchMany(
       served += 1
     }
   } finally {
-    slots.release(max - served)
+    capacity.release(max - served)
   }
   return served
 }
 
-/** What comes when the last slot has just been taken goes back, for another worker or this one's next turn. */
-async function awaitOne(
-  type: string,
-  { inbox, capacity: slots, draining: over, serve }: Receiving,
-): Promise<number> {
-  if (!(await slots.whenFree(over))) return 0
-  const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, over)
+/** Waits for one dispatch. When the capacity was used up meanwhile, the dispatch goes back to its queue at once. */
+async function awaitOne(type: string, { inbox, capacity, draining, serve }: Receiving): Promise<number> {
+  if (!(await capacity.whenFree(draining))) return 0
+  const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, draining)
   for (const delivery of deliveries) {
-    if (slots.tryTake()) serve(type, delivery)
+    if (capacity.tryTake()) serve(type, delivery)
     else await delivery.putBack(0)
   }
   return deliveries.length

@@ -11,24 +11,24 @@ import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
+import { createCapacity, createInPlaceWait } from './capacity.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
 import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
 import { type Serving, serveClaimed, serveDispatch } from './serve.ts'
-import { createCapacity, createInPlaceWait } from './slots.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
-/** Leaves 5 s of the 30 that container services grant between SIGTERM and SIGKILL by default. */
+/** Container services grant 30 s between SIGTERM and SIGKILL by default. 5 s remain to release the other runs. */
 const DEFAULT_DRAIN_MS = 25_000
 
 export type WorkerSettings = Hooks & {
-  /** What it serves: tasks, and what the steps of flows do and undo; one definition for each type. */
+  /** The tasks to serve. A flow stands for the tasks of its steps. Each type may have one definition only. */
   readonly tasks: ReadonlyArray<TaskDefinition | Flow>
-  /** How many runs at a time, of all types together. @default 10 */
+  /** How many runs the worker has at a time, of all types together; 1 or more. @default 10 */
   readonly concurrency?: number
-  /** @default host name, process id and a random part: another for each worker */
+  /** The worker's id, unique among all workers. @default host name, process id and a random part */
   readonly workerId?: string
-  /** Dotted numbers; tasks with a `minWorkerVersion` are refused without. */
+  /** The worker's version: numbers with dots, such as `2.1`. Without it, the worker gets no task with a `minWorkerVersion`. */
   readonly version?: string
   /** How long `stop` lets runs finish, in milliseconds. @default 25,000 */
   readonly drainMs?: number
@@ -36,63 +36,64 @@ export type WorkerSettings = Hooks & {
 
 /** A process that serves task types from their queues. */
 export type Worker = {
+  /** The worker's id, as tasks and `GET /v1/workers` show it. */
   readonly workerId: string
-  /** Begins to receive. */
+  /** Begins to receive tasks. @throws BatonError `refused` when the worker was stopped */
   start(): void
-  /** Applies at once: more runs begin, or none until enough have ended. @throws BatonError `invalid` */
+  /**
+   * Changes how many runs the worker has at a time, from now on. After a decrease no run begins until enough have ended.
+   *
+   * @throws BatonError `invalid` when it is not a whole number from 1 up
+   */
   setConcurrency(concurrency: number): void
-  /** Runs under way, and tasks that wait here for their turns under a rate limit. */
+  /** How many runs are under way, including tasks that wait in this worker for their slot under a rate limit. */
   running(): number
   /**
-   * Receives nothing more, lets runs finish for `timeoutMs` (default: the worker's `drainMs`), then gives the others
-   * back, which costs them no retry. Resolves when nothing of the worker is under way any more. A stopped worker does
-   * not start again.
+   * Ends the worker gracefully. It receives nothing more and lets runs finish for `timeoutMs` milliseconds (default: the
+   * worker's `drainMs`). Then it releases the other runs, which costs them no retry. Resolves when no run is under way.
+   * A stopped worker cannot start again.
    */
   stop(options?: { readonly timeoutMs?: number }): Promise<void>
-  /** Gives all runs back at once, whether or not `stop` was called before. */
+  /** Releases all runs at once, with or without an earlier `stop`. Resolves when no run is under way. */
   abort(): Promise<void>
 }
 
-/** A worker in this world. @throws BatonError `invalid` for settings that cannot be. */
+/**
+ * Creates a worker on the given system and inbox.
+ *
+ * @throws BatonError `invalid` for no task, two definitions of one type, a wrong concurrency or a wrong worker id.
+ */
 export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings): Worker {
   const { version, drainMs = DEFAULT_DRAIN_MS } = settings
   const workerId = checkedWorkerId(settings.workerId ?? automaticWorkerId())
   const definitions = byType(settings.tasks)
   const types = [...definitions.keys()]
-  const slots = createCapacity(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
-  const over = endless(new AbortController())
-  const stopping = endless(new AbortController())
-  const gone = new AbortController()
+  const capacity = createCapacity(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
+  const draining = withoutListenerLimit(new AbortController())
+  const stopping = withoutListenerLimit(new AbortController())
+  const left = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
   const typeOf = cachedTypeReader(system)
-  const takeToken = createTicketWaitList(system, claimer)
-  const starting = startInOwnSlot(createInPlaceWait(system.clock, slots, over.signal))
+  const claimByTicket = createTicketWaitList(system, claimer)
+  const starting = startInOwnSlot(createInPlaceWait(system.clock, capacity, draining.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
 
   const begin = (type: string, run: (serving: Serving) => Promise<void>) => {
     const definition = definitions.get(type)
-    if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
-    const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({
-      system,
-      claimer,
-      definition,
-      hooks,
-      typeOf,
-      claimByTicket: takeToken,
-      starting,
-      ...signals,
-    }).finally(() => {
+    if (!definition) throw new Error(`received a task of type '${type}', which this worker does not serve`)
+    const signals = { draining: draining.signal, stopping: stopping.signal }
+    const world = { system, claimer, hooks, typeOf, claimByTicket, starting }
+    const ran = run({ ...world, definition, ...signals }).finally(() => {
       running.delete(ran)
-      slots.release()
+      capacity.release()
     })
     running.add(ran)
   }
   const receiving: Receiving = {
-    ...{ system, inbox, capacity: slots, draining: over.signal },
+    ...{ system, inbox, capacity, draining: draining.signal },
     serve: (type, delivery) => begin(type, serving => serveDispatch(delivery, serving)),
     serveClaimed: claimed => begin(workOf(claimed.task).type, serving => serveClaimed(claimed, serving)),
     onError: error => {
@@ -102,24 +103,24 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   }
 
   const ended = async () => {
-    over.abort()
+    draining.abort()
     await Promise.all(loops ?? [])
     await Promise.all(running)
-    gone.abort()
+    left.abort()
     await presence
   }
 
   return {
     workerId,
     start: () => {
-      if (over.signal.aborted) throw new BatonError('refused', `worker ${workerId} was stopped`)
+      if (draining.signal.aborted) throw new BatonError('refused', `worker ${workerId} was stopped`)
       loops ??= [
         ...types.map(type => receiveDispatches(type, receiving)),
         receiveTargets(types, claimer, receiving),
       ]
-      presence ??= announce(system, { ...claimer, types }, () => running.size, gone.signal)
+      presence ??= announce(system, { ...claimer, types }, () => running.size, left.signal)
     },
-    setConcurrency: concurrency => slots.resize(checkedConcurrency(concurrency)),
+    setConcurrency: concurrency => capacity.resize(checkedConcurrency(concurrency)),
     running: () => running.size,
     stop: async ({ timeoutMs = drainMs } = {}) => {
       const drained = new AbortController()
@@ -135,8 +136,8 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   }
 }
 
-/** Every run listens to these signals. */
-function endless(controller: AbortController): AbortController {
+/** Every run listens to these signals, so Node must not warn about many listeners. */
+function withoutListenerLimit(controller: AbortController): AbortController {
   setMaxListeners(0, controller.signal)
   return controller
 }
@@ -150,7 +151,7 @@ function byType(definitions: WorkerSettings['tasks']): Map<string, TaskDefinitio
 function checkedWorkerId(workerId: string): string {
   if (workerId !== '' && isShortWorkerId(workerId)) return workerId
   const bytes = Buffer.byteLength(workerId)
-  throw new BatonError('invalid', `workerId has ${bytes} bytes in UTF-8; give 1–${WORKER_ID_BYTES_MAX}`)
+  throw new BatonError('invalid', `workerId has ${bytes} bytes in UTF-8; give 1–${WORKER_ID_BYTES_MAX} bytes`)
 }
 
 function checkedConcurrency(concurrency: number): number {
@@ -158,26 +159,26 @@ function checkedConcurrency(concurrency: number): number {
   throw new BatonError('invalid', `concurrency is ${concurrency}; give a whole number from 1 up`)
 }
 
-/** A third of what a worker may be silent: two announcements may fail before it counts as gone. */
-const INTERVAL_MS = 10_000
+/** A third of the time after which a silent worker counts as gone, so that two announcements in a row may fail. */
+const ANNOUNCE_INTERVAL_MS = 10_000
 
-/** Keeps the worker in the registry until `gone`, then takes it out. One write every ten seconds. Never fails. */
+/** Keeps the worker in the registry until `left` aborts, then removes it. Costs one write every ten seconds. Never throws. */
 async function announce(
   { workers, clock, log }: Pick<System, 'workers' | 'clock' | 'log'>,
   worker: Omit<Announced, 'kind' | 'running' | 'startedAt' | 'lastSeen'>,
   running: () => number,
-  gone: AbortSignal,
+  left: AbortSignal,
 ): Promise<void> {
   const { workerId } = worker
   const startedAt = clock.now()
   const orLog = (error: unknown) => log.warn('a worker could not be announced', { workerId, error })
-  while (!gone.aborted) {
-    const sign: Announced = {
+  while (!left.aborted) {
+    const announced: Announced = {
       ...worker,
       ...{ kind: 'standalone', running: running(), startedAt, lastSeen: clock.now() },
     }
-    await workers.announce(sign).catch(orLog)
-    await clock.sleep(INTERVAL_MS, gone)
+    await workers.announce(announced).catch(orLog)
+    await clock.sleep(ANNOUNCE_INTERVAL_MS, left)
   }
   await workers.leave({ workerId, startedAt }).catch(orLog)
 }

@@ -26,11 +26,11 @@ import { type Ran, runClaimed, runTask } from '../runtime/run/run.ts'
 import type { SafeHooks } from './hooks.ts'
 
 /**
- * A dispatch that is passed on is so for a minute after its task has changed or fallen due, so that a worker that comes then
- * finds it at once; when the sweeper sends it later, `PASSES_MAX` times.
+ * For this time after its task changed or fell due, a refused dispatch is passed on without a limit, so that a worker
+ * that may take it finds it at once. A dispatch that the sweeper sends later is passed on at most `MAX_PASSES` times.
  */
 const FRESH_MS = 60_000
-/** The slot rests so long, so that an outage does not drain the queues. */
+/** After a failure of the store or the queue, one unit of capacity pauses this long, so that an outage does not drain the queues. */
 const TROUBLE_PAUSE_MS = 1_000
 
 export type Serving = {
@@ -41,21 +41,21 @@ export type Serving = {
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
   readonly claimByTicket: TicketWaitList
   readonly starting: StartPolicy
-  /** The worker takes on nothing more. */
+  /** Aborts when the worker takes on nothing more. */
   readonly draining: AbortSignal
-  /** The worker ends now: runs are released. */
+  /** Aborts when the worker ends now: its runs are released. */
   readonly stopping: AbortSignal
 }
 
 /**
- * Serves one dispatch: claims, runs, finishes. The message goes as soon as the claim has answered: from then on the
- * lease and its looks guard the run, which may take hours. When the store does not answer, the message stays and comes
- * again. Never throws.
+ * Serves one dispatch: claims, runs and finishes its task. The message is deleted as soon as the claim is written. From
+ * then on the lease and its looks guard the run, which may take hours. When the store does not answer, the message stays
+ * and the queue delivers it again. Never throws.
  */
 export function serveDispatch(delivery: Delivery, serving: Serving): Promise<void> {
   const { system } = serving
   const { task } = delivery
-  return guarded(serving, task, async onClaimed => {
+  return withHooks(serving, task, async onClaimed => {
     if (await isBeforeItsTime(delivery, serving)) return undefined
     const type = await serving.typeOf(workOf(task).type)
     if (type && isTicket(task, type)) await sleepUntil(system.clock, startsAt(task))
@@ -70,21 +70,21 @@ export function serveDispatch(delivery: Delivery, serving: Serving): Promise<voi
     })
     await dropped
     if (report.ran) return report
-    await settleRefused(system, delivery, report.why)
+    await passOnOrDrop(system, delivery, report.why)
     return undefined
   })
 }
 
-/** A token: the best task that waits is claimed, whichever it is. */
+/** Serves a ticket: the worker claims the best waiting task, which may differ from the task that the ticket names. */
 async function serveTicket(
   delivery: Delivery,
   type: TaskType,
   serving: Serving,
   onClaimed: (claimed: Claimed) => Promise<void>,
 ): Promise<Ran | undefined> {
-  const { system, claimByTicket: takeToken } = serving
-  // What is dropped in a pause is sent again at its end.
-  const outcome = type.paused ? 'waits-for-limit' : await takeToken(type, delivery.task)
+  const { system, claimByTicket } = serving
+  // Resuming the type sends the dispatches again that were dropped during its pause.
+  const outcome = type.paused ? 'held' : await claimByTicket(type, delivery.task)
   if (typeof outcome === 'object') {
     const dropped = dropMessage(system, delivery)
     const ran = await runClaimed(system, outcome, { ...serving, onClaimed })
@@ -99,50 +99,53 @@ async function serveTicket(
 
 /** Runs and finishes a task that this worker has claimed. Never throws. */
 export function serveClaimed(claimed: Claimed, serving: Serving): Promise<void> {
-  return guarded(serving, claimed.task, onClaimed =>
+  return withHooks(serving, claimed.task, onClaimed =>
     runClaimed(serving.system, claimed, { ...serving, onClaimed }),
   )
 }
 
 type Work = (onClaimed: (claimed: Claimed) => Promise<void>) => Promise<Ran | undefined>
 
-/** Does the work between its hooks; trouble is told and slept over. */
-async function guarded({ system, hooks, draining: over }: Serving, task: Task, work: Work): Promise<void> {
+/** Does the work and calls the hooks around it. A failure of the store or the queue is logged, reported and slept over. */
+async function withHooks({ system, hooks, draining }: Serving, task: Task, work: Work): Promise<void> {
   let claimed: Claimed | undefined
   try {
-    const ran = await work(taken => {
-      claimed = taken
-      return hooks.beforeRun(taken)
+    const ran = await work(own => {
+      claimed = own
+      return hooks.beforeRun(own)
     })
-    if (claimed && ran) await logEnd(claimed, ran, hooks)
+    if (claimed && ran) await callEndHooks(claimed, ran, hooks)
   } catch (error) {
-    const consequence = claimed ? 'left to its lease' : 'left to its queue'
-    system.log.error(`${consequence}: the store or the queue failed`, { ...logFields(task), error })
+    const consequence = claimed ? 'its lease will end' : 'its queue delivers it again'
+    system.log.error(`the store or the queue failed; ${consequence}`, { ...logFields(task), error })
     await hooks.onError({ error, ...(claimed ?? { task }) })
-    await system.clock.sleep(TROUBLE_PAUSE_MS, over)
+    await system.clock.sleep(TROUBLE_PAUSE_MS, draining)
   }
 }
 
-/** Waits out less than a second and a half; anything earlier, or a worker that stops, sends the dispatch back. */
-async function isBeforeItsTime(delivery: Delivery, { system, draining: over }: Serving): Promise<boolean> {
+/**
+ * Handles a dispatch that comes before its task is due. The worker waits in place for less than 1.5 s. It sends an earlier
+ * dispatch back to its queue, and every early one while it drains.
+ */
+async function isBeforeItsTime(delivery: Delivery, { system, draining }: Serving): Promise<boolean> {
   const delaySeconds = earlyDelaySeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
     await delivery.putBack(delaySeconds)
     return true
   }
-  if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
-  const restSeconds = over.aborted ? 0 : notDueDelaySeconds(delivery.task, system.clock.now())
+  if (!draining.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
+  const restSeconds = draining.aborted ? 0 : notDueDelaySeconds(delivery.task, system.clock.now())
   if (restSeconds === undefined) return false
   await delivery.putBack(restSeconds)
   return true
 }
 
-async function logEnd(claimed: Claimed, { outcome, error }: Ran, hooks: SafeHooks): Promise<void> {
+async function callEndHooks(claimed: Claimed, { outcome, error }: Ran, hooks: SafeHooks): Promise<void> {
   if (outcome === 'fail' && error) await hooks.onError({ ...claimed, error })
   await hooks.afterRun({ ...claimed, outcome, ...(error && { error }) })
 }
 
-/** A message that stays by mistake only brings a claim that is refused. */
+/** Deletes the message. A failure is only logged: a message that stays leads to a claim that is refused. */
 async function dropMessage(system: System, delivery: Delivery): Promise<void> {
   try {
     await delivery.done()
@@ -151,8 +154,8 @@ async function dropMessage(system: System, delivery: Delivery): Promise<void> {
   }
 }
 
-/** Refusals that say nothing about other workers, or about a while later. */
-const OTHERS_MAY: ReadonlySet<NotClaimed['refused']> = new Set([
+/** Refusals after which another worker may claim the task, or this worker a while later. */
+const CLAIMABLE_BY_OTHERS: ReadonlySet<NotClaimed['refused']> = new Set([
   'holds-run',
   'already-succeeded',
   'not-allowed',
@@ -161,17 +164,17 @@ const OTHERS_MAY: ReadonlySet<NotClaimed['refused']> = new Set([
 ])
 
 /**
- * A refused claim ends its dispatch, unless the task could be taken as it stands by another worker, or later: then it is
- * passed on. When the task has changed since, the change brought a dispatch of its own.
+ * Handles the dispatch of a refused claim. It is passed on when another worker could claim the unchanged task, or this
+ * worker later. Otherwise it is deleted. When the task has changed, the change caused a dispatch of its own.
  */
-async function settleRefused(
+async function passOnOrDrop(
   system: System,
   delivery: Delivery,
   reason: NotClaimed['refused'],
 ): Promise<void> {
   const { task, passedOn } = delivery
   const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
-  const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < PASSES_MAX)
+  const isPassable = CLAIMABLE_BY_OTHERS.has(reason) && (isFresh || passedOn < PASSES_MAX)
   if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
     await delivery.putBack(PASS_DELAY_S, passedOn + 1)
   } else {

@@ -16,8 +16,8 @@ it.each([
   ['with a file that defines no task', ['worker', 'cli/worker.ts'], 'exports no task'],
   ['with an unknown option', ['worker', TASKS, '--colour'], "Unknown option '--colour'"],
   ['with no number for its concurrency', ['worker', TASKS, '--concurrency', 'many'], 'concurrency is NaN'],
-  ['that is told no system', ['worker', TASKS], 'environment variable BATON_TABLE is not set'],
-])('%s it says what would be legal, and ends with code 2', (_name, args, message) => {
+  ['without a system', ['worker', TASKS], 'environment variable BATON_TABLE is not set'],
+])('%s it prints what would be legal, and exits with code 2', (_name, args, message) => {
   const known = args.includes('--concurrency') && {
     BATON_TABLE: 't',
     BATON_SYSTEM: 's',

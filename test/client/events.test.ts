@@ -5,7 +5,7 @@ import { ProblemError } from '../../shared/client/problem-error.ts'
 
 type Answer = (request: Request) => Response | Promise<Response>
 
-/** A client whose requests meet these answers, one after the other; after the last one nobody answers. */
+/** A client whose requests meet these answers, one after the other. After the last one there is no answer. */
 function aClient(...answers: Answer[]) {
   const requests: Request[] = []
   const client = createClient({
@@ -96,7 +96,7 @@ describe('events', () => {
     },
   )
 
-  test('go on from where the server said they begin when the connection ends before the first', async () => {
+  test('go on from the id that the server sent first when the connection ends before the first event', async () => {
     const { client, requests } = aClient(streaming(['id: z\n\n']), streaming([told('a')], 'stays'))
 
     expect(await take(client.events(), 1)).toEqual(['a'])
@@ -119,8 +119,8 @@ describe('events', () => {
   })
 
   test.each([
-    ['where they are not to be had', [refusing(501)], 501],
-    ['when nobody answers at first', [], 0],
+    ['where the API has none', [refusing(501)], 501],
+    ['when no answer comes at first', [], 0],
     ['when the API is too busy at first', [refusing(503)], 503],
     ['when a later connection is refused', [streaming([told('a')]), refusing(400)], 400],
   ])('fail %s', async (_name, answers, status) => {

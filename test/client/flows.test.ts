@@ -96,7 +96,7 @@ describe('a canvas', () => {
     expect(requests[1]?.call).toBe('GET /v1/canvases/~Yy8x?limit=1')
   })
 
-  test('that nobody has at hand has one, too', async () => {
+  test('that is known by its id only has a result, too', async () => {
     answers.push({ id: 'c1', status: 'succeeded', result: 7 })
 
     const result = await client.canvasResult(undefined, 'c1')

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../../shared/client/client.ts'
 
-/** What the server answers, one after the other, and when it was asked. */
+/** A client whose server gives these answers in turn. `asked` has the times of the requests. */
 function aClient(answers: ReadonlyArray<readonly [status: number, body: object]>) {
   const asked: number[] = []
   const client = createClient({
@@ -25,7 +25,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Claims so often, while time goes by; when each request was sent, in milliseconds from the start. */
+/** Claims `times` times while time goes by. Returns when each request was sent, in milliseconds from the start. */
 async function sentAt({ client, asked }: ReturnType<typeof aClient>, times: number, workerId = 'w1') {
   for (let nth = 0; nth < times; nth++) {
     const claimed = client.claim({ ...W1, workerId })
@@ -37,14 +37,14 @@ async function sentAt({ client, asked }: ReturnType<typeof aClient>, times: numb
 }
 
 describe('the client', () => {
-  test('asks again only when an idle worker is told to, and at once after a claim that found work', async () => {
+  test('delays an idle worker’s next claim as the API asks, and sends it at once after a claim that found work', async () => {
     const rest = [200, { claims: [], retryAfterMs: 2_000 }] as const
     const found = [200, { claims: [{ task: { id: 'jobs:a' }, run: { id: 'r' } }] }] as const
 
     expect(await sentAt(aClient([rest, rest, found, rest]), 5)).toEqual([0, 2_000, 4_000, 4_000, 6_000])
   })
 
-  test('takes a refusal because too many wait for an empty answer with a time to rest', async () => {
+  test('treats a refusal because too many claims wait as an empty answer with a pause', async () => {
     const refused = [
       429,
       { type: 'urn:x', title: 'Too many', status: 429, detail: 'd', retryAfterMs: 3_000 },
@@ -53,11 +53,11 @@ describe('the client', () => {
     expect(await sentAt(aClient([refused]), 2)).toEqual([0, 3_000])
   })
 
-  test('rests for two seconds where a gateway refuses without saying for how long', async () => {
+  test('pauses for two seconds when a gateway refuses without naming a pause', async () => {
     expect(await sentAt(aClient([[429, { message: 'Too Many Requests' }]]), 2)).toEqual([0, 2_000])
   })
 
-  test('lets one worker rest and not another', async () => {
+  test('delays one worker and not another', async () => {
     const { client, asked } = aClient([[200, { claims: [], retryAfterMs: 2_000 }]])
     await client.claim(W1)
 

@@ -19,7 +19,7 @@ const page = defineTask('page', {
   },
 })
 
-/** As much of a context as stages look at. */
+/** The part of a context that stages use. */
 function inStage(stage?: string): TaskContext {
   const next: TaskContext['next'] = (to, options) => new Next(to, options)
   return { ...(stage !== undefined && { stage }), next } as TaskContext
@@ -42,7 +42,7 @@ describe('a task with stages', () => {
     expect(page.config).toEqual({ kind: 'handler', defaults: { timeoutMs: 1_000 } })
   })
 
-  test('says of its type, and not of its tasks, whether events are told', () => {
+  test('configures events by its type, and not by its tasks', () => {
     const told = defineTask('page', { run: () => null, events: true })
     const flow = defineFlow('pages', { steps: [{ name: 'one', do: told }], events: true })
 
@@ -75,7 +75,7 @@ describe('a task is refused', () => {
     ['without a handler', {}, "give either 'run' or 'stages', one of them"],
     ['with one and stages', { run: () => 1, stages: { a: () => 1 } }, 'not both'],
     ['with no stages', { stages: {} }, "'stages' is empty"],
-    ['with a stage of no name', { stages: { '': () => 1 } }, "'stages' has ''"],
+    ['with a stage of no name', { stages: { '': () => 1 } }, "'stages' has the wrong name ''"],
     ['with a stage that is a number, which would come first', { stages: { b: () => 1, 1: () => 2 } }, "'1'"],
   ])('%s', (_why, definition, message) => {
     expect(define(definition)).toThrow(BatonError)
@@ -87,7 +87,7 @@ describe('a task is refused', () => {
   })
 })
 
-describe('an option that is wrong is refused where it is said, in the words of the API', () => {
+describe('a wrong option is refused by defineTask, with the message of the API', () => {
   test.each<[string, object, string]>([
     [
       'a number',

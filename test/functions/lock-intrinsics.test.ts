@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const MODULE = new URL('../../functions/lock-intrinsics.ts', import.meta.url).href
 
-/** What each of these statements does in a process whose intrinsics are locked: the error that it throws, or `done`. */
+/** Runs each statement in a process with locked intrinsics. Returns the error that it throws, or `done`. */
 async function triedInOwnProcess(statements: readonly string[]): Promise<string[]> {
   const script = `
     import { lockIntrinsics } from '${MODULE}'

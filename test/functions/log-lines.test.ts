@@ -7,7 +7,7 @@ import { finish } from '../../shared/core/run/finish.ts'
 import { logRunEnds } from '../../shared/runtime/kernel/log-run-ends.ts'
 import { aPublication, BORN, changeOf } from '../support/tasks/a-task.ts'
 
-/** So late that fences have nine digits, as they will from 2029 to 2057. */
+/** A time at which fences have nine digits, as from 2029 to 2057. */
 const AT = Date.UTC(2034, 0, 1, 12)
 const KEY = 'k'.repeat(40 - 'resize:'.length)
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -34,7 +34,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a successful run costs one line, of the length and at the price that docs/operations.md says', async () => {
+test('a successful run costs one line, of the length and price in docs/operations.md', async () => {
   const { log } = await import('../../functions/compose/compose.ts')
   const published = create(aPublication({ key: KEY, traceparent: TRACE, dueAt: AT }), undefined, AT).after
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after

@@ -38,7 +38,7 @@ async function written(kept: string | undefined): Promise<string[]> {
 
 const ALL = ['Lateness * 3', 'RunTime * 7', 'SweeperRepaired * 1']
 
-test('metrics are written for all types together, and for no single type that nobody asked for', async () => {
+test('metrics are written for all types together, and for no single type unless the app asks for it', async () => {
   expect((await written(undefined)).sort()).toEqual(ALL)
 })
 

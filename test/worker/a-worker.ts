@@ -50,7 +50,7 @@ export function aWorker(settings: WorkerSettings, system = aMemorySystem()): Tes
   }
 }
 
-/** Ends the worker, the clock going on until it has. */
+/** Ends the worker, and advances the clock until it has ended. */
 export async function ended({ system, worker }: Pick<TestWorker, 'system' | 'worker'>): Promise<void> {
   let isOver = false
   const over = worker.abort().then(() => {
@@ -60,7 +60,7 @@ export async function ended({ system, worker }: Pick<TestWorker, 'system' | 'wor
   await over
 }
 
-/** Handlers that wait until they are told to end. */
+/** Handlers that wait until the test lets them end. */
 export function aGate() {
   const waiting: Array<{ context: TaskContext; open(): void }> = []
   let most = 0

@@ -4,7 +4,7 @@ import { aMemorySystem } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
 describe('a worker', () => {
-  it('runs as many tasks side by side as its concurrency says, and then the others', async () => {
+  it('runs as many tasks at a time as its concurrency, and then the others', async () => {
     const gate = aGate()
     const test = aWorker({ tasks: [aDefinition(gate.run)], concurrency: 3 })
     const tasks = await test.dispatched(10)
@@ -24,7 +24,7 @@ describe('a worker', () => {
     await ended(test)
   })
 
-  it('takes a change of its concurrency up at once, in both directions', async () => {
+  it('applies a change of its concurrency at once, in both directions', async () => {
     const gate = aGate()
     const test = aWorker({ tasks: [aDefinition(gate.run)], concurrency: 1 })
     await test.dispatched(20)
@@ -44,7 +44,7 @@ describe('a worker', () => {
     await ended(test)
   })
 
-  it('with room for one serves its types in turns: a long queue starves no other', async () => {
+  it('with a concurrency of 1 serves its types alternately: a long queue starves no other', async () => {
     const system = aMemorySystem()
     const order: string[] = []
     const run = async (_input: unknown, { type }: { type: string }) => {
@@ -66,7 +66,7 @@ describe('a worker', () => {
     await ended(test)
   })
 
-  it('with idle types beside it gives a busy one all its slots', async () => {
+  it('with idle types beside it gives a busy type all its capacity', async () => {
     const gate = aGate()
     const idle = ['a', 'b', 'c'].map(type => aDefinition(() => 0, type))
     const test = aWorker({ tasks: [...idle, aDefinition(gate.run)], concurrency: 4 })
@@ -79,7 +79,7 @@ describe('a worker', () => {
     await ended(test)
   })
 
-  it('that is full sends back what an idle type receives, and serves it when there is room', async () => {
+  it('that is full sends back a dispatch of an idle type, and serves it when capacity is free', async () => {
     const gate = aGate()
     const served: string[] = []
     const rare = aDefinition(() => void served.push('rare'), 'rare')

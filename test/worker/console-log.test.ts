@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What is printed by a log of the level that the environment names. */
+/** The lines that a log of the environment's level prints. */
 function printed(level: string | undefined, write: (log: ReturnType<typeof createConsoleLog>) => void) {
   vi.stubEnv('BATON_LOG_LEVEL', level)
   const lines: Array<Record<string, unknown>> = []

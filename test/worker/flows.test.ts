@@ -5,7 +5,7 @@ import { SECOND } from '../support/tasks/a-task.ts'
 import { aDefinition, aWorker, ended } from './a-worker.ts'
 
 describe('a worker that is given flows', () => {
-  it('serves what their steps do and undo, each type once', async () => {
+  it('serves the tasks of their steps, each type once', async () => {
     const resize = aDefinition(() => 'done')
     const undo = aDefinition(() => 'undone', 'shrink')
     const steps = [{ name: 'resize', do: resize, undo }]

@@ -31,7 +31,7 @@ describe('hooks', () => {
     await ended(test)
   })
 
-  it('may take their time: the handler waits, and the run keeps its lease', async () => {
+  it('may take long: the handler waits, and the run keeps its lease', async () => {
     const system = aMemorySystem()
     let startedAt = 0
     const test = aWorker(
@@ -54,7 +54,7 @@ describe('hooks', () => {
     await ended(test)
   })
 
-  it('hear of every failure, with the error as it is stored', async () => {
+  it('get every failure, with the error as it is stored', async () => {
     const failures: Failure[] = []
     const outcomes: string[] = []
     const test = aWorker({

@@ -15,7 +15,7 @@ const AT = '2026-01-01T12:00:00.000Z'
 let isolation: Isolation
 afterEach(() => isolation?.end())
 
-/** A run in a process of its own: its outcome, and what its context heard. */
+/** A run in a process of its own. Returns its outcome and the calls of its context. */
 async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: number) {
   isolation = createIsolation({ file: FILE, ...(memoryMb !== undefined && { memoryMb }) })
   const told: unknown[] = []
@@ -39,7 +39,7 @@ async function run(does: string, parts: Partial<TaskContext> = {}, memoryMb?: nu
   return { outcome, told }
 }
 
-/** The same, of a task with stages. */
+/** A run of a task with stages, in a process of its own. */
 async function runStaged(parts: Partial<TaskContext>): Promise<unknown> {
   isolation = createIsolation({ file: FILE })
   const context = { signal: new AbortController().signal, ...parts } as TaskContext
@@ -48,7 +48,7 @@ async function runStaged(parts: Partial<TaskContext>): Promise<unknown> {
 }
 
 describe('a handler in a process of its own', () => {
-  it('gets its input parsed there, and speaks through its context', async () => {
+  it('gets its input parsed there, and reaches its worker through its context', async () => {
     const { outcome, told } = await run('tell')
 
     expect(outcome).toMatchObject({ outcome: 'succeed', result: { at: AT, key: 'k1' } })
@@ -66,7 +66,7 @@ describe('a handler in a process of its own', () => {
     expect(outcome).toEqual({ outcome: 'succeed', result: { id: 'other:child', created: true } })
   })
 
-  it('hears why a publish is refused', async () => {
+  it('learns why a publish is refused', async () => {
     const { outcome } = await run('publish', {
       publish: () => Promise.reject(new RangeError("no type 'other'")),
     })
@@ -77,7 +77,7 @@ describe('a handler in a process of its own', () => {
     })
   })
 
-  it('tells a refusal by its code', async () => {
+  it('recognises a refusal by its code', async () => {
     const { outcome } = await run('publish-anyway', {
       publish: () => Promise.reject(new BatonError('refused', 'the run is over')),
     })
@@ -120,7 +120,7 @@ describe('a handler in a process of its own', () => {
     expect((await run(does)).outcome).toMatchObject(outcome)
   })
 
-  it('is that of its stage, and is told its step and what was handed on', async () => {
+  it('is the one of its stage, and gets its step and what was handed on', async () => {
     const first = await runStaged({})
     const about = { step: 'a', direction: 'undo', params: { sku: 'x' }, previous: [1] } as const
     const second = await runStaged({ stage: 'second', ...about })
@@ -136,7 +136,7 @@ describe('a handler in a process of its own', () => {
     expect(outcome.outcome).toMatchObject({ outcome: 'fail', fatal: true, error: { name: 'Fatal' } })
   })
 
-  it('is told when its run is over', async () => {
+  it('learns when its run is over', async () => {
     const aborting = new AbortController()
 
     const { outcome } = await run('wait', {
@@ -167,7 +167,7 @@ describe('a handler in a process of its own', () => {
 })
 
 /**
- * A run whose worker is a process, too. Everything in it holds its standard output, so `gone` says that all of them are
+ * A run whose worker is a process, too. All its processes hold its standard output, so `gone` resolves when all of them are
  * no more, of whatever parent.
  */
 describe('the processes of a run', () => {

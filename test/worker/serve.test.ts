@@ -26,7 +26,7 @@ describe('a dispatch', () => {
     await ended(test)
   })
 
-  it('that comes up to a second early is waited for: its task starts at its time', async () => {
+  it('that comes up to a second early waits in the worker: its task starts at its due time', async () => {
     const test = aWorker({ tasks: [aDefinition(() => 'done')] })
     const dueAt = test.system.clock.now() + 900
     const [task] = await test.dispatched(1, { dueAt })
@@ -51,7 +51,7 @@ describe('a dispatch', () => {
     await ended(test)
   })
 
-  it('whose task is finished, or taken, is deleted, and the handler is not called', async () => {
+  it('whose task is finished or claimed is deleted, and the handler is not called', async () => {
     const system = aMemorySystem()
     let calls = 0
     const test = aWorker({ tasks: [aDefinition(() => void calls++)] }, system)
@@ -87,7 +87,7 @@ describe('a dispatch', () => {
     await ended(first)
   })
 
-  it('whose task somebody else is about to claim comes again until that is over', async () => {
+  it('whose task another worker is about to claim comes again until that is over', async () => {
     const test = aWorker({ tasks: [aDefinition(() => 'done')] }, await aSystemWith(1))
     const task = await stored(test.system)
     await acquirePermits(test.system, task, [limited(1)])

@@ -33,7 +33,7 @@ describe('a worker that is stopped', () => {
     expect(test.system.clock.sleepers()).toBe(0)
   })
 
-  it('gives back what has not finished within the limit: no retry is counted', async () => {
+  it('releases runs that have not finished within the limit: no retry is counted', async () => {
     const gate = aGate()
     const test = aWorker({ tasks: [aDefinition(gate.run)], drainMs: 5 * SECOND })
     const [task] = await test.dispatched(1)
@@ -63,7 +63,7 @@ describe('a worker that is stopped', () => {
     expect((await test.head(task!)).ended[1]?.state).toBe('released')
   })
 
-  it('is aborted by a second word: runs are given back at once', async () => {
+  it('is aborted by a second call: its runs are released at once', async () => {
     const gate = aGate()
     const test = aWorker({ tasks: [aDefinition(gate.run)] })
     const [task] = await test.dispatched(1)
@@ -92,7 +92,7 @@ describe('a worker that is stopped', () => {
     expect(test.inbox.size('resize')).toBe(1)
   })
 
-  it('does not wait for a hook that hangs either', async () => {
+  it('does not wait for a hook that hangs', async () => {
     const test = aWorker({
       tasks: [aDefinition(() => 'done')],
       afterRun: () => new Promise(() => undefined),

@@ -4,7 +4,7 @@ import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorker, ended } from './a-worker.ts'
 
-it('a worker finds what is meant for it alone within a second, without any message', async () => {
+it('a worker finds a task that names it in workerIds within a second, without any message', async () => {
   const system = aMemorySystem()
   const test = aWorker({ tasks: [aDefinition(() => 'done')] }, system)
   const mine = await stored(system, { key: 'mine', options: { workerIds: ['w1'] } })
@@ -18,7 +18,7 @@ it('a worker finds what is meant for it alone within a second, without any messa
   await ended(test)
 })
 
-it('a worker takes no more of them than it has room for', async () => {
+it('a worker takes no more of such tasks than its free capacity', async () => {
   const system = aMemorySystem()
   const gate = aGate()
   const test = aWorker({ tasks: [aDefinition(gate.run)], concurrency: 2 }, system)
@@ -36,7 +36,7 @@ it('a worker takes no more of them than it has room for', async () => {
   await ended(test)
 })
 
-it('a worker is in the registry from its start to its end, with what it serves and runs', async () => {
+it('a worker is in the registry from its start to its end, with its types and its running tasks', async () => {
   const gate = aGate()
   const test = aWorker({ tasks: [aDefinition(gate.run)], version: '1.2' })
   await test.dispatched(2)

@@ -8,7 +8,10 @@ import { iso } from './iso.ts'
 
 import { presentTask } from './tasks.ts'
 
-/** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run; not who changed it. */
+/**
+ * A claim as the API shows it: the running task with its input, and what its worker needs to report for the run. The record
+ * of operators' changes is left out.
+ */
 export function presentClaim(
   { task, run, input, params, previous, isPreviousPaged, isInputParams }: ClaimedTask,
   { input: _stored, ...description }: TaskDescription,
@@ -35,8 +38,8 @@ export function presentClaim(
 }
 
 /**
- * What a worker is told when it shows a sign of life. The interval is the one it must keep, which a longer lease in the
- * options stretches only for runs that have that lease.
+ * The answer to a heartbeat. Its `heartbeatMs` is the interval that this run must keep. A longer lease in the options
+ * allows a longer interval only for runs that were claimed with that lease.
  */
 export function presentHeartbeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
   const heartbeatMs = beatIntervalMs(task, fence)

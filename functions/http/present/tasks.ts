@@ -68,7 +68,7 @@ function presentOmitted({ isCut }: TaskDescription): Pick<ApiTask, 'omitted'> {
   return isCut ? { omitted: ['runs.result'] } : {}
 }
 
-/** The changes by people of a task, a type or a schedule; left out while there is none. */
+/** The operators' changes of a task, a type or a schedule; absent while there is none. */
 export function presentOperations({ operations }: Pick<Task, 'operations'>): {
   readonly operations?: readonly ApiOperation[]
 } {
@@ -118,7 +118,7 @@ function presentHistory(run: EndedRun, traceId: string | undefined): ApiHistoryE
 
 type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepType' | 'direction'>
 
-/** What the API shows of a task because it is a flow: nothing of others. */
+/** The fields that the API shows of flows only. */
 function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
   const { flow, state } = task
   if (!flow) return {}

@@ -8,10 +8,9 @@ import {
 } from '../../../shared/core/types/task-type.ts'
 import { withoutUser } from '../../../shared/core/types/webhook-url.ts'
 import { iso } from './iso.ts'
-
 import { presentOperations } from './tasks.ts'
 
-/** A task type as the API shows it, what it leaves to the system filled in. */
+/** A task type as the API shows it, with the system's defaults filled in. */
 export function presentType(type: TaskType): ApiType {
   const { kind, defaults, limits, webhook, steps, onCancel } = type.configuration
   const warnings = scaleWarnings(type.configuration)

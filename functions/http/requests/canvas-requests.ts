@@ -18,10 +18,10 @@ type Read =
   | { readonly ok: true; readonly request: CanvasRequest }
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
 
-/** An answer must stay readable, however many tasks of a canvas are wrong. */
-const MOST_PROBLEMS = 100
+/** An answer lists at most this many problems, so that it stays readable. */
+const PROBLEMS_MAX = 100
 
-/** What was found on a walk through a canvas, and what each task needs to be made a request of. */
+/** The problems found on a walk through a canvas, and the values that each task's request needs. */
 type Walk = {
   readonly problems: FieldProblem[]
   readonly tooLarge: FieldProblem[]
@@ -29,17 +29,16 @@ type Walk = {
   readonly userId?: string
 }
 
-/** A canvas as asked for; or what is wrong with it, by its path: `chain.1.retry.maxDelayMs`. */
+/** Makes the request of a canvas, or returns its problems, each with its path, such as `chain.1.retry.maxDelayMs`. */
 export function canvasRequestOf(body: unknown, headers: Headers, now: number): Read {
   const unstorable = jsonProblem(body)
   if (unstorable) return { ok: false, kind: 'invalid', problems: [unstorable] }
-  const { composed, rest } = taken(body)
+  const { composed, rest } = splitBody(body)
   const fields = checkSchema(canvasFields, rest ?? {})
   if (!fields.ok) return refused('invalid', fields.problems)
   const { userId, ...settings } = fields.value
   const walk: Walk = { problems: [], tooLarge: [], now, ...(userId !== undefined && { userId }) }
-  const composition =
-    composed && reportsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : missing(walk)
+  const composition = composed && wordsOf(composed).length > 0 ? partOf(walk, composed, '', 1) : missing(walk)
   if (walk.problems.length > 0 || !composition) return refused('invalid', walk.problems)
   if (walk.tooLarge.length > 0) return refused('too-large', walk.tooLarge)
   const traceparent = traceOf(headers)
@@ -50,7 +49,7 @@ export function canvasRequestOf(body: unknown, headers: Headers, now: number): R
 }
 
 function refused(kind: 'invalid' | 'too-large', problems: readonly FieldProblem[]): Read {
-  return { ok: false, kind, problems: problems.slice(0, MOST_PROBLEMS) }
+  return { ok: false, kind, problems: problems.slice(0, PROBLEMS_MAX) }
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -59,8 +58,8 @@ type Part = Composition<LeafRequest>
 const WORDS = ['chain', 'group', 'chord'] as const
 const WHAT = 'a task with its type, or {chain: […]}, {group: […]} or {chord: {group, then, onError?}}'
 
-/** What composes the canvas apart from what is said of it. */
-function taken(body: unknown): { composed?: Members; rest?: Members } {
+/** Splits a body into the composition (`chain`, `group`, `chord`) and the canvas's other fields. */
+function splitBody(body: unknown): { composed?: Members; rest?: Members } {
   if (!isObject(body)) return {}
   const entries = Object.entries(body)
   const isWord = ([name]: [string, unknown]) => (WORDS as readonly string[]).includes(name)
@@ -77,7 +76,7 @@ function missing({ problems }: Walk): undefined {
 function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
   if (!isObject(value)) return wrong(walk, at, `must be ${WHAT}`)
   if (depth > CANVAS_DEPTH_MAX) return wrong(walk, at, `nests deeper than ${CANVAS_DEPTH_MAX} levels`)
-  const [word, ...others] = reportsOf(value)
+  const [word, ...others] = wordsOf(value)
   if (word === undefined) return leafOf(walk, value, at)
   for (const name of [
     ...others,
@@ -91,7 +90,7 @@ function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | u
   return word === 'chain' ? { chain: members } : { group: members }
 }
 
-function reportsOf(value: Members) {
+function wordsOf(value: Members) {
   return WORDS.filter(word => Object.hasOwn(value, word))
 }
 
@@ -103,9 +102,9 @@ function chordOf(walk: Walk, value: unknown, at: string, depth: number): Part | 
   }
   const group = membersOf(walk, value.group, joinPath(at, ['group']), depth)
   const callback = partOf(walk, value.then, joinPath(at, ['then']), depth + 1)
-  const hasElse = value.onError !== undefined
-  const onError = hasElse ? partOf(walk, value.onError, joinPath(at, ['onError']), depth + 1) : undefined
-  if (!callback || (hasElse && !onError)) return undefined
+  const hasOnError = value.onError !== undefined
+  const onError = hasOnError ? partOf(walk, value.onError, joinPath(at, ['onError']), depth + 1) : undefined
+  if (!callback || (hasOnError && !onError)) return undefined
   // biome-ignore lint/suspicious/noThenProperty: the word of the API, and no function
   return { chord: { group, then: callback, ...(onError && { onError }) } }
 }
@@ -128,14 +127,14 @@ function leafOf(walk: Walk, value: Members, at: string): Part | undefined {
   const tooLarge =
     sizeProblem(checked.value.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   const request = publishRequestOf(checked.value, NO_HEADERS)
-  // With its callbacks it is stored as one.
+  // The task is stored together with its callbacks, so both count.
   const tooLong = tooLarge ?? sizeProblem(request as unknown as Json, at)
   if (tooLong) walk.tooLarge.push(tooLong)
   const isOwned = request.userId !== undefined || walk.userId === undefined
   return { leaf: isOwned ? request : { ...request, userId: walk.userId } }
 }
 
-/** A task inherits the trace of its canvas when it is published. */
+/** A task inherits the trace of its canvas when it is published, so no header sets one here. */
 const NO_HEADERS = new Headers()
 
 function wrong({ problems }: Walk, path: string, message: string): undefined {

@@ -10,7 +10,7 @@ import type { PatchRequest } from '../../../shared/runtime/operate/patch-task.ts
 import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
 import { joinPath } from '../check.ts'
 
-/** What of a body's fields does not go together, or is out of bounds that no schema knows. */
+/** The problems that no schema expresses: fields that exclude each other, and bounds that depend on the time. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
   const { dueAt, delayMs } = body
   const problems: FieldProblem[] = []
@@ -24,7 +24,7 @@ export function fieldProblems(body: PublishBody | PatchBody, now: number, at = '
   return [...problems, ...callbackProblems(body, now, at)]
 }
 
-/** What spaces publishes out by their key says itself when they are due, and what becomes of one that exists. */
+/** Problems of `debounce` and `throttle`. They decide the due time, and what happens to an existing task, so other fields may not. */
 function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[] {
   const { debounce, key } = body
   const field = debounce ? 'debounce' : 'throttle'
@@ -54,7 +54,7 @@ function callbackProblems(body: PublishBody | PatchBody, now: number, at: string
   return [...within('onSuccess', onSuccess), ...within('onError', onError)]
 }
 
-/** Whether what is published at a task's end is too long to be stored with it. */
+/** The problem of callbacks that are too long to be stored with their task. */
 export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProblem | undefined {
   const { onSuccess, onError } = requestOfBody(body)
   if (!onSuccess && !onError) return undefined
@@ -62,7 +62,7 @@ export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProble
   return sizeProblem(stored, joinPath(at, [onSuccess ? 'onSuccess' : 'onError']))
 }
 
-/** Whether a value is too long to be stored, as the problem of its field. */
+/** The problem of a value that is too long to be stored. */
 export function sizeProblem(value: Json | undefined, path: string): FieldProblem | undefined {
   if (value === undefined) return undefined
   const bytes = jsonBytes(value)
@@ -85,7 +85,7 @@ export function patchRequestOf(body: PatchBody): PatchRequest {
   }
 }
 
-/** A caller's trace goes on in his tasks; a header that is none is passed over, as the standard asks. */
+/** The caller's trace, which its tasks continue. A malformed header is ignored, as the W3C standard asks. */
 export function traceOf(headers: Headers): string | undefined {
   const header = headers.get('traceparent')
   return header !== null && isTraceparent(header) ? header : undefined

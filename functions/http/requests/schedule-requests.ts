@@ -13,7 +13,7 @@ type Read =
   | { readonly ok: true; readonly request: ScheduleRequest }
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
 
-/** A schedule as asked for; or what of it does not go together, or is out of bounds that no schema knows. */
+/** Makes the request of a schedule. Its problems are fields that exclude each other, or bounds that no schema expresses. */
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [
@@ -33,7 +33,7 @@ function nameProblems(name: string): FieldProblem[] {
   const checked = pathName(KEY_CHARACTERS_MAX).safeParse(name)
   return checked.success
     ? []
-    : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no name of a schedule' }]
+    : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no schedule name' }]
 }
 
 function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: number): FieldProblem[] {
@@ -53,7 +53,7 @@ function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: numb
 function timezoneProblems(timezone: string, cron: string | undefined): FieldProblem[] {
   if (cron === undefined) return [{ path: 'timezone', message: 'is for cron only' }]
   if (isTimezone(timezone)) return []
-  return [{ path: 'timezone', message: 'must be the IANA name of a time zone, as Europe/Berlin' }]
+  return [{ path: 'timezone', message: 'must be the IANA name of a time zone, such as Europe/Berlin' }]
 }
 
 function timingOf({ cron, everyMs, at, timezone = 'UTC' }: ScheduleBody): Timing | undefined {
@@ -62,7 +62,7 @@ function timingOf({ cron, everyMs, at, timezone = 'UTC' }: ScheduleBody): Timing
   return at === undefined ? undefined : { kind: 'at', at: Date.parse(at) }
 }
 
-/** A schedule that runs once runs however late, unless its body says otherwise: nothing runs in its place. */
+/** What happens to missed ticks. By default a schedule with `at` runs its only tick however late; others skip missed ticks. */
 function missedOf({ missed, at }: ScheduleBody): Missed {
   return missed ?? (at === undefined ? 'skip' : { catchUp: 1 })
 }

@@ -10,7 +10,7 @@ import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { memberIds, publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
 import { iso } from '../present/iso.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownTypes } from '../refusals.ts'
+import { unknownTypes } from '../refusal-problems.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
@@ -82,7 +82,7 @@ async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
     : ({ ok: false, reason: 'unknown' } as const)
   if (outcome.ok) return answerCanvas(call, id, {})
   if (outcome.reason === 'unknown') return answerProblem(noSuchCanvas(id))
-  const detail = `${id} has ${outcome.task.state}; only a canvas that runs can be cancelled`
+  const detail = `${id} has ${outcome.task.state}; only a running canvas can be cancelled`
   return answerProblem(problem('conflict', detail))
 }
 
@@ -96,7 +96,7 @@ async function answerCanvas(
     ? await readCanvas(system, id, query)
     : ({ ok: false, reason: 'unknown' } as const)
   if (!read.ok && read.reason === 'strange-cursor') {
-    const message = 'is none of this canvas: leave it out to begin at the start'
+    const message = 'is no cursor of this canvas: leave it out to begin at the start'
     return answerProblem(invalid([{ path: 'cursor', message }]))
   }
   if (!read.ok) return answerProblem(noSuchCanvas(id))
@@ -112,7 +112,7 @@ function noSuchCanvas(id: string) {
   return problem('not-found', `there is no canvas ${id}`)
 }
 
-/** Whether there can be a canvas of this id. What cannot be stored is not asked of the store, either. */
+/** Whether a canvas can have this id. The store is never asked for an id that it could not hold. */
 function isCanvasId(id: string): boolean {
   const parts = splitTaskId(id)
   return parts?.type === CANVAS_TYPE && isName(parts.key, KEY_CHARACTERS_MAX)

@@ -6,7 +6,7 @@ import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { presentClaim } from '../present/claims.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownType } from '../refusals.ts'
+import { unknownType } from '../refusal-problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 1
@@ -45,8 +45,8 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   const { type, configuration } = outcome.type
   const isFlow = configuration.kind === 'flow'
   const by = isFlow
-    ? 'worked on by the types of its steps: claim those'
-    : 'served by its handler; only types of kind http are claimed'
+    ? 'done by the types of its steps: claim those'
+    : 'served by its handler; only types of kind http can be claimed'
   const detail = `${type} is of kind ${configuration.kind} and ${by}`
   return answerProblem(problem('conflict', detail))
 }
@@ -61,7 +61,7 @@ async function shown(call: Call<unknown, Body>, held: ClaimedTask): Promise<Clai
 }
 
 function tooManyWaiting(retryAfterMs: number): Answer {
-  const detail = `nothing is to be claimed, and too many workers wait; ask again in ${retryAfterMs} ms`
+  const detail = `no task can be claimed now, and too many workers wait; try again in ${retryAfterMs} ms`
   const seconds = String(Math.ceil(retryAfterMs / 1_000))
   return answerProblem(problem('too-many-waiting', detail, { retryAfterMs }), { 'retry-after': seconds })
 }

@@ -3,7 +3,7 @@ import { previousPage as pageSchema, previousQuery } from '../../../shared/api/t
 import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { readPreviousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
-import { noSuchTask } from '../refusals.ts'
+import { noSuchTask } from '../refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
@@ -43,8 +43,7 @@ async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
 }
 
 const WHY_NOT = {
-  'not-a-list': 'was handed no list of a canvas; what it was handed is shown with it',
-  'too-long':
-    'was handed a member that is itself too long a list for an answer; read the results of its tasks',
-  gone: 'was handed a list of which a result is no longer stored',
+  'not-a-list': 'was handed no list of a canvas; GET of the task shows what it was handed',
+  'too-long': 'was handed a list with a member that is too long for an answer; read the results of its tasks',
+  gone: 'was handed a list, but one of its results is no longer stored',
 } as const

@@ -14,7 +14,7 @@ import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { check, checkSchema, joinPath } from '../check.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid } from '../problems.ts'
-import { publishProblem } from '../refusals.ts'
+import { publishProblem } from '../refusal-problems.ts'
 import {
   callbacksSizeProblem,
   fieldProblems,
@@ -56,7 +56,7 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   const { task, created } = outcome
   const shown = presentTask(await describeHead(call.system, call, task))
   const { input } = request.value
-  // The input just stored is at hand; of a task that was there before, it may be another.
+  // A new task was stored with this input. An existing task may have another one.
   const body = { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
   return created ? { status: 201, body, headers: { location: taskPath(task.id) } } : { status: 200, body }
 }

@@ -18,11 +18,11 @@ import { type Checked, checkSchema } from '../check.ts'
 import { presentHeartbeat } from '../present/claims.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problemOfError } from '../problems.ts'
-import { finishRun, heartbeatRun, type RunUpdate } from '../requests/report-run.ts'
-import { parseFinish, parseHeartbeat } from '../requests/run-reports.ts'
+import { finishRun, heartbeatRun, type RunUpdate } from '../requests/apply-run-update.ts'
+import { parseFinish, parseHeartbeat } from '../requests/parse-run-update.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
-const MOST_AT_ONCE = 25
+const TASKS_AT_ONCE_MAX = 25
 
 export const runBatchRoutes = [
   route({
@@ -34,10 +34,10 @@ export const runBatchRoutes = [
     answers: { 200: { description: 'The results, in the order of the runs', schema: heartbeatsAnswer } },
     problems: [413],
     handle: call =>
-      answerEach(call, parseHeartbeat, async (word, until) => {
-        const beaten = await heartbeatRun(call, word, until)
-        if (!beaten.ok) return beaten
-        return { ok: true, shown: presentHeartbeat(beaten.task, word.fence, beaten.leaseUntil) }
+      answerEach(call, parseHeartbeat, async (update, until) => {
+        const renewed = await heartbeatRun(call, update, until)
+        if (!renewed.ok) return renewed
+        return { ok: true, shown: presentHeartbeat(renewed.task, update.fence, renewed.leaseUntil) }
       }),
   }),
   route({
@@ -55,8 +55,8 @@ export const runBatchRoutes = [
     answers: { 200: { description: 'The results, in the order of the runs', schema: finishesAnswer } },
     problems: [413],
     handle: call =>
-      answerEach(call, parseFinish, async (word, until) => {
-        const ended = await finishRun(call.system, word, until)
+      answerEach(call, parseFinish, async (update, until) => {
+        const ended = await finishRun(call.system, update, until)
         if (!ended.ok) return ended
         return {
           ok: true,
@@ -66,49 +66,51 @@ export const runBatchRoutes = [
   }),
 ]
 
-type Said = { readonly ok: true; readonly shown: object } | { readonly ok: false; readonly problem: Problem }
+type MemberOutcome =
+  | { readonly ok: true; readonly shown: object }
+  | { readonly ok: false; readonly problem: Problem }
 
 /**
- * Checks and says each member's word; those about one task one after the other, since they meet on one item. The time of the
- * request is for all of them: what is not written by its end is answered 503, each for itself.
+ * Checks and applies each member. Members about the same task are applied one after the other, because they write the same
+ * item. All members share the time of the request: each one that is not written by its end is answered with 503.
  */
-async function answerEach<What>(
+async function answerEach<Content>(
   call: Call<unknown, unknown>,
-  memberOf: (value: unknown, at: string) => Checked<RunUpdate<What>>,
-  say: (word: RunUpdate<What>, until: number) => Promise<Said>,
+  parse: (value: unknown, at: string) => Checked<RunUpdate<Content>>,
+  apply: (update: RunUpdate<Content>, until: number) => Promise<MemberOutcome>,
 ): Promise<Answer> {
   const body = checkSchema(runsBody, call.body)
   if (!body.ok) return answerProblem(invalid(body.problems))
   const until = endOfRequest(call.system)
   const members = body.value.runs.map((value, index) => ({
     name: nameOf(value),
-    word: memberOf(value, `runs.${index}`),
+    update: parse(value, `runs.${index}`),
   }))
   const results = await sideBySideByName(
     members,
-    MOST_AT_ONCE,
+    TASKS_AT_ONCE_MAX,
     ({ name }) => name.taskId,
-    async ({ name, word }): Promise<RunResult> => {
-      const said = word.ok
-        ? await caught(call, say(word.value, until))
-        : { ok: false as const, problem: invalid(word.problems) }
-      return { ...name, ...(said.ok ? { status: 200, ...said.shown } : refusalOf(said.problem)) }
+    async ({ name, update }): Promise<RunResult> => {
+      const outcome = update.ok
+        ? await orProblem(call, apply(update.value, until))
+        : { ok: false as const, problem: invalid(update.problems) }
+      return { ...name, ...(outcome.ok ? { status: 200, ...outcome.shown } : refusalOf(outcome.problem)) }
     },
   )
   return { status: 200, body: { results } }
 }
 
-/** What of a member names its run, as far as it is text and no longer than a name: shown again even when the rest is nonsense. */
+/** The task id and run id of a member, for its result. They are shown even when the member is otherwise wrong. */
 function nameOf(value: unknown): RunName {
   const members = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   const { taskId, runId } = members
   return { taskId: nameIn(taskId), runId: nameIn(runId) }
 }
 
-const MOST_NAME_CHARACTERS = 2 * (TYPE_CHARACTERS_MAX + DERIVED_KEY_CHARACTERS_MAX)
+const NAME_CHARACTERS_MAX = 2 * (TYPE_CHARACTERS_MAX + DERIVED_KEY_CHARACTERS_MAX)
 
 function nameIn(value: unknown): string {
-  return typeof value === 'string' ? cut(value, MOST_NAME_CHARACTERS) : ''
+  return typeof value === 'string' ? cut(value, NAME_CHARACTERS_MAX) : ''
 }
 
 function refusalOf(problem: Problem) {
@@ -116,9 +118,12 @@ function refusalOf(problem: Problem) {
   return { status, ...(reason && { reason }), ...(holder !== undefined && { holder }), problem }
 }
 
-/** One member's trouble harms no other. */
-async function caught({ system, requestId }: Call<unknown, unknown>, saying: Promise<Said>): Promise<Said> {
-  return saying.catch(error => {
+/** Turns an error of one member into its problem, so that it harms no other member. */
+async function orProblem(
+  { system, requestId }: Call<unknown, unknown>,
+  outcome: Promise<MemberOutcome>,
+): Promise<MemberOutcome> {
+  return outcome.catch(error => {
     system.log.warn('a member of a batch failed', { error, requestId })
     return { ok: false, problem: problemOfError(error, requestId) }
   })

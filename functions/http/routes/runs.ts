@@ -12,8 +12,8 @@ import { hasResultOf } from '../../../shared/core/task/result.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
 import { presentHeartbeat } from '../present/claims.ts'
 import { presentTask } from '../present/tasks.ts'
-import { finishRun, heartbeatRun } from '../requests/report-run.ts'
-import { failureOf, releaseOf, successOf } from '../requests/run-reports.ts'
+import { finishRun, heartbeatRun } from '../requests/apply-run-update.ts'
+import { failureOf, releaseOf, successOf } from '../requests/parse-run-update.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const PATH = '/v1/tasks/{id}/runs/{runId}'
@@ -65,9 +65,9 @@ export const runRoutes = [
 async function handleHeartbeat(call: Call<unknown, { fence: number; progress?: Json }>): Promise<Answer> {
   const { id: taskId = '', runId = '' } = call.params
   const { fence, progress } = call.body
-  const beaten = await heartbeatRun(call, { taskId, runId, fence, content: progress })
-  if (!beaten.ok) return answerProblem(beaten.problem)
-  return { status: 200, body: presentHeartbeat(beaten.task, fence, beaten.leaseUntil) }
+  const renewed = await heartbeatRun(call, { taskId, runId, fence, content: progress })
+  if (!renewed.ok) return answerProblem(renewed.problem)
+  return { status: 200, body: presentHeartbeat(renewed.task, fence, renewed.leaseUntil) }
 }
 
 async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Outcome): Promise<Answer> {

@@ -23,7 +23,7 @@ import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/re
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { presentSchedule } from '../present/schedules.ts'
 import { invalid, problem } from '../problems.ts'
-import { publishProblem, unknownTypes } from '../refusals.ts'
+import { publishProblem, unknownTypes } from '../refusal-problems.ts'
 import { scheduleRequestOf } from '../requests/schedule-requests.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
@@ -117,7 +117,7 @@ async function handleList({
 }: Call<PageQuery, unknown>): Promise<Answer> {
   const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
   if (!page.ok) {
-    const message = 'is none of this list: leave it out to begin at the start'
+    const message = 'is no cursor of this list: leave it out to begin at the start'
     return answerProblem(invalid([{ path: 'cursor', message }]))
   }
   const { schedules, nextCursor } = page
@@ -171,7 +171,7 @@ async function handleChange(
   const outcome = id === undefined ? UNKNOWN : await change(call.system, id)
   if (id !== undefined && outcome.ok) return answerSchedule(call, id)
   if (outcome.ok || outcome.reason === 'unknown') return answerUnknown(call)
-  const detail = `${call.params.name} has run for the last time; set it anew to have it run again`
+  const detail = `${call.params.name} has run for the last time; replace it by a PUT to run it again`
   return answerProblem(problem('conflict', detail))
 }
 
@@ -192,7 +192,7 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
   return answerProblem(problem('not-found', `there is no schedule ${params.name}`))
 }
 
-/** Undefined when there can be none of this name: what cannot be stored is not asked of the store. */
+/** The id of the named schedule; undefined when no schedule can have this name. The store is never asked for such a name. */
 function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
   return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
 }

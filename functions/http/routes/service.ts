@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { openApiOf } from '../openapi.ts'
 import { type Route, route } from '../route.ts'
 
-/** The routes about the service itself; the description covers `others` and these. */
+/** The routes about the service itself. Its OpenAPI description covers `others` and these routes. */
 export function serviceRoutes(others: readonly Route[]): Route[] {
   let description: unknown
   const routes: Route[] = [

@@ -28,7 +28,7 @@ import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { describeHead, readTask } from '../../../shared/runtime/read/read.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problem } from '../problems.ts'
-import { noSuchTask, operationProblem, unknownType } from '../refusals.ts'
+import { noSuchTask, operationProblem, unknownType } from '../refusal-problems.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 import { isTaskId } from '../requests/task-ids.ts'
 import { type Answer, type Api, answerProblem, type Call, route } from '../route.ts'
@@ -127,7 +127,7 @@ async function handleList(call: Call<ListFilter, unknown>): Promise<Answer> {
   return page.ok ? answerPage(call, page) : answerProblem(invalid([page.problem]))
 }
 
-/** One that any number of tasks can be listed in. */
+/** The default order: one in which any number of tasks can be listed. */
 function defaultOrder(userId: string | undefined, statuses: readonly Status[]): ListOrder {
   if (userId !== undefined) return '-created'
   return areOpen(statuses) ? 'due' : 'ended'
@@ -190,12 +190,12 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
     return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
   }
   const operator = { by: principal, what: action === 'restart' ? 'retry' : action }
-  const outcome = await retried({ ...system, operator }, id, action, clean)
+  const outcome = await applyRetry({ ...system, operator }, id, action, clean)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: taskPath(id) } } : answer
 }
 
-function retried(
+function applyRetry(
   system: Api['system'],
   id: string,
   action: NonNullable<RetryTaskBody['action']>,

@@ -22,7 +22,7 @@ import { pageByName } from '../page-by-name.ts'
 import { iso } from '../present/iso.ts'
 import { presentType } from '../present/types.ts'
 import { invalid, problem } from '../problems.ts'
-import { unknownType } from '../refusals.ts'
+import { unknownType } from '../refusal-problems.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const PATH = '/v1/types/{type}'
@@ -136,7 +136,7 @@ async function handlePause(call: OneCall<unknown>, change: typeof pauseType): Pr
   return changed ? { status: 200, body: { type, paused: changed.paused } } : answerUnknown(call)
 }
 
-/** A time to come would take tasks that are not there yet; the answer says which time counts. */
+/** Starts a purge. A `before` in the future would also remove tasks that are published later, so it is set to now. */
 async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
   const { system, body } = call
   const type = await findType(call)
@@ -147,8 +147,8 @@ async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
   const started = await startPurge(system, type.type, { statuses, before, askedAt })
   if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
   if (!started.ok) {
-    const told = `${type.type} is being purged of ${PURGES_MAX} other things; ask again when one of them is over`
-    return answerProblem(problem('conflict', told))
+    const detail = `${type.type} already has ${PURGES_MAX} purges under way; try again when one of them is over`
+    return answerProblem(problem('conflict', detail))
   }
   return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }
 }
@@ -172,7 +172,7 @@ async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {
   return outcome.ok ? answerPut(outcome.type, outcome.created) : answerProblem(putProblem(type, outcome))
 }
 
-/** Why a configuration was not taken. */
+/** The problem of a refused configuration. */
 function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): Problem {
   switch (refusal.reason) {
     case 'invalid':
@@ -185,7 +185,7 @@ function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }
     }
     case 'deployed-kind': {
       const { kind } = refusal
-      const message = `must be "${kind}": the type is deployed as that, and only a deployment changes its kind`
+      const message = `must be "${kind}": the type is deployed with that kind, and only a deployment can change it`
       return problem('conflict', `kind of ${type} ${message}`, { errors: [{ path: 'kind', message }] })
     }
   }

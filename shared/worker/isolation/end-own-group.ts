@@ -1,9 +1,9 @@
-/** Ends this process and everything it started, at once: it leads a process group of its own. */
+/** Kills this process and everything it started, at once. The process leads a process group of its own. */
 export function endOwnGroup(): void {
   try {
     process.kill(-process.pid, 'SIGKILL')
   } catch {
-    // Windows knows no process groups.
+    // Windows has no process groups.
     process.kill(process.pid, 'SIGKILL')
   }
 }

@@ -9,25 +9,25 @@ import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
 
 export type IsolationSettings = {
-  /** The file that exports the tasks, relative to the working directory: each run's process loads it. */
+  /** The file that exports the tasks, relative to the working directory. Each run's process loads it. */
   readonly file: string
-  /** Heap of a run's process, in megabytes. @default Node's */
+  /** Size limit of the heap of a run's process, in megabytes. @default Node's own limit */
   readonly memoryMb?: number
 }
 
 export type Isolation = {
-  /** The same task, each run of it in a process of its own. */
+  /** Returns the same task with a handler that runs in a process of its own. */
   isolated(definition: TaskDefinition): TaskDefinition
-  /** Ends what is left of processes whose runs are over, and what they started. */
+  /** Kills all processes that are still alive, and everything that they started. */
   end(): void
 }
 
-/** After the signal of an aborted run, and after its handler's word, its process has so long to end by itself. */
+/** After an abort, and after the handler has returned, the process has this time to end by itself. Then it is killed. */
 const END_GRACE_MS = 5_000
 
 /**
- * Runs handlers in processes of their own. The worker keeps lease, heartbeats and every write; a process that crashes,
- * exits or runs out of memory fails its run and nothing else. Costs the start of a process, some 100 to 300 ms, a run.
+ * Runs handlers in processes of their own. The worker keeps the lease, the heartbeats and every write. A process that
+ * crashes, exits or runs out of memory fails its run and nothing else. Starting the process costs 100 to 300 ms per run.
  */
 export function createIsolation({ file, memoryMb }: IsolationSettings): Isolation {
   const alive = new Set<ChildProcess>()
@@ -36,9 +36,9 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
     const child = fork(ENTRY, [file, type], {
       serialization: 'advanced',
       execArgv: [...process.execArgv, ...heap],
-      // A group of its own: signals of the terminal are for the worker, and a kill reaches what the handler started.
+      // A process group of its own: the terminal's signals go to the worker only, and a kill reaches the handler's children.
       detached: true,
-      // Where a detached process would get a console window of its own.
+      // On Windows a detached process would otherwise open a console window.
       windowsHide: true,
       stdio: STDIO,
     })
@@ -50,7 +50,7 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
     return child
   }
   return {
-    // The process parses the input: what a schema makes of it need not cross between processes.
+    // The process parses the input, because parsed values such as class instances cannot be sent between processes.
     isolated: ({ input: _schema, ...definition }) => ({
       ...definition,
       run: (input, context) => runInProcess(start(definition.type), input, context),
@@ -61,7 +61,7 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
   }
 }
 
-/** The last one is its lifeline: see watchdog.ts. */
+/** The last entry is the process's lifeline: see watchdog.ts. */
 const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies StdioOptions
 
 const ENTRY = fileURLToPath(new URL('./process.ts', import.meta.url))
@@ -92,7 +92,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }
 
-/** Windows knows no process groups: there, what a handler started outlives it. */
+/** Windows has no process groups: there, processes that a handler started outlive it. */
 function killGroup(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
@@ -101,7 +101,7 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-/** Its word, or that it died without one. */
+/** Resolves with the outcome that the process sends. Rejects when the process dies without sending one. */
 function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     child.on('message', (message: FromProcess) => {
@@ -110,11 +110,15 @@ function outcomeIn(child: ChildProcess, context: TaskContext): Promise<Outcome> 
     })
     child.on('error', error => reject(died(`could not be started: ${error.message}`)))
     child.once('exit', (code, signal) => {
-      const tell = () =>
-        reject(died(signal ? `was ended by ${signal}` : `ended with exit code ${code} before its task`))
-      // What it said last may still be on its way.
-      if (child.connected) child.once('disconnect', tell)
-      else tell()
+      const rejectAsDied = () =>
+        reject(
+          died(
+            signal ? `was ended by ${signal}` : `ended with exit code ${code} before the handler returned`,
+          ),
+        )
+      // The last messages of the process may still be on their way.
+      if (child.connected) child.once('disconnect', rejectAsDied)
+      else rejectAsDied()
     })
   })
 }
@@ -143,7 +147,7 @@ function refusedPublish(error: Error): PublishAnswer {
   return { ok: false, error: { name, message }, ...(error instanceof BatonError && { code: error.code }) }
 }
 
-/** A process that has just died is reported by its exit; the failed send needs no second report. */
+/** Ignores a failed send: the process has died, and its `exit` event reports that. */
 function deliver(child: ChildProcess, message: ToProcess): void {
   if (child.connected) child.send(message, () => undefined)
 }
@@ -163,7 +167,10 @@ function died(how: string): Error {
   return Object.assign(new Error(`the process of the run ${how}`), { name: 'ProcessDied', stack: undefined })
 }
 
-/** What the handler returned, or throws what it threw: the signal in the cause, the stack as it was over there. */
+/**
+ * Returns what the handler returned, or throws what it threw. A thrown error keeps the stack from the other process, and
+ * its signal, such as `Fatal`, is its cause.
+ */
 function resultOf(outcome: Outcome): unknown {
   switch (outcome.outcome) {
     case 'succeed':

@@ -12,8 +12,8 @@ import { endOwnGroup } from './end-own-group.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
 
 /**
- * The process of one isolated run: `process.ts FILE TYPE`. It holds no lease and meets no store; whatever it does to
- * itself, its worker goes on.
+ * The process of one isolated run, started as `process.ts FILE TYPE`. It holds no lease and has no access to the store.
+ * Whatever happens to this process, its worker goes on.
  */
 const [file = '', type = ''] = process.argv.slice(2)
 const aborting = new AbortController()
@@ -29,7 +29,7 @@ process.on('message', (message: ToProcess) => {
       return publishing.get(message.call)?.(message.answer)
   }
 })
-// Signals to the whole group (Ctrl-C, a service manager's stop) are for the worker, which ends its runs in order.
+// Ctrl-C and a service manager's stop may reach this process too. Only the worker acts on them: it ends its runs in order.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
 process.on('disconnect', endOwnGroup)
@@ -56,17 +56,17 @@ function liveContext({ taskId, step }: PlainContext): Omit<TaskContext, keyof Pl
     signal: aborting.signal,
     progress: value => {
       refuseUnstorable(value)
-      tell({ kind: 'progress', value })
+      sendToWorker({ kind: 'progress', value })
     },
     next: (stage, options) => {
-      if (step !== undefined) throw new Fatal(`${taskId} is a flow: its steps have no stages to go on with`)
+      if (step !== undefined) throw new Fatal(`${taskId} is a flow: a step cannot move it to a stage`)
       return new Next(stage, options)
     },
     publish: async publication => {
       const call = publishing.size
       const answer = await new Promise<PublishAnswer>(resolve => {
         publishing.set(call, resolve)
-        tell({ kind: 'publish', call, publication })
+        sendToWorker({ kind: 'publish', call, publication })
       })
       if (!answer.ok) throw refusal(answer)
       return { id: answer.id, created: answer.created }
@@ -83,14 +83,14 @@ function refusal({ error, code }: Extract<PublishAnswer, { ok: false }>): Error 
 function line(level: keyof Log): (message: string, fields?: LogFields) => void {
   return (message, fields) => {
     try {
-      tell({ kind: 'log', level, message, fields })
+      sendToWorker({ kind: 'log', level, message, fields })
     } catch {
-      // Functions and the like do not cross between processes.
-      tell({ kind: 'log', level, message, fields: { fields: inspect(fields) } })
+      // Node cannot send functions, symbols and such to another process: the worker gets the fields as text.
+      sendToWorker({ kind: 'log', level, message, fields: { fields: inspect(fields) } })
     }
   }
 }
 
-function tell(message: FromProcess): void {
+function sendToWorker(message: FromProcess): void {
   process.send?.(message)
 }

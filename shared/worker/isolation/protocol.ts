@@ -5,13 +5,13 @@ import type { TaskError } from '../../core/task/task.ts'
 import type { ChildPublication, TaskContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 
-/** The file descriptor by which the process of a run knows that its worker is there. */
+/** The file descriptor of the lifeline: it closes when the worker dies, so that the process of a run notices. */
 export const LIFELINE_FD = 4
 
-/** What of a handler's context is plain data, and crosses to the process as it is. */
+/** The members of a handler's context that are plain data and can be sent to the process. */
 export type PlainContext = Omit<TaskContext, 'signal' | 'progress' | 'next' | 'publish' | 'log'>
 
-/** What the worker tells the process of a run. */
+/** Messages from the worker to the process of a run. */
 export type ToProcess =
   | { readonly kind: 'run'; readonly input: unknown; readonly context: PlainContext }
   | { readonly kind: 'abort'; readonly reason: string }
@@ -21,7 +21,7 @@ export type PublishAnswer =
   | { readonly ok: true; readonly id: string; readonly created: boolean }
   | { readonly ok: false; readonly error: TaskError; readonly code?: ErrorCode }
 
-/** What the process of a run tells the worker. */
+/** Messages from the process of a run to the worker. */
 export type FromProcess =
   | { readonly kind: 'ended'; readonly outcome: Outcome }
   | { readonly kind: 'progress'; readonly value: Json }

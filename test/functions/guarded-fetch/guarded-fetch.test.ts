@@ -71,14 +71,14 @@ const failureOf = (called: Promise<unknown>) =>
   )
 
 describe('a guarded fetch', () => {
-  it('hands back status and body', async () => {
+  it('returns status and body', async () => {
     const answer = await call(`${url}/`)
 
     expect(answer).toMatchObject({ status: 200, isCut: false })
     expect(textOf(answer)).toBe('hello')
   })
 
-  it('passes over answers that only announce another', async () => {
+  it('skips answers that only announce another', async () => {
     expect(await call(`${url}/early-hints`)).toMatchObject({ status: 204 })
   })
 
@@ -93,7 +93,7 @@ describe('a guarded fetch', () => {
   it.each([
     ['/silent', 'it was connected and had not answered'],
     ['/slow-body', 'its answer 200 had begun and did not end'],
-  ])('says what it waited for, and how long, when %s takes too long', async (path, waitsFor) => {
+  ])('names what it waited for, and how long, when %s takes too long', async (path, waitsFor) => {
     let [timeoutMs, told] = [50, '']
     // On a busy machine the shorter limits end before the call has come so far.
     while (!told.endsWith(waitsFor) && timeoutMs < 20_000) {
@@ -107,7 +107,7 @@ describe('a guarded fetch', () => {
     expect(told).toBe(`${url} took longer than ${timeoutMs} ms: ${waitsFor}`)
   })
 
-  it('says so when the name takes too long to resolve', async () => {
+  it('fails by its timeout when the name takes too long to resolve', async () => {
     const failure = await failureOf(
       call('http://slow.example/', { timeoutMs: 50, resolve: () => new Promise(() => {}) }),
     )
@@ -129,7 +129,7 @@ describe('a guarded fetch', () => {
     expect(`${failure.stack}`).not.toContain('hidden')
   })
 
-  it('names every address that it tried in vain', async () => {
+  it('names every address that it tried without success', async () => {
     const unused = await unusedPort()
     const resolve = async () => [
       { address: '127.0.0.1', family: 4 },
@@ -142,7 +142,7 @@ describe('a guarded fetch', () => {
     expect(failure.message).toContain('::1')
   })
 
-  it('says that a name has no address', async () => {
+  it('names a host that has no address', async () => {
     const failure = await failureOf(call('http://none.example/', { resolve: async () => [] }))
 
     expect(failure.message).toContain('none.example has no address')
@@ -206,7 +206,7 @@ describe('an address', () => {
   })
 })
 
-/** A port that nothing listens at: one that was given and given back. */
+/** A port without a listener: one that was opened and closed again. */
 async function unusedPort(): Promise<number> {
   const brief = createServer()
   await new Promise<void>(resolve => brief.listen(0, resolve))

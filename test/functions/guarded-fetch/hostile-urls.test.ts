@@ -31,7 +31,7 @@ function callWebhook(input: unknown, settings: WebhookSettings, how: How = {}): 
   return run(webhookWith(resolve), input, { webhook: { ...settings, allowPrivate }, ...over })
 }
 
-/** As the runtime does. */
+/** Parses the input as the runtime does. */
 async function run<Input, Parsed>(
   definition: TaskDefinition<Input, unknown, Parsed>,
   input: unknown,
@@ -114,7 +114,7 @@ describe.each(callers)('by %s, where private addresses are permitted elsewhere',
     expect(receiver.received.at(-1)?.headers.host).toBe(`checked.example:${receiver.port}`)
   })
 
-  it('no connection of a permitted call is there for one that is not', async () => {
+  it('no connection of a permitted call is used for one that is not permitted', async () => {
     const url = `http://reused.example:${receiver.port}/`
     const toPrivate: ResolveName = async () => resolved(['127.0.0.1'])
     await call(url, { resolve: toPrivate, allowPrivate: true })

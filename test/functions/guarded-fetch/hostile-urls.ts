@@ -102,7 +102,7 @@ export const HOSTILE_URLS: readonly string[] = [
   'http://255.255.255.255/',
 ]
 
-/** In the part of the public range that nobody has: calls of it fail at once or never connect, whatever the network. */
+/** In an unassigned part of the public range: calls of it fail at once or never connect, whatever the network. */
 export const NOWHERE = '2d00::1'
 
 /** Addresses that a hostile name leads to. */

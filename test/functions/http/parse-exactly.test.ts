@@ -54,7 +54,7 @@ describe('a number in a body', () => {
   })
 })
 
-/** What JSON text without fraction says, digit for digit. */
+/** The digits of JSON text without a fraction. */
 function digits(text: string): bigint {
   const [mantissa = '', exponent = '0'] = text.split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

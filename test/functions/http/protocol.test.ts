@@ -132,7 +132,7 @@ describe('a path', () => {
     expect(answer.headers.get('allow')).toBe(allow)
   })
 
-  test('of the table is told by a 405 with the methods of that path and no others', async () => {
+  test('of the route table is answered 405 with the methods of that path and no others', async () => {
     const byPath = Map.groupBy(allRoutes, ({ path }) => path.replace(/\{\w+\}/g, 'jobs:a'))
     for (const [path, routes] of byPath) {
       const answer = await api.call('OPTIONS', path)
@@ -243,7 +243,7 @@ describe('an id', () => {
   })
 })
 
-describe('trouble', () => {
+describe('an error', () => {
   const failing = (error: unknown) => ({
     ...createMemoryTaskStore(),
     head: async () => {
@@ -254,7 +254,7 @@ describe('trouble', () => {
     },
   })
 
-  test('of nobody’s making is a 500 that tells nothing but where to look', async () => {
+  test('that is unexpected is a 500 that shows nothing but the request id', async () => {
     const broken = await anApi({ tasks: failing(new Error('secret table name')) })
     const answer = await broken.call('GET', '/v1/tasks/jobs:a')
 
@@ -289,7 +289,7 @@ describe('trouble', () => {
     expect(body.results.map(({ status }: { status: number }) => status)).toEqual([201, 503])
   })
 
-  test('with data of a newer version says so', async () => {
+  test('with data of a newer version is named as such', async () => {
     const newer = await anApi({
       tasks: failing(new BatonError('newer-schema', 'jobs:a has form 2; this is 1')),
     })

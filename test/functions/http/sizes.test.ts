@@ -8,7 +8,7 @@ import { withContents } from '../../../shared/runtime/claim/held-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
-/** Every answer that a test gets through `api.call` is held against what Lambda delivers. */
+/** `api.call` compares the size of every answer with the limit of Lambda. */
 let api: TestApi
 beforeEach(async () => {
   api = await anApi()
@@ -38,7 +38,7 @@ async function succeed(run: Awaited<ReturnType<typeof claimed>>, result: unknown
   return body.task
 }
 
-/** Tells the planner what has become of these tasks. */
+/** Passes the changes of these tasks to the planner. */
 async function plan(ids: readonly string[]) {
   const heads = await Promise.all(ids.map(id => api.system.tasks.head(id)))
   await planChanges(
@@ -80,7 +80,7 @@ describe('claims', () => {
     expect(answers[0]?.length).toBeGreaterThanOrEqual(atLeast)
   })
 
-  test('never take more of an answer than their heads told', async () => {
+  test('never take more of an answer than their heads announced', async () => {
     const text = (maxLength: number) =>
       fc.string({ unit: fc.constantFrom('"', '\\', '界', '😀', 'a'), minLength: 1, maxLength })
     const body = fc.record(
@@ -167,7 +167,7 @@ describe('a flow with parameters of 2 MB', () => {
     expect(task).not.toHaveProperty('inputIsParams')
   })
 
-  test('shows them once, and says so, when every character is escaped', async () => {
+  test('shows them once, and names the omitted part, when every character is escaped', async () => {
     const { task } = await runSteps(5, LARGEST)
     const shown = (await api.call('GET', '/v1/tasks/order:k')).body
 
@@ -280,7 +280,7 @@ describe('a batch', () => {
     expect(Object.keys(body.results[99])).toEqual(['status', 'id', 'created'])
   })
 
-  test('whose members are wrong in thousands of ways is told the first of each', async () => {
+  test('whose members are wrong in thousands of ways gets the first problems of each', async () => {
     const nonsense = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`"${n}`, 1]))
     const tasks = Array.from({ length: 100 }, () => ({ type: 'jobs', ...nonsense }))
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
   api = await anApi()
 })
 
-/** Fields of later issues, and of nobody. */
+/** Fields that do not exist. */
 const UNKNOWN = [
   'stage',
   'onSuccess',
@@ -48,7 +48,7 @@ describe('a publish is refused by the path of the field', () => {
     },
   )
 
-  test.each(UNKNOWN)('that nobody knows: %s', async field => {
+  test.each(UNKNOWN)('that does not exist: %s', async field => {
     await expectRefused('POST', '/v1/tasks', bodyWith(field, 1), field)
   })
 
@@ -170,7 +170,7 @@ describe('other requests are refused by the path of the field', () => {
     ['fail', { fence: 1, error: { name: 'E', message: 'm' }, retryInMs: 8.65e15 }, 'retryInMs'],
     ['release', { fence: 1, delayMs: 1.5 }, 'delayMs'],
     ['release', { fence: 1, delayMs: 8.65e15 }, 'delayMs'],
-  ])('the word of a run, %s %j', async (word, body, path) => {
+  ])('the report of a run, %s %j', async (word, body, path) => {
     await expectRefused('POST', `/v1/tasks/jobs:a/runs/x/${word}`, body, path)
   })
 

@@ -135,19 +135,19 @@ describe('a webhook', () => {
     expect(received.at(-1)?.path).toBe(`/${status}?token=hidden`)
   })
 
-  it('quotes the beginning of what a receiver that fails has to say', async () => {
+  it('quotes the beginning of the answer of a failing receiver', async () => {
     const failure = await failureOf(call({ url: `${url}/500/long` }))
 
     expect(failure.message).toBe(`${url} answered 500: ${'😀'.repeat(100)}`)
   })
 
-  it('quotes an answer of several lines on one', async () => {
+  it('quotes an answer of several lines on one line', async () => {
     const failure = await failureOf(call({ url: `${url}/500/lines` }))
 
     expect(failure.message).toBe(`${url} answered 500: not now level: error`)
   })
 
-  it('keeps the first 1,000 characters of a long answer, and no half of one', async () => {
+  it('keeps the first 1,000 characters of a long answer, and no half of a character', async () => {
     const answer = await call({ url: `${url}/200/odd` })
 
     expect(answer).toEqual({ status: 200, body: `a${'😀'.repeat(499)}\ufffd` })
@@ -169,7 +169,7 @@ describe('a webhook', () => {
     ['a percent sign', 'webhook:100%25', 'webhook:100%2525'],
     ['half a surrogate pair', 'webhook:\ud83d', 'webhook:%EF%BF%BD'],
     ['a line break', 'webhook:a\r\nx-admin: 1', 'webhook:a%0D%0Ax-admin:%201'],
-  ])('tells its idempotency key in ASCII when that has %s', async (_what, key, told) => {
+  ])('sends its idempotency key as ASCII when the key has %s', async (_what, key, told) => {
     await call({ url }, { allowPrivate: true }, key)
 
     const header = String(received.at(-1)?.headers['baton-idempotency-key'])
@@ -179,13 +179,13 @@ describe('a webhook', () => {
     expect(received.at(-1)?.headers).not.toHaveProperty('x-admin')
   })
 
-  it('signs in with the user and password of a URL that its type was stored with', async () => {
+  it('sends the user and password of a URL that its type was stored with', async () => {
     await call({}, { url: url.replace('//', '//user:pass@'), allowPrivate: true })
 
     expect(received.at(-1)?.headers.authorization).toBe(`Basic ${btoa('user:pass')}`)
   })
 
-  it('never tells a password that stands in a URL', async () => {
+  it('never shows a password that a URL holds', async () => {
     const withPassword = `${url.replace('//', '//user:hidden@')}/500?token=hidden`
     const stored = { url: withPassword, allowPrivate: true }
 

@@ -20,7 +20,7 @@ const WORK = {
   boom: () => ({ error: { name: 'Boom', message: 'no such luck' } }),
 } as Record<string, (input: Shown) => { result?: unknown; error?: unknown }>
 
-/** Claims and runs what is there, and tells the planner, until nothing is left; what was claimed, by type. */
+/** Claims, runs and plans tasks until none is left. Returns the claimed inputs by type. */
 async function work({ call, system }: TestApi): Promise<Shown[]> {
   const done: Shown[] = []
   for (;;) {

@@ -3,7 +3,7 @@ import type { Task } from '../../../../shared/core/task/task.ts'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, pathOf, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
-/** Three of these are more than one claim shows. */
+/** Three of these results are too long for one claim's answer. */
 const LONG = 'x'.repeat(200_000)
 
 let api: TestApi
@@ -48,7 +48,7 @@ describe('a list that was handed on', () => {
     })
   })
 
-  it('is shown with its task while it is short; GET of a longer one says that it has pages', async () => {
+  it('is shown with its task while it is short; GET marks a longer one as paged', async () => {
     const { task } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_000)])
     const { task: longer } = await callbackAfter(['x'.repeat(10_000), 'y'.repeat(10_500)])
 

@@ -43,7 +43,7 @@ async function claim(
   return { status, body: await response?.json(), headers, tookMs: clock.now() - from }
 }
 
-/** A task that is published while the claim waits. */
+/** Publishes a task while the claim waits. */
 type Work = { readonly key: string; readonly afterMs: number }
 
 function counted<Name extends 'announce' | 'get' | 'list'>(name: Name): () => number {
@@ -59,7 +59,7 @@ function counted<Name extends 'announce' | 'get' | 'list'>(name: Name): () => nu
 }
 
 describe('a worker that finds no work', () => {
-  test('waits twice; then each claim is answered at once and says when to ask again, whichever process it reaches', async () => {
+  test('waits twice; then each claim is answered at once with a time to ask again, whichever process it reaches', async () => {
     const answers: Claimed[] = []
     for (let nth = 0; nth < 4; nth++) answers.push(await claim())
 
@@ -109,7 +109,7 @@ describe('a worker that finds no work', () => {
     expect((await claim()).body).toEqual({ claims: [], retryAfterMs: 2_000 })
   })
 
-  test('costs no write per claim: a sign of life in ten seconds, over all processes', async () => {
+  test('costs no write per claim: one announcement in ten seconds, over all processes', async () => {
     for (let nth = 0; nth < 2; nth++) await claim()
     const [writes, reads] = [counted('announce'), counted('get')]
 
@@ -135,7 +135,7 @@ describe('a worker that finds no work', () => {
 })
 
 describe('a worker that is busy', () => {
-  test('is never told to rest, and pays for its signs of life only', async () => {
+  test('never gets a time to ask again, and costs only its heartbeats in the registry', async () => {
     const writes = counted('announce')
 
     for (let nth = 0; nth < 20; nth++) {

@@ -24,7 +24,7 @@ async function claim(more: object = {}): Promise<Claim[]> {
 }
 
 const keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
-/** What the planner does with what was published. */
+/** Does the planner's work for published tasks. */
 const plan = async () => {
   const partition = (shard: number) => ({
     index: 'view' as const,
@@ -38,7 +38,7 @@ const plan = async () => {
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
 describe('a claim', () => {
-  test('hands out tasks that run, with their input and what it takes to speak for the run', async () => {
+  test('hands out running tasks, with their input and what a report for the run needs', async () => {
     const input = { text: 'x'.repeat(1_000) }
     await published(api, { key: 'a', input })
 
@@ -140,7 +140,7 @@ describe('a claim', () => {
     })
   })
 
-  test('passes over what is meant for others', async () => {
+  test('skips tasks that name other workers', async () => {
     for (let n = 0; n < 30; n++) await published(api, { key: `w2-${n}`, workerIds: ['w2'], priority: 1 })
     await published(api, { key: 'new', minWorkerVersion: '1.10' })
     await published(api, { key: 'any' })
@@ -151,7 +151,7 @@ describe('a claim', () => {
     expect(await claim({ workerId: 'w2', limit: 100 })).toHaveLength(30)
   })
 
-  test('takes what is meant for its worker alone where it belongs in the order', async () => {
+  test('takes tasks that name its worker at their position in the order', async () => {
     for (let n = 0; n < 9; n++) {
       await published(api, { key: `${n}`, priority: -n, ...(n % 3 === 1 && { workerIds: ['w1', 'w2'] }) })
     }
@@ -208,7 +208,7 @@ describe('a claim', () => {
     expect((await get('jobs:a')).attempts.used).toBe(1)
   })
 
-  test('that came to nothing may be repeated at once, and so may one that failed', async () => {
+  test('that found nothing may be repeated at once, and so may one that failed', async () => {
     expect(await claim({ requestId: 'r' })).toEqual([])
     const { heads } = api.system.tasks
     Object.assign(api.system.tasks, { heads: () => Promise.reject(new Error('no')) })
@@ -220,7 +220,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
   })
 
-  test('whose first try died on its way claims by itself once that must be over, and nothing before', async () => {
+  test('whose first try died claims by itself once that try must be over, and nothing before', async () => {
     const { apply } = api.system.tasks
     let isDead = false
     const dying: typeof apply = change => (isDead ? apply(change) : new Promise(() => undefined))
@@ -239,7 +239,7 @@ describe('a claim', () => {
     expect(keysOf(await early)).toEqual(['a'])
   })
 
-  test('that waits is answered as soon as there is something', async () => {
+  test('that waits is answered as soon as there is a task', async () => {
     const waiting = claim({ waitMs: 20_000 })
     await api.system.clock.advance(3 * SECOND)
     await published(api, { key: 'a' })
@@ -301,7 +301,7 @@ describe('a claim', () => {
     const keys = claims.flatMap(keysOf)
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.length).toBeGreaterThan(180)
-    // Without moving apart, each of 20 workers would lose most of 200 writes.
+    // If all 20 workers tried the same tasks first, each would lose most of 200 writes.
     expect(lost).toBeLessThan(writes)
   })
 

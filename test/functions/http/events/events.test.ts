@@ -6,8 +6,8 @@ beforeAll(async () => {
   api = await anApi()
 })
 
-describe('GET /v1/events where nobody answers it before the function', () => {
-  test('is a 501 that says where events are', async () => {
+describe('GET /v1/events when it reaches the function', () => {
+  test('is a 501 that names where events are', async () => {
     const { status, body, headers } = await api.call('GET', '/v1/events?type=task.ready&type=task.failed')
 
     expect(status).toBe(501)
@@ -29,7 +29,7 @@ describe('GET /v1/events where nobody answers it before the function', () => {
 })
 
 describe('a type', () => {
-  test('says whether its events are told, which they are not unless it asks', async () => {
+  test('shows whether its events are published, which is false by default', async () => {
     const quiet = await api.call('PUT', '/v1/types/quiet', { kind: 'http' })
     const loud = await api.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
 

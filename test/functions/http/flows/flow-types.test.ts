@@ -170,6 +170,6 @@ describe('publishing a flow', () => {
     })
     const refused = await api.publish({ ifExists: 'restart' })
     expect(refused.status).toBe(409)
-    expect(refused.body.detail).toMatch(/is a flow at work/)
+    expect(refused.body.detail).toMatch(/is a running flow/)
   })
 })

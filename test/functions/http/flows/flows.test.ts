@@ -63,7 +63,7 @@ describe('a claim of a step', () => {
     ])
   })
 
-  test('may say its result again, though the parameters have no room for another like it', async () => {
+  test('may report its result again, though the parameters have no room for another like it', async () => {
     const step = (nth: number) => ({ name: `s${nth}`, do: { type: 'jobs', ...ONCE } })
     await api.put({ kind: 'flow', steps: [1, 2, 3, 4, 5, 6].map(step) })
     await api.publish()
@@ -83,7 +83,7 @@ describe('a claim of a step', () => {
     })
   })
 
-  test('of an undo says so, with the options of the undo', async () => {
+  test('of an undo has the direction undo and the options of the undo', async () => {
     await api.put(FLOW)
     await api.publish()
     await api.fail('none left')
@@ -99,7 +99,7 @@ describe('a claim of a step', () => {
     expect(run.idempotencyKey).toMatch(/\/undo reserve$/)
   })
 
-  test('cannot move on to a stage: what comes after it is declared', async () => {
+  test('cannot move on to a stage: the flow declares the next step', async () => {
     await api.put(FLOW)
     await api.publish()
     const { run } = await api.claim()
@@ -108,11 +108,11 @@ describe('a claim of a step', () => {
     const { status, body } = await api.call('POST', `${ORDER}/runs/${run.id}/succeed`, word)
 
     expect(status).toBe(400)
-    expect(body.errors).toEqual([{ path: 'next', message: expect.stringContaining('no flows') }])
+    expect(body.errors).toEqual([{ path: 'next', message: expect.stringContaining('not for flows') }])
     expect(await api.get()).toMatchObject({ status: 'running', cursor: 0 })
   })
 
-  test('whose result the flow’s parameters have no room for is told how much there is', async () => {
+  test('whose result is too long for the flow’s parameters learns how many bytes are left', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     await api.put({ kind: 'flow', steps: names.map(name => ({ name, do: { type: 'jobs' } })) })
     await api.publish()
@@ -131,7 +131,7 @@ describe('a claim of a step', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 413])
     expect(last.body.errors[0]).toMatchObject({
       path: 'result',
-      message: expect.stringMatching(/have room for \d+ bytes more/),
+      message: expect.stringMatching(/have \d+ bytes left/),
     })
   })
 
@@ -146,7 +146,7 @@ describe('a claim of a step', () => {
     })
   })
 
-  test('is made by the type of the step: the flow’s own serves nobody', async () => {
+  test('is made under the type of the step: the flow’s own type cannot be claimed', async () => {
     await api.put(FLOW)
     await api.publish()
 
@@ -253,7 +253,7 @@ describe('a flow that is read', () => {
     expect((await api.call('GET', '/v1/types/jobs/counts')).body).toEqual(none)
   })
 
-  test('says that its undoing waits for a retry', async () => {
+  test('shows that its undoing waits for a retry', async () => {
     const patient = { type: 'jobs', retry: { maxRetries: 1, delayMs: MINUTE } }
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'jobs', ...ONCE }, undo: patient }] })
     await api.publish()

@@ -5,7 +5,7 @@ import { createMemoryTaskStore } from '../../../../shared/testing/task-store.ts'
 import { anApi, claimed, pathOf, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
-/** Longer than a request may take. */
+/** Longer than the time limit of a request. */
 const TOO_LONG_MS = 29 * SECOND
 
 /** An API whose store may make every write of a head wait, or lose its race. */
@@ -70,7 +70,7 @@ test('a heartbeat that cannot be written in time is answered 503', async () => {
   expect(await answering).toMatchObject({ status: 503 })
 })
 
-test('the words of one request share its time: what is not written by then is answered 503, each for itself', async () => {
+test('the reports of one request share its time: each one that is not written by then is answered 503', async () => {
   const { api, troubled } = await troubledApi()
   await published(api, { key: 'a', concurrency: 2 })
   const runs = []
@@ -129,7 +129,7 @@ test.each([
   },
 )
 
-test('a worker id that heads have no room for is refused, with what would be legal', async () => {
+test('a worker id that is too long for heads is refused, with the legal length', async () => {
   const api = await anApi()
   const workerId = '𝕏'.repeat(WORKER_ID_BYTES_MAX / 4 + 1)
 

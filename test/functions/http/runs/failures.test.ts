@@ -13,7 +13,7 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-/** Publishes a task, claims it and says that its run failed. */
+/** Publishes a task, claims it and reports that its run failed. */
 async function failed(said: object) {
   await published(api, { key: 'a' })
   const { path, fence, id } = await claimed(api)
@@ -21,7 +21,7 @@ async function failed(said: object) {
   return { status, body, id }
 }
 
-describe('a failure that a worker tells over HTTP', () => {
+describe('a failure that a worker reports over HTTP', () => {
   test('is shown with its causes and its log by GET of the task, and in short by lists', async () => {
     const { status, id } = await failed({ log: 'first\nlast 😀', fatal: true })
 

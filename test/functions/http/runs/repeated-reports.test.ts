@@ -26,7 +26,7 @@ const sayInBatch = async ({ id, runId, fence }: Run, outcome: string, more: obje
   return (await api.call('POST', '/v1/runs/finish', { runs })).body.results[0]
 }
 
-describe('a worker that has ended its run, and says something else, is refused with what is stored', () => {
+describe('a worker that has ended its run, and reports another end, is refused with the stored end', () => {
   const next = (stage: string) => ({ result: 1, next: { stage } })
 
   test.each<[string, [string, object], [string, object], object]>([
@@ -73,7 +73,7 @@ describe('a worker that has ended its run, and says something else, is refused w
     for (const { status, body } of [refused, beat]) {
       expect(status).toBe(409)
       expect(body).toMatchObject({ reason: 'ended', run: { ...stored, endedAt: expect.any(String) } })
-      expect(body.detail).toContain('only the same word is accepted again')
+      expect(body.detail).toContain('only the same report is accepted again')
     }
     expect(inBatch).toMatchObject({ status: 409, reason: 'ended', problem: { run: stored } })
     expect(await say(run, word, more)).toMatchObject({ status: 200 })
@@ -82,8 +82,8 @@ describe('a worker that has ended its run, and says something else, is refused w
   })
 })
 
-describe('a repeated word', () => {
-  test('is answered with what is stored, though the error was cut', async () => {
+describe('a repeated report', () => {
+  test('is answered with the stored end, though the error was cut', async () => {
     const run = await aRun({ retry: { maxRetries: 0 } })
     const error = { ...FAILURE, message: 'm'.repeat(300), stack: 'at x' }
     await say(run, 'fail', { error })
@@ -109,7 +109,7 @@ describe('a repeated word', () => {
     })
   })
 
-  test('about a run of which no record is left is refused, and the answer says so', async () => {
+  test('about a run without a record is refused, and the answer names the reason', async () => {
     const first = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
     for (let runs = 0; runs < 21; runs++)
@@ -118,10 +118,13 @@ describe('a repeated word', () => {
     const { status, body } = await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
 
     expect(status).toBe(409)
-    expect(body).toMatchObject({ reason: 'ended', detail: expect.stringContaining('keeps no record of it') })
+    expect(body).toMatchObject({
+      reason: 'ended',
+      detail: expect.stringContaining('its record is no longer kept'),
+    })
   })
 
-  test('is told of a loss that the task has forgotten', async () => {
+  test('learns of a loss that the task has forgotten', async () => {
     const lost = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await api.system.clock.advance(16 * SECOND)
     const task = await api.system.tasks.head('jobs:a')
@@ -136,7 +139,7 @@ describe('a repeated word', () => {
     })
   })
 
-  test('of a run that was never claimed names no run, and one with a strange fence says so', async () => {
+  test('of a run that was never claimed is a 404, and one with another fence names the right one', async () => {
     const run = await aRun()
     const unborn = { ...run, path: run.path.replace(/[0-9]+$/, String(run.fence + 1)), fence: run.fence + 1 }
 

@@ -23,8 +23,8 @@ async function claim(more: object = {}): Promise<Claim[]> {
 const _keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
-describe('the word of a run', () => {
-  test('that it lives moves its lease and brings the options now in force', async () => {
+describe('the report of a run', () => {
+  test('that it lives renews its lease and returns the options in force', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     await api.call('PATCH', '/v1/tasks/jobs:a', { heartbeatMs: 700, leaseMs: 2_100 })
@@ -84,7 +84,7 @@ describe('the word of a run', () => {
     })
   })
 
-  test('that it gives the task back costs nothing', async () => {
+  test('that it releases the task costs nothing', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     const { body } = await api.call('POST', `${path}/release`, { fence, delayMs: 500 })
@@ -166,7 +166,7 @@ describe('the word of a run', () => {
   })
 })
 
-describe('words of many runs', () => {
+describe('reports of many runs', () => {
   test('count each for itself, in order', async () => {
     for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
     const claims = await claim()

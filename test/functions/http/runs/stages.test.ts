@@ -25,7 +25,7 @@ describe('a task in stages', () => {
     expect(body.claims[0].run.idempotencyKey).toMatch(/\/fetch$/)
   })
 
-  test('moves on with the word of its run, and keeps what it is not told to change', async () => {
+  test('moves on with the report of its run, and keeps the fields that the report does not change', async () => {
     const { status, body } = await say('succeed', { result: 1, next: { stage: 'store' } })
 
     expect(status).toBe(200)
@@ -57,7 +57,7 @@ describe('a task in stages', () => {
     expect(again).toMatchObject({ status: 200, body: { task: { stage: 'store', status: 'ready' } } })
   })
 
-  test('has retries and attempts of its own in each, and tells its history by stage', async () => {
+  test('has retries and attempts of its own in each stage, and shows its history by stage', async () => {
     await say('fail', { ...ERROR, retryInMs: 0 })
     await say('succeed', { next: { stage: 'store' } })
     await say('fail', { ...ERROR, retryInMs: 0 })
@@ -112,7 +112,7 @@ describe('a task in stages', () => {
   })
 })
 
-describe('a person who moves a task to another stage', () => {
+describe('an operator that moves a task to another stage', () => {
   test('stops its run, and it is ready there at once', async () => {
     const { path, fence } = await claimed(api)
 

@@ -34,7 +34,7 @@ describe('PUT /v1/schedules/{name}', () => {
     expect((await api.call('GET', PATH)).body).toEqual(answer.body)
   })
 
-  test('replaces one, and says so', async () => {
+  test('replaces one with status 200', async () => {
     await api.call('PUT', PATH, DAILY)
 
     const again = await api.call('PUT', PATH, DAILY)

@@ -6,9 +6,9 @@ beforeEach(async () => {
   api = await anApi()
 })
 
-/** Names that sort unlike their order. */
+/** Keys whose alphabetical order differs from their order of publishing. */
 const KEYS = Array.from({ length: 60 }, (_, nth) => `k${(nth * 37) % 60}`)
-/** Some take one step more to be published: a large input is looked up first. */
+/** Some inputs are large: publishing those takes one step more. */
 const inputOf = (nth: number) => (nth % 7 === 0 ? 'x'.repeat(300) : nth)
 
 async function claimedKeys(limit: number, type = 'jobs'): Promise<string[]> {

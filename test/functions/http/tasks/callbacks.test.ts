@@ -14,7 +14,7 @@ describe('what follows a task', () => {
     if (task) await planChanges(api.system, [{ task, position: 'p' }])
   }
 
-  test('is owed at its end, said so, and names its parent', async () => {
+  test('is owed at its end, is shown as owed, and names its parent', async () => {
     await api.call('POST', '/v1/tasks', {
       type: 'jobs',
       key: 'a',

@@ -56,7 +56,7 @@ test('a task shows who changed, updated, cancelled and restarted it, and keeps t
   expect(task.operations[0].at).toBe('2026-01-01T12:00:00.000Z')
 })
 
-test('what programs do is no change by a person: a publish, a claim, a finish, a debounced key', async () => {
+test('the changes of programs are not recorded as operations: a publish, a claim, a finish, a debounced key', async () => {
   const id = await published(api, { key: 'plain' })
   const { fence, path } = await claimed(api)
   await as(alice, 'POST', `${path}/succeed`, { fence })
@@ -68,7 +68,7 @@ test('what programs do is no change by a person: a publish, a claim, a finish, a
     expect(await shown(`/v1/tasks/${one}`)).not.toHaveProperty('operations')
 })
 
-test('nothing of it is shown to workers, and a change of nothing leaves none', async () => {
+test('operations are not shown to workers, and a change of nothing records none', async () => {
   const id = await published(api, { key: 'k' })
   await as(alice, 'PATCH', `/v1/tasks/${id}`, {})
   expect(await shown(`/v1/tasks/${id}`)).not.toHaveProperty('operations')
@@ -97,7 +97,7 @@ test('a type shows who set, paused, resumed and purged it', async () => {
   ])
 })
 
-test('a schedule shows who set, changed, paused, resumed and triggered it; the task that it publishes shows nobody', async () => {
+test('a schedule shows who set, changed, paused, resumed and triggered it; its published task shows no operation', async () => {
   const body = { everyMs: 60_000, task: { type: 'jobs' } }
   await as(alice, 'PUT', '/v1/schedules/hourly', body)
   await as(bob, 'PUT', '/v1/schedules/hourly', { ...body, everyMs: 120_000 })
@@ -115,7 +115,7 @@ test('a schedule shows who set, changed, paused, resumed and triggered it; the t
   expect(await shown(`/v1/tasks/${taskId}`)).not.toHaveProperty('operations')
 })
 
-test('of an API that anyone may call it says so, and a long name is cut', async () => {
+test('an API without an authorizer records anonymous, and a long principal is cut', async () => {
   const id = await published(api, { key: 'k' })
   await as({}, 'PATCH', `/v1/tasks/${id}`, { priority: 1 })
   await as(byRole('x'.repeat(1_000)), 'PATCH', `/v1/tasks/${id}`, { priority: 2 })

@@ -3,7 +3,7 @@ import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
 import { claimed, pathOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
-/** What memory cannot show: an index's own order among equals, bounds it refuses, items as they come back. */
+/** What memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
 
 let world: ApiOnDynamo
 let stores: DynamoStores
@@ -90,6 +90,39 @@ test('a task goes its whole way, with large input and result', async () => {
       { state: 'succeeded', progress: [1] },
     ],
   })
+})
+
+const LONE_SURROGATE = '\ud800'
+
+test('a lone surrogate is refused in a key and kept in an input, and harms no neighbour', async () => {
+  await api.call('PUT', '/v1/types/texts', { kind: 'http' })
+  const text = `a${LONE_SURROGATE}b`
+  const short = { text, [`member ${text}`]: 1 }
+  const long = { text: text.repeat(2_000) }
+  const { status, body } = await api.call('POST', '/v1/tasks', {
+    tasks: [
+      { type: 'texts', key: 'before', input: 'plain' },
+      { type: 'texts', key: text, input: 'plain' },
+      { type: 'texts', key: 'short', input: short },
+      { type: 'texts', key: 'long', input: long },
+      { type: 'texts', key: 'after', input: 'plain' },
+    ],
+  })
+  const alone = await api.call('POST', '/v1/tasks', { type: 'texts', key: text })
+  const inputs = await Promise.all(
+    ['before', 'short', 'long', 'after'].map(
+      async key => (await api.call('GET', pathOf(`texts:${key}`))).body.input,
+    ),
+  )
+  const claims = (await api.call('POST', '/v1/claims', { type: 'texts', workerId: 'w1', limit: 10 })).body
+    .claims
+
+  expect(status).toBe(200)
+  expect(body.results.map((result: Shown) => result.status)).toEqual([201, 400, 201, 201, 201])
+  expect(body.results[1].problem.errors[0].path).toBe('tasks.1.key')
+  expect([alone.status, alone.body.errors[0].path]).toEqual([400, 'key'])
+  expect(inputs).toEqual(['plain', short, long, 'plain'])
+  expect(claims.map(({ task }: Shown) => task.input)).toEqual(['plain', short, long, 'plain'])
 })
 
 test('two publishes of one key at once create it once', async () => {

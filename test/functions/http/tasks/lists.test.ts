@@ -133,7 +133,7 @@ describe('a list of a type', () => {
     expect((await listed('type=jobs&status=running&order=-due')).keys).toEqual(['last'])
   })
 
-  test('looks at a bounded number of entries per call, and says where to go on', async () => {
+  test('reads a bounded number of entries per call, and returns a cursor to go on', async () => {
     await publishMany(numbered(1_200).map(key => ({ type: 'jobs', key, userId: 'u' })))
     await api.system.clock.advance(1)
     await published(api, { key: 'last', userId: 'u', delayMs: 1 })
@@ -171,7 +171,7 @@ describe('a list of a user', () => {
 })
 
 describe('a cursor', () => {
-  test('of another query, another version or of nobody is a 400', async () => {
+  test('of another query, of another version or made up is a 400', async () => {
     await publishMany(numbered(5).map(key => ({ type: 'jobs', key })))
     const { nextCursor } = (await api.call('GET', '/v1/tasks?type=jobs&limit=2')).body
     const fields = JSON.parse(Buffer.from(nextCursor, 'base64url').toString())

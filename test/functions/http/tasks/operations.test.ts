@@ -66,7 +66,7 @@ describe('an open task', () => {
     expect((await api.call('POST', `${pathOf(id)}/retry`)).body.task.status).toBe('ready')
   })
 
-  test('is removed once, and gone for all', async () => {
+  test('is removed once, and every later request is a 404', async () => {
     const id = await published(api)
 
     expect((await api.call('DELETE', pathOf(id))).status).toBe(204)

@@ -97,7 +97,7 @@ describe('publishing a key', () => {
     expect(body.detail).toContain('w1')
   })
 
-  test('again to restart it forgets its runs, unless clean says otherwise', async () => {
+  test('again to restart it forgets its runs, unless clean names others', async () => {
     await STATES.failed()
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart', clean: [] })
     expect((await get('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
@@ -171,7 +171,7 @@ describe('a published task', () => {
     expect((await get(await published(api, { input }))).input).toEqual(input)
   })
 
-  test('of a type with a handler that is not deployed says that it waits for one', async () => {
+  test('of a type without a deployed handler shows that it waits for one', async () => {
     const { body } = await api.call('POST', '/v1/tasks', { type: 'resize' })
 
     expect(body.task).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
@@ -216,7 +216,7 @@ describe('a large input', () => {
     api = await anApi({
       tasks: {
         ...store,
-        // Nobody sees the other's task before writing.
+        // Neither publish sees the other's task before writing.
         head: async () => undefined,
         dropBodies: async (id, bodies) => {
           dropped.push(...bodies.map(({ ref }) => ref))

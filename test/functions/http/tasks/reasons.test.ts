@@ -13,17 +13,17 @@ beforeEach(async () => {
 const HANDLER = { kind: 'handler', defaults: {} } as const
 const FAR = '2026-06-01T00:00:00.000Z'
 
-/** The worker asks for tasks of the type and finds none that it may take. */
+/** A worker asks for tasks of the type and finds none that it may claim. */
 const shows = (workerId: string, more: object = {}) =>
   api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
 
-/** Answered once no process remembers the type as it was. */
+/** Returns once no process has the old type in its cache. */
 const put = (configuration: object) =>
   timed(api.system, api.call('PUT', '/v1/types/jobs', { kind: 'http', ...configuration }))
 const pause = (type: string, word = 'pause') =>
   timed(api.system, api.call('POST', `/v1/types/${type}/${word}`))
 
-/** How a task comes to wait for each reason; answers its id. */
+/** Makes a task that waits for each reason, and returns its id. */
 const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   due: () => published(api, { dueAt: FAR }),
   retry: async () => {
@@ -65,7 +65,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   },
 }
 
-/** As `GET` says it, once memories of a second are over; a list must say the same. */
+/** The reason that `GET` shows once caches of a second are over; a list must show the same. */
 async function reasonOf(id: string): Promise<string | undefined> {
   await api.system.clock.advance(1_001)
   const { body } = await api.call('GET', pathOf(id))
@@ -75,12 +75,12 @@ async function reasonOf(id: string): Promise<string | undefined> {
   return body.statusReason
 }
 
-describe('a task that waits says why, in GET and in lists', () => {
+describe('a waiting task shows its reason, in GET and in lists', () => {
   test.each(STATUS_REASONS)('%s', async reason => {
     expect(await reasonOf(await WAITS[reason]())).toBe(reason)
   })
 
-  test('and says nothing while a worker is there that takes it any moment', async () => {
+  test('and shows none while a worker is there that will take it at any moment', async () => {
     await shows('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
@@ -123,7 +123,7 @@ describe('no-worker', () => {
   })
 })
 
-describe('a flow says why its step waits', () => {
+describe('a flow shows why its step waits', () => {
   const flow = async (type: string) => {
     await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [{ name: 'a', do: { type } }] })
     return published(api, { type: 'order', key: type })

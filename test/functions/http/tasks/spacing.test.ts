@@ -13,7 +13,7 @@ describe('debounce', () => {
   const debounced = (input: string, more: object = {}) =>
     api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input, debounce: { ms: 1_000, ...more } })
 
-  test('the last publish of a key counts, and runs once nobody has published it for a while', async () => {
+  test('the last publish of a key counts, and runs when no publish has followed for a while', async () => {
     const first = await debounced('one')
     await api.system.clock.advance(600)
     const second = await debounced('two')
@@ -39,7 +39,7 @@ describe('debounce', () => {
     })
   })
 
-  test('while a task runs the next one waits under the next key, and takes what comes then', async () => {
+  test('while a task runs, the next one waits under the next key and takes later publishes', async () => {
     await published(api, { key: 'k', input: 'one' })
     await claimed(api)
 
@@ -52,7 +52,7 @@ describe('debounce', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'running' })
   })
 
-  test('what waits takes the next one, though what it waited for has ended, or is gone', async () => {
+  test('a waiting successor takes the next publish, though the task it waited for has ended or was removed', async () => {
     await published(api, { key: 'k', input: 'one', retentionMs: 10_000 })
     const { path, fence } = await claimed(api)
     const second = await debounced('two')
@@ -69,7 +69,7 @@ describe('debounce', () => {
     expect((await debounced('four')).body.id).toBe('jobs:k~1')
   })
 
-  test('what somebody published under the key of a successor stays as it is', async () => {
+  test('a task that was published under the key of a successor stays as it is', async () => {
     await published(api, { key: 'k', input: 'one' })
     await claimed(api)
     await published(api, { key: 'k~1', input: 'mine', delayMs: 60_000 })
@@ -81,7 +81,7 @@ describe('debounce', () => {
     expect(await get('jobs:k~1')).toMatchObject({ input: 'mine' })
   })
 
-  test('what has ended starts over', async () => {
+  test('a task that has ended starts over', async () => {
     await published(api, { key: 'k', input: 'one' })
     const { path, fence } = await claimed(api)
     await api.call('POST', `${path}/succeed`, { fence })
@@ -101,7 +101,7 @@ describe('throttle', () => {
     await api.call('POST', `${path}/succeed`, { fence })
   }
 
-  test('the first publish of a window counts, whatever becomes of it', async () => {
+  test('the first publish of a window counts, however its task ends', async () => {
     const statuses = [(await throttled('one')).status]
     await ended()
     await api.system.clock.advance(9_999)
@@ -111,7 +111,7 @@ describe('throttle', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'succeeded' })
   })
 
-  test('after the window the next one begins, unless the last is still at work', async () => {
+  test('after the window the next task starts, unless the last one still runs', async () => {
     await throttled('one')
     await api.system.clock.advance(10_000)
     const late = await throttled('two')
@@ -122,7 +122,7 @@ describe('throttle', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'three', status: 'ready' })
   })
 
-  test('what is throttled is kept as long as its window', async () => {
+  test('a throttled task is kept as long as its window', async () => {
     const { body } = await api.call('POST', '/v1/tasks', {
       type: 'jobs',
       key: 'k',

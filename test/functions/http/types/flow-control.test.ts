@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 const get = async (id: string) => (await api.call('GET', pathOf(id))).body
 
-/** The answer of a call that waits until all who claim know of it. */
+/** The answer of a call that returns when every claiming process knows of it. */
 async function waited(...args: Parameters<TestApi['call']>) {
   const answer = api.call(...args)
   await api.system.clock.advance(2 * SECOND)
@@ -30,7 +30,7 @@ async function publishAll(count: number, parts: (nth: number) => object = () => 
   for (let nth = 0; nth < count; nth++) await published(api, { key: `k${nth}`, ...parts(nth) })
 }
 
-/** What the waker does about the permits that were given back and the jobs that were begun. */
+/** Does the waker's work for released permits and started jobs. */
 async function wake(): Promise<void> {
   const { limitLooks, jobLooks } = api.system.messages
   const wakes = [
@@ -42,7 +42,7 @@ async function wake(): Promise<void> {
 }
 
 describe('a rate limit over HTTP', () => {
-  test('hands out as many as may begin now, says why the others wait, and the rest in the next period', async () => {
+  test('hands out the tasks that may start now, shows why the others wait, and hands those out in the next period', async () => {
     await configured({ limits: { rate: { limit: 3, perMs: 10_000 } } })
     await publishAll(5)
 
@@ -80,7 +80,7 @@ describe('a rate limit over HTTP', () => {
 })
 
 describe('a concurrency limit over HTTP', () => {
-  test('lets the next one begin when a run has ended, and says why it waits', async () => {
+  test('starts the next task when a run has ended, and shows why it waits before', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, nth => ({ userId: `u${nth % 2}`, priority: -nth }))
 
@@ -96,7 +96,7 @@ describe('a concurrency limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
   })
 
-  test('that is raised lets as many more begin', async () => {
+  test('that is raised admits as many more tasks', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, () => ({ userId: 'u' }))
     await claimKeys()
@@ -108,7 +108,7 @@ describe('a concurrency limit over HTTP', () => {
     expect(next).toHaveLength(2)
   })
 
-  test('that is slow and dear at scale is told so when it is set, and in the type', async () => {
+  test('that is slow and dear at scale brings a warning when it is set, and in the type', async () => {
     const small = await configured({ limits: { concurrency: { max: 10 } } })
     const large = await configured({ limits: { concurrency: { max: 350 } } })
     const { body: shown } = await api.call('GET', '/v1/types/jobs')
@@ -120,7 +120,7 @@ describe('a concurrency limit over HTTP', () => {
 })
 
 describe('a pause', () => {
-  test('is acknowledged when nobody can claim any more, and shown', async () => {
+  test('is acknowledged when no worker can claim any more, and is shown', async () => {
     await publishAll(1)
     const { now } = api.system.clock
     let answeredAt = 0
@@ -138,7 +138,7 @@ describe('a pause', () => {
     expect((await api.call('GET', '/v1/types/jobs')).body.paused).toBe(true)
   })
 
-  test('leaves what runs alone, and stays when the type is configured anew', async () => {
+  test('does not touch running tasks, and stays when the type is configured anew', async () => {
     await publishAll(2)
     const { path, fence } = await claimed(api)
     await waited('POST', '/v1/types/jobs/pause')
@@ -150,7 +150,7 @@ describe('a pause', () => {
     expect(await claimKeys()).toEqual([])
   })
 
-  test('ends for all that has waited, once everybody knows of it', async () => {
+  test('ends for all waiting tasks once every process knows of it', async () => {
     await publishAll(3)
     await waited('POST', '/v1/types/jobs/pause')
 
@@ -169,7 +169,7 @@ describe('a pause', () => {
 })
 
 describe('tenants', () => {
-  test('take turns, whoever came first and with however much', async () => {
+  test('take turns, whatever tenant came first and however many tasks it has', async () => {
     await publishAll(12, nth => ({ fairnessKey: nth < 10 ? 'large' : 'small' }))
 
     const keys = [...(await claimKeys(2)), ...(await claimKeys(2))]

@@ -20,7 +20,7 @@ async function served(): Promise<void> {
 const statusOf = async (id: string) => (await api.call('GET', pathOf(id))).status
 
 describe('a purge', () => {
-  test('is accepted, says what counts, and removes in the background', async () => {
+  test('is accepted, answers the time up to which it removes, and works in the background', async () => {
     const ids = [await published(api, { key: 'a' }), await published(api, { key: 'b', delayMs: 5_000 })]
     await api.system.clock.advance(SECOND)
 
@@ -37,7 +37,7 @@ describe('a purge', () => {
     expect(await Promise.all([...ids, later].map(statusOf))).toEqual([404, 200, 200])
   })
 
-  test('ends a run as DELETE does: its worker is told that the task was removed', async () => {
+  test('ends a run as DELETE does: its worker learns that the task was removed', async () => {
     await published(api)
     const { path, fence } = await claimed(api)
     await api.system.clock.advance(SECOND)
@@ -49,7 +49,7 @@ describe('a purge', () => {
     expect(beat).toMatchObject({ status: 409, body: { reason: 'removed' } })
   })
 
-  test('up to a time takes what was there by then; no time to come counts', async () => {
+  test('with a time removes tasks that were published by then; a future time counts as now', async () => {
     const old = await published(api, { key: 'old' })
     await api.system.clock.advance(10 * SECOND)
     const young = await published(api, { key: 'young' })

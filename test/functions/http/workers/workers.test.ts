@@ -45,7 +45,7 @@ describe('the workers there are', () => {
     })
   })
 
-  test('are no more once they have been silent for half a minute; heartbeats count', async () => {
+  test('are dropped once they have been silent for half a minute; heartbeats count', async () => {
     await published(api)
     const { path, fence } = await claimed(api, { workerId: 'busy' })
     await claim('silent')
@@ -96,7 +96,7 @@ describe('the workers there are', () => {
   })
 })
 
-describe('a sign of life', () => {
+describe('an announcement of a worker', () => {
   test('is written once in ten seconds, however often the worker claims', async () => {
     const writes = countWrites()
 
@@ -118,7 +118,7 @@ describe('a sign of life', () => {
     expect(writes()).toBe(2)
   })
 
-  test('adds to what other instances of the API have heard, and a type goes when none hears of it', async () => {
+  test('adds to the announcements of other API instances, and a type is dropped when no instance renews it', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     const instances = [api.app, createApi(api.system, allRoutes)]
     const types: string[][] = []
@@ -154,14 +154,14 @@ describe('a sign of life', () => {
     expect(api.complaints).toMatchObject([{ message: 'a worker could not be announced' }])
   })
 
-  test('is none, when the type is unknown', async () => {
+  test('is not made when the type is unknown', async () => {
     await claim('w1', { type: 'nobody-knows' })
 
     expect((await list()).items).toEqual([])
   })
 })
 
-test('a task says whether one of its workers is there', async () => {
+test('a task shows whether one of its workers is there', async () => {
   const id = await published(api, { workerIds: ['w1', 'w2'] })
   const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
 
@@ -174,7 +174,7 @@ test('a task says whether one of its workers is there', async () => {
   expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
 })
 
-test('a task of a type that workers serve says whether one of them is there', async () => {
+test('a task of a type that workers serve shows whether one of them is there', async () => {
   await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
   const id = await published(api, { type: 'resize' })
   const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason

@@ -5,7 +5,7 @@ import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem, registered, timed } from '../support/worlds/memory-system.ts'
 import { aDefinition, aWorker, ended } from './a-worker.ts'
 
-/** Turns come every 2.08 s, a limit's period and what its turns may be late. */
+/** Slots come every 2.08 s: the limit's period of 2 s, and 4 % for the lateness of starts. */
 const RATE = { limit: 1, perMs: 2 * SECOND }
 
 async function aLimitedWorker(concurrency: number, limits: TypeLimits = { rate: RATE }) {
@@ -23,11 +23,11 @@ async function aLimitedWorker(concurrency: number, limits: TypeLimits = { rate: 
   return { ...test, type, startedAt, heads, pass }
 }
 
-/** How many of them have been noted to wait for a turn, which costs a write and brings a new dispatch. */
+/** How many of the tasks record a slot to wait for, which costs a write and brings a new dispatch. */
 const noted = (tasks: readonly Task[]) => tasks.filter(({ wait }) => wait?.kind === 'slot').length
 
-describe('a worker whose tasks wait for turns', () => {
-  it('keeps those that come within seven and a half seconds, and has the others sent again', async () => {
+describe('a worker whose tasks wait for slots under a rate limit', () => {
+  it('keeps tasks whose slot comes within 7.5 s, and sends the others back', async () => {
     const test = await aLimitedWorker(20)
     const tasks = await test.dispatched(6)
 
@@ -43,11 +43,11 @@ describe('a worker whose tasks wait for turns', () => {
   })
 
   it.each([
-    { slots: 1, kept: 0 },
-    { slots: 3, kept: 1 },
-    { slots: 4, kept: 2 },
-  ])('with $slots slots keeps $kept of them waiting', async ({ slots, kept }) => {
-    const test = await aLimitedWorker(slots)
+    { concurrency: 1, kept: 0 },
+    { concurrency: 3, kept: 1 },
+    { concurrency: 4, kept: 2 },
+  ])('with a concurrency of $concurrency keeps $kept of them waiting', async ({ concurrency, kept }) => {
+    const test = await aLimitedWorker(concurrency)
     const tasks = await test.dispatched(5)
 
     await test.pass(1_800)
@@ -56,7 +56,7 @@ describe('a worker whose tasks wait for turns', () => {
     await ended(test)
   })
 
-  it('lets none of them begin once their type is paused', async () => {
+  it('starts none of them once their type is paused', async () => {
     const test = await aLimitedWorker(20)
     const tasks = await test.dispatched(3)
     await test.pass(SECOND)
@@ -69,7 +69,7 @@ describe('a worker whose tasks wait for turns', () => {
     await ended(test)
   })
 
-  it('has them wait anew under another limit', async () => {
+  it('makes them wait anew under a changed limit', async () => {
     const test = await aLimitedWorker(20)
     await test.dispatched(3)
     await test.pass(SECOND)
@@ -83,7 +83,7 @@ describe('a worker whose tasks wait for turns', () => {
     await ended(test)
   })
 
-  it('writes their turns down when it stops', async () => {
+  it('records their slots when it stops', async () => {
     const test = await aLimitedWorker(20)
     const tasks = await test.dispatched(4)
     await test.pass(SECOND)
@@ -95,7 +95,7 @@ describe('a worker whose tasks wait for turns', () => {
     expect(noted(await test.heads(tasks))).toBeGreaterThanOrEqual(2)
   })
 
-  it('has them wait elsewhere where a permit is needed besides', async () => {
+  it('keeps none of them waiting when they also need a permit', async () => {
     const test = await aLimitedWorker(20, { rate: RATE, concurrency: { max: 5 } })
     const tasks = await test.dispatched(4)
 

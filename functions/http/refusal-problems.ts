@@ -23,30 +23,33 @@ import { joinPath } from './check.ts'
 import { iso } from './present/iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 
-/** Expected refusals of use cases, in words: what happened, to which id, and what would be legal. */
+/*
+ * Translates the refusals of use cases into problem documents. Each says what happened, to which id, and what would be legal.
+ */
 
 const CANVAS_IDS = taskIdPrefix(CANVAS_TYPE)
 const SCHEDULE_IDS = taskIdPrefix(SCHEDULE_TYPE)
 
 export function noSuchTask(id: string): Problem {
-  if (!splitTaskId(id)) return problem('not-found', `'${id}' is no task id: give type:key, as resize:img-1`)
-  return problem('not-found', `there is no task ${id}${whatElse(id)}`)
+  if (!splitTaskId(id))
+    return problem('not-found', `'${id}' is no task id: give type:key, such as resize:img-1`)
+  return problem('not-found', `there is no task ${id}${otherResource(id)}`)
 }
 
-function whatElse(id: string): string {
+function otherResource(id: string): string {
   if (id.startsWith(CANVAS_IDS)) {
-    return `; it is a canvas's id: use ${canvasPath(id)}`
+    return `; it is the id of a canvas: use ${canvasPath(id)}`
   }
   if (!id.startsWith(SCHEDULE_IDS)) return ''
   const name = id.slice(SCHEDULE_IDS.length)
-  return `; it is a schedule's id: use ${schedulePath(name)}`
+  return `; it is the id of a schedule: use ${schedulePath(name)}`
 }
 
 export function unknownType(type: string, existing: readonly string[], path: string): Problem {
   return unknownTypes([{ type, path }], existing)
 }
 
-/** The detail is about the first of them, `errors` about all. */
+/** The problem of unknown types. Its detail names the first one, its `errors` name all. */
 export function unknownTypes(unknown: readonly UnknownType[], existing: readonly string[], at = ''): Problem {
   const [first] = unknown
   const errors = unknown.map(({ type, path }) => ({
@@ -61,11 +64,11 @@ export function unknownTypes(unknown: readonly UnknownType[], existing: readonly
 }
 
 function reservedProblem(type: string): string | undefined {
-  const taken = reservedFor(type)
-  return taken && `'${type}' is no task type: it ${taken}`
+  const reason = reservedFor(type)
+  return reason && `'${type}' is no task type: it ${reason}`
 }
 
-/** A publish that was refused; `at` is where in the request it stood. */
+/** The problem of a refused publish. `at` is its path in the request. */
 export function publishProblem(
   outcome: Extract<PublishOutcome, { ok: false }>,
   requestId: string,
@@ -77,7 +80,7 @@ export function publishProblem(
     case 'invalid':
       return invalid(outcome.problems.map(({ path, message }) => ({ path: joinPath(at, [path]), message })))
     case 'running':
-      return problem('conflict', `${outcome.task.id} exists and ${holders(outcome.task)}`)
+      return problem('conflict', `${outcome.task.id} exists and ${activityOf(outcome.task)}`)
     case 'error':
       return problemOfError(outcome.error, requestId)
   }
@@ -88,7 +91,7 @@ type OperationRefusal = Extract<
   { ok: false }
 >
 
-/** Why a task cannot be cancelled, changed or started over. */
+/** The problem of a task that cannot be cancelled, changed or started over. */
 export function operationProblem(id: string, refusal: OperationRefusal): Problem {
   switch (refusal.reason) {
     case 'unknown':
@@ -99,11 +102,11 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
         `${id} has ${refusal.task.state}; only open tasks can be changed or cancelled`,
       )
     case 'running':
-      return problem('conflict', `${id} ${holders(refusal.task)}; cancel it first, or wait for its end`)
+      return problem('conflict', `${id} ${activityOf(refusal.task)}; cancel it first, or wait for its end`)
     case 'not-finished':
-      return problem('conflict', `${id} waits to be run; only finished tasks start over`)
+      return problem('conflict', `${id} waits for a run; only finished tasks can start over`)
     case 'owes':
-      return owing(id, refusal.task)
+      return owedCallbacks(id, refusal.task)
     case 'owes-nothing':
       return problem(
         'conflict',
@@ -112,29 +115,29 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'undoing':
       return problem(
         'conflict',
-        `${id} is undoing what failed, which cannot be cancelled; remove it to drop it as it is`,
+        `${id} is undoing its steps, which cannot be cancelled; remove the task to drop it as it is`,
       )
     case 'not-a-flow':
-      return problem('conflict', `${id} is no flow, so only action "restart" applies to it`)
+      return problem('conflict', `${id} is no flow; only action "restart" applies to it`)
     case 'not-failed':
-      return problem('conflict', `${id} has not failed; this action takes a failed flow up again`)
+      return problem('conflict', `${id} has not failed; this action resumes failed flows only`)
     case 'undone':
       return problem(
         'conflict',
-        `${id} has no way forward: ${howUndone(refusal.task)}; only "restart" does all steps again`,
+        `${id} cannot go on: ${undoneSteps(refusal.task)}; only "restart" does all steps again`,
       )
     case 'no-failed-undo':
       return problem('conflict', `${id} has no failed undo to retry or to skip`)
     case 'nothing-to-do':
       return problem(
         'conflict',
-        `${id} keeps all the successes it needs; name "succeeded" in clean to forget them`,
+        `${id} has all the successes that it needs; name "succeeded" in clean to forget them`,
       )
   }
 }
 
-/** Callbacks that are still to be published, or cannot be. */
-function owing(id: string, { unpublished }: Task): Problem {
+/** The problem of a task whose callbacks are still to be published, or cannot be published. */
+function owedCallbacks(id: string, { unpublished }: Task): Problem {
   if (!unpublished) {
     return problem(
       'conflict',
@@ -149,36 +152,37 @@ function owing(id: string, { unpublished }: Task): Problem {
   })
 }
 
-function howUndone({ flow }: Task): string {
+function undoneSteps({ flow }: Task): string {
   const failed = flow?.definition.steps[flow.cursor]?.name
   const undone = flow ? undoneBefore(flow).map(name => `"${name}"`) : []
   const steps = undone.length === 1 ? `the step ${undone[0]} counts` : `the steps ${undone.join(', ')} count`
   return `${steps} as undone, and came before the failed step "${failed}"`
 }
 
-function holders(task: Task): string {
+/** Why a task counts as running: its workers, its owed callbacks, or its flow's next step. */
+function activityOf(task: Task): string {
   const workers = liveRuns(task).map(run => run.workerId)
   if (task.owes) return 'has ended, but its callbacks are still to be published'
-  return workers.length > 0 ? `is run by ${workers.join(', ')}` : 'is a flow at work, between two of its runs'
+  return workers.length > 0 ? `is run by ${workers.join(', ')}` : 'is a running flow between two of its runs'
 }
 
-const WHY_GONE = {
+const WHY_RUN_ENDED = {
   lost: 'its lease ended without a heartbeat and it was recorded as lost',
   cancelled: 'it was cancelled',
   removed: 'the task was removed or started over',
   excluded: "the task's workerIds no longer name its worker",
-  'timed-out': 'it ran longer than it may',
+  'timed-out': 'it ran longer than its time limit',
 } as const
 
-type Gone = Extract<RunRefusal, { reason: RunGone }>
+type EndedRunRefusal = Extract<RunRefusal, { reason: RunGone }>
 
-/** Why a run's word does not count. */
+/** The problem of a refused heartbeat or end of a run. */
 export function runProblem(taskId: string, runId: string, refusal: RunRefusal): Problem {
   if (refusal.reason === 'unknown') return noSuchTask(taskId)
   if (refusal.reason === 'unknown-run') return noSuchRun(taskId, runId)
   const { reason, holder, end } = refusal
   const now = holder === undefined ? '' : `; ${holder} holds the task now`
-  return problem('conflict', `run ${runId} of ${taskId} is over: ${whyGone(refusal)}${now}`, {
+  return problem('conflict', `run ${runId} of ${taskId} is over: ${whyEnded(refusal)}${now}`, {
     reason,
     ...(holder !== undefined && { holder }),
     ...(end && { run: presentEnd(end) }),
@@ -189,12 +193,11 @@ export function noSuchRun(taskId: string, runId: string): Problem {
   return problem('not-found', `there is no run ${runId} of a task ${taskId}`)
 }
 
-function whyGone({ reason, end }: Gone): string {
-  if (reason !== 'ended') return WHY_GONE[reason]
-  if (!end)
-    return 'it has ended, and the task keeps no record of it any more, so that its word cannot be compared'
+function whyEnded({ reason, end }: EndedRunRefusal): string {
+  if (reason !== 'ended') return WHY_RUN_ENDED[reason]
+  if (!end) return 'it has ended, and its record is no longer kept, so the report cannot be compared with it'
   const { state, endedAt } = end
-  return `its worker has ended it, and it ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same word is accepted again`
+  return `its worker has reported its end, and it ${HOW_ENDED[state]} at ${iso(endedAt)}; only the same report is accepted again`
 }
 
 const HOW_ENDED = {
@@ -205,7 +208,10 @@ const HOW_ENDED = {
   cancelled: 'was cancelled',
 } as const satisfies Record<EndedRunState, string>
 
-/** Refusals of a hundred runs are to fit one answer: stacks, and results that are kept apart, are shown by the task alone. */
+/**
+ * The recorded end of a run, without its stack and without a result that is stored apart. Refusals of 100 runs must fit one
+ * answer, and the task shows these parts.
+ */
 function presentEnd({ state, endedAt, result, error, piece }: RecordedEnd): NonNullable<Problem['run']> {
   return {
     state,

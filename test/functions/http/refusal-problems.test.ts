@@ -63,13 +63,13 @@ describe('what is asked for by a name that is none', () => {
     )
   })
 
-  test('of a task without its type says how ids are made', async () => {
+  test('of a task without its type shows how ids are made', async () => {
     const { status, body } = await api.call('GET', '/v1/tasks/hello')
 
-    expect([status, body.detail]).toEqual([404, "'hello' is no task id: give type:key, as resize:img-1"])
+    expect([status, body.detail]).toEqual([404, "'hello' is no task id: give type:key, such as resize:img-1"])
   })
 
-  test('of a status in a query is told as the parameter, not as a member of a list', async () => {
+  test('of a status in a query is named by the parameter, not as a member of a list', async () => {
     const { body } = await api.call('GET', '/v1/tasks?type=jobs&status=ready&status=fialed')
 
     expect(body.errors).toEqual([
@@ -82,7 +82,7 @@ describe('what is asked for by a name that is none', () => {
   })
 })
 
-describe('a cron expression that cannot be read is told by its fault first', () => {
+describe('the problem of a wrong cron expression begins with the fault', () => {
   const detailOf = async (cron: string) =>
     (await api.call('PUT', '/v1/schedules/s', { cron, task: { type: 'jobs' } })).body.detail
 
@@ -111,7 +111,7 @@ describe('the kind of a type that is deployed', () => {
 
     expect(refused).toMatchObject({ status: 409, body: { errors: [{ path: 'kind' }] } })
     expect(refused.body.detail).toBe(
-      'kind of resize must be "handler": the type is deployed as that, and only a deployment changes its kind',
+      'kind of resize must be "handler": the type is deployed with that kind, and only a deployment can change it',
     )
     expect([webhook.status, kept.status]).toEqual([409, 200])
     expect((await call('GET', '/v1/types/resize')).body).toMatchObject({

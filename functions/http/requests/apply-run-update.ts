@@ -1,0 +1,108 @@
+import type { Problem } from '../../../shared/api/problems.ts'
+import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { type Json, jsonBytes, textBytes } from '../../../shared/core/json.ts'
+import type { Outcome } from '../../../shared/core/run/finish.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import {
+  beatOverHttp,
+  type EndOutcome,
+  finishOverHttp,
+  type RunReference,
+} from '../../../shared/runtime/run/http-runs.ts'
+import { joinPath } from '../check.ts'
+import { invalid } from '../problems.ts'
+import { noSuchRun, runProblem } from '../refusal-problems.ts'
+import type { Api } from '../route.ts'
+import { sizeProblem } from './publish-requests.ts'
+import { runReference } from './task-ids.ts'
+
+/** A worker's heartbeat or end of one run. `content` is the progress or the outcome; `at` is its path in the request. */
+export type RunUpdate<Content> = {
+  readonly taskId: string
+  readonly runId: string
+  readonly fence: number
+  readonly content: Content
+  readonly at?: string
+}
+
+type Refused = { readonly ok: false; readonly problem: Problem }
+
+/** Records a heartbeat and that its worker is alive. `until` is the time by which it must be written. */
+export async function heartbeatRun(
+  { system, httpWorkers }: Api,
+  update: RunUpdate<Json | undefined>,
+  until?: number,
+): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
+  const tooLarge = progressProblem(update)
+  if (tooLarge) return { ok: false, problem: tooLarge }
+  const renewed = await applyToRun(update, run => beatOverHttp(system, run, update.content, until))
+  const workerId = renewed.ok ? renewed.task.live[update.fence]?.workerId : undefined
+  if (renewed.ok && workerId !== undefined)
+    await httpWorkers.recordActivity({ workerId }, [renewed.task.type])
+  return renewed
+}
+
+/** Records the end of a run. `until` is the time by which it must be written. */
+export async function finishRun(
+  system: System,
+  update: RunUpdate<Outcome>,
+  until?: number,
+): Promise<{ readonly ok: true; readonly task: Task } | Refused> {
+  const { content, at = '' } = update
+  const result = content.outcome === 'succeed' ? content.result : undefined
+  const next = content.outcome === 'succeed' ? content.next : undefined
+  const tooLarge =
+    sizeProblem(result, joinPath(at, ['result'])) ?? sizeProblem(next?.input, joinPath(at, ['next', 'input']))
+  if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
+  const longLog = logProblem(update)
+  if (longLog) return { ok: false, problem: longLog }
+  return applyToRun<{ readonly ok: true; readonly task: Task }>(update, run =>
+    finishOverHttp(system, run, content, until),
+  )
+}
+
+function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Problem | undefined {
+  const bytes = content === undefined ? 0 : jsonBytes(content)
+  if (bytes <= PROGRESS_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes as JSON; at most ${PROGRESS_BYTES_MAX} are kept`
+  return invalid([{ path: joinPath(at, ['progress']), message }], 'too-large')
+}
+
+/** The problem of a fence that differs from the fence in the run's id. */
+function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): Problem {
+  const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
+  return invalid([{ path: joinPath(at, ['fence']), message }])
+}
+
+function logProblem({ content, at = '' }: RunUpdate<Outcome>): Problem | undefined {
+  const bytes = content.outcome === 'fail' && content.log !== undefined ? textBytes(content.log) : 0
+  if (bytes <= RUN_LOG_BYTES_MAX) return undefined
+  const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest lines`
+  return invalid([{ path: joinPath(at, ['log']), message }], 'too-large')
+}
+
+/** Applies an update to its run. A refusal is returned as a problem. */
+async function applyToRun<Accepted extends { readonly ok: true }>(
+  update: RunUpdate<unknown>,
+  apply: (run: RunReference) => Promise<Accepted | Exclude<EndOutcome, { ok: true }>>,
+): Promise<Accepted | Refused> {
+  const { taskId, runId, fence, at = '' } = update
+  const run = runReference(taskId, runId)
+  if (!run) return { ok: false, problem: noSuchRun(taskId, runId) }
+  if (run.fence !== fence) return { ok: false, problem: wrongFence(update, run) }
+  const outcome = await apply(run)
+  if (outcome.ok) return outcome
+  switch (outcome.reason) {
+    case 'no-stages': {
+      const message = 'is not for flows: the flow itself declares the next step'
+      return { ok: false, problem: invalid([{ path: joinPath(at, ['next']), message }]) }
+    }
+    case 'no-room': {
+      const message = `is too long: the parameters of ${taskId} have ${Math.max(0, outcome.room)} bytes left`
+      return { ok: false, problem: invalid([{ path: joinPath(at, ['result']), message }], 'too-large') }
+    }
+    default:
+      return { ok: false, problem: runProblem(taskId, runId, outcome) }
+  }
+}
