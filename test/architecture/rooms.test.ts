@@ -17,9 +17,6 @@ const CROWDED: Readonly<Record<string, number>> = {
   'test/contract': 18,
   'test/functions': 43,
   'test/local': 19,
-  'test/simulation': 30,
-  'test/simulation/invariants': 30,
-  'test/simulation/world': 18,
   'test/support': 36,
   'test/system': 39,
 }

@@ -8,7 +8,7 @@ import { lookOf } from '../../shared/runtime/plan/plan.ts'
 import { startJob } from '../../shared/runtime/types/start-job.ts'
 import { aPublication, changeOf } from '../support/tasks/a-task.ts'
 import { runJobs, runWaker } from './actors/functions.ts'
-import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
+import { createDrivenWorld, type DrivenWorld } from './world/driven-world.ts'
 import { createSandboxes } from './world/sandboxes.ts'
 
 const SECOND = 1_000

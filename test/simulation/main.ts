@@ -1,8 +1,8 @@
 import { parseArguments } from './arguments.ts'
 import { generate, type Rarity } from './generate/generate.ts'
-import { type BrokenSeed, playSeeds, type Tally } from './play-seeds.ts'
-import { reportOf } from './report.ts'
-import { simulate } from './simulate.ts'
+import { reportOf } from './report/report.ts'
+import { type BrokenSeed, playSeeds, type Tally } from './simulate/play-seeds.ts'
+import { simulate } from './simulate/simulate.ts'
 
 /** `npm run simulate`. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { playSeeds } from './play-seeds.ts'
-import { reportOf } from './report.ts'
+import { reportOf } from './report/report.ts'
+import { playSeeds } from './simulate/play-seeds.ts'
 
 const SEEDS = 100
 const TIMEOUT_MS = 600_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from './generate/generate.ts'
-import { PLANTED } from './planted/all.ts'
-import { simulate } from './simulate.ts'
+import { PLANTED } from './planted/planted.ts'
+import { simulate } from './simulate/simulate.ts'
 
 /** A fault that so many scenarios do not show would not be found in time. */
 const SEEDS = 200

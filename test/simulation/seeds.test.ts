@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { playSeeds } from './play-seeds.ts'
-import { reportOf } from './report.ts'
+import { reportOf } from './report/report.ts'
+import { playSeeds } from './simulate/play-seeds.ts'
 
 /** The most that two quiet cores play in a minute. */
 const SEEDS = 2_000

@@ -1,6 +1,6 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 /** Faults in how canvases count their tasks and go on. */
 export const IN_CANVASES: readonly Planted[] = [

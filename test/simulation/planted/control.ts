@@ -2,7 +2,7 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 /** Faults in what keeps tasks from running: pauses, rate limits, concurrency limits. */
 const FAULTS: readonly Planted[] = [

@@ -1,7 +1,7 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { JobLook } from '../../../shared/core/types/type-job.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 const AN_HOUR_MS = 3_600_000
 

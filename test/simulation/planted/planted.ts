@@ -1,19 +1,21 @@
-import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { Rarity } from '../generate/generate.ts'
-import type { Table } from '../world/aws/table.ts'
+import { IN_CANVASES } from './canvases.ts'
+import { IN_CONTROL } from './control.ts'
+import { IN_FLOWS } from './flows.ts'
+import { IN_MESSAGES } from './messages.ts'
+import type { Planted } from './planted-fault.ts'
+import { IN_WORDS } from './report-answers.ts'
+import { IN_SCHEDULES } from './schedules.ts'
+import { IN_TRIALS } from './trials.ts'
+import { IN_WRITES } from './writes.ts'
 
-/**
- * A fault that is put into a simulated system on purpose, to see that the invariants notice it: it stands between the
- * code and one of its ports, and does there what the code would do if it had the fault.
- */
-export type Planted = {
-  /** What the system does wrong, as a sentence. */
-  readonly name: string
-  /** It shows only in scenarios that have this. */
-  readonly needs?: Rarity
-  /** The ports with the fault in them; all processes have it. */
-  spoil(system: PlanningSystem, table: Table): PlanningSystem
-  /** How the API with the fault takes the word of a worker on the end of its run. */
-  readonly finish?: typeof finishOverHttp
-}
+/** Every fault that the simulation is tried with. */
+export const PLANTED: readonly Planted[] = [
+  ...IN_WRITES,
+  ...IN_MESSAGES,
+  ...IN_FLOWS,
+  ...IN_CANVASES,
+  ...IN_SCHEDULES,
+  ...IN_CONTROL,
+  ...IN_TRIALS,
+  ...IN_WORDS,
+]

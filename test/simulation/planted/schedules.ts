@@ -3,7 +3,7 @@ import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 /** Faults in how schedules tick. */
 const FAULTS: readonly Planted[] = [

@@ -3,7 +3,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 const CROWDED_MS = 50
 const CROWD = 15

@@ -2,7 +2,7 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import type { Operation, Task } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 type Apply = (change: Change) => Promise<Applied>
 

@@ -7,14 +7,14 @@ import { clockSteps } from './clock-steps.ts'
 import { crowd } from './crowd.ts'
 import { expiry } from './expiry.ts'
 import { faults } from './faults.ts'
-import { restarts, stages } from './kept.ts'
 import { looks } from './looks.ts'
 import { nightly } from './nightly.ts'
 import { outage, schedulerOutage } from './outages.ts'
+import { words } from './reports.ts'
+import { restarts, stages } from './restarts-and-stages.ts'
 import { signals } from './signals.ts'
 import { tenants } from './tenants.ts'
 import type { Trial } from './trial.ts'
-import { words } from './words.ts'
 
 /** Each trial, and the share of all seeds that are drawn as it; those that cost much time are rare. */
 const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw: Trial }>> = {

@@ -1,4 +1,4 @@
-import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import type {
   Act,
   Callbacks,
@@ -15,7 +15,7 @@ import type {
   TypeSetup,
   Weather,
   WorkerSetup,
-} from './scenario.ts'
+} from '../scenario.ts'
 
 /** A scenario as text: what goes wrong, who is there, and what is done when. */
 export function sentencesOf(scenario: Scenario): string {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { onSurprise } from './world/surprises.ts'
+import { onSurprise } from './unhandled-errors.ts'
 
 /** What a caught-by-nobody error of this code is told as. */
 async function surprisesOf(code: () => void): Promise<unknown[]> {

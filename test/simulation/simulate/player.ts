@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Rarity } from './generate/generate.ts'
+import type { Rarity } from '../generate/generate.ts'
 import type { Played } from './simulate.ts'
 
 /** A thread that plays seeds, one at a time; a new one takes its place when it dies. */

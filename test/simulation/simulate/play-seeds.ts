@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { Rarity } from './generate/generate.ts'
+import type { Rarity } from '../generate/generate.ts'
 import type { Verdict } from './judge.ts'
 import { startPlayer } from './player.ts'
 import type { Played } from './simulate.ts'

@@ -1,13 +1,13 @@
-import { generate, type Rarity } from './generate/generate.ts'
-import type { Verdict } from './judge.ts'
-import type { Planted } from './planted/planted.ts'
-import type { BrokenSeed } from './play-seeds.ts'
-import { COMES_TO_AN_END } from './player.ts'
-import type { Scenario } from './scenario.ts'
+import { generate, type Rarity } from '../generate/generate.ts'
+import type { Planted } from '../planted/planted-fault.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Verdict } from '../simulate/judge.ts'
+import type { BrokenSeed } from '../simulate/play-seeds.ts'
+import { COMES_TO_AN_END } from '../simulate/player.ts'
+import { simulate } from '../simulate/simulate.ts'
+import { START } from '../world/world.ts'
 import { sentencesOf } from './sentences.ts'
 import { shrink } from './shrink.ts'
-import { simulate } from './simulate.ts'
-import { START } from './world/world.ts'
 
 /** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
 export async function reportOf(

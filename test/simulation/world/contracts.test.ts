@@ -1,10 +1,10 @@
 import { describe } from 'vitest'
-import type { Inbox } from '../../shared/ports/messages.ts'
-import type { TaskStore } from '../../shared/ports/stores.ts'
-import { inboxContract, type TriedInbox } from '../contract/inbox.ts'
-import { storesContract } from '../contract/task-store.ts'
-import type { Stores } from '../support/dynamo/dynamo-stores.ts'
-import { NOW } from '../support/tasks/a-task.ts'
+import type { Inbox } from '../../../shared/ports/messages.ts'
+import type { TaskStore } from '../../../shared/ports/stores.ts'
+import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
+import { storesContract } from '../../contract/task-store.ts'
+import type { Stores } from '../../support/dynamo/dynamo-stores.ts'
+import { NOW } from '../../support/tasks/a-task.ts'
 import { createDrivenWorld, type DrivenWorld } from './driven-world.ts'
 
 /** In calm weather the simulated services keep what DynamoDB and SQS promise. */

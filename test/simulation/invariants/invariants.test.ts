@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Task } from '../../shared/core/task/task.ts'
-import { type TaskType, withTenants } from '../../shared/core/types/task-type.ts'
-import { aRun, aTask, NOW } from '../support/tasks/a-task.ts'
-import { createDrivenWorld } from './driven-world.ts'
-import { aScenario, aType } from './generate/trials/trial.ts'
-import { createJudge } from './judge.ts'
-import type { Happening } from './world/history.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { type TaskType, withTenants } from '../../../shared/core/types/task-type.ts'
+import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
+import { aScenario, aType } from '../generate/trials/trial.ts'
+import { createJudge } from '../simulate/judge.ts'
+import { createDrivenWorld } from '../world/driven-world.ts'
+import type { Happening } from '../world/history.ts'
 
 /** What invariants must let pass, beside what they must notice. */
 

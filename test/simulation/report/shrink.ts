@@ -1,7 +1,7 @@
-import { callbacksIn, jobsIn } from './jobs-in.ts'
-import type { Verdict } from './judge.ts'
-import { CALM, type FlowSetup, type Job, type Scenario, type Step, type Weather } from './scenario.ts'
-import type { Played } from './simulate.ts'
+import { callbacksIn, jobsIn } from '../jobs-in.ts'
+import { CALM, type FlowSetup, type Job, type Scenario, type Step, type Weather } from '../scenario.ts'
+import type { Verdict } from '../simulate/judge.ts'
+import type { Played } from '../simulate/simulate.ts'
 
 export type Play = (scenario: Scenario) => Promise<Pick<Played, 'broken' | 'events'>>
 

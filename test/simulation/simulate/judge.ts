@@ -1,8 +1,8 @@
-import type { Task } from '../../shared/core/task/task.ts'
-import { INVARIANTS } from './invariants/all.ts'
-import { firstAtWork } from './invariants/runs/settling.ts'
-import type { Scenario } from './scenario.ts'
-import type { Happening } from './world/history.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { INVARIANTS } from '../invariants/invariants.ts'
+import { firstAtWork } from '../invariants/runs/settling.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Happening } from '../world/history.ts'
 
 /** A promise that was broken, and how. */
 export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { problemOf } from './world/aws/dynamo-rules.ts'
+import { problemOf } from './dynamo-rules.ts'
 
 const KEY = { pk: 'resize:k1', sk: 'head' }
 

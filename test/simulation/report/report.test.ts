@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { generate } from './generate/generate.ts'
-import type { Planted } from './planted/planted.ts'
-import type { BrokenSeed } from './play-seeds.ts'
-import { COMES_TO_AN_END } from './player.ts'
+import { generate } from '../generate/generate.ts'
+import type { Planted } from '../planted/planted-fault.ts'
+import type { BrokenSeed } from '../simulate/play-seeds.ts'
+import { COMES_TO_AN_END } from '../simulate/player.ts'
+import { simulate } from '../simulate/simulate.ts'
 import { reportOf } from './report.ts'
-import { simulate } from './simulate.ts'
 
 /** Every task of a scenario of some size meets this sooner or later. */
 const UNKIND: Planted = {

@@ -1,6 +1,6 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { Planted } from './planted.ts'
+import type { Planted } from './planted-fault.ts'
 
 /** Faults in what the workers over HTTP are told of their runs. */
 export const IN_WORDS: readonly Planted[] = [

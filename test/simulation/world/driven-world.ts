@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { ManualClock } from '../../shared/testing/clock.ts'
-import { CALM, type Scenario, type Weather } from './scenario.ts'
-import { createServices, type Services } from './world/aws/services.ts'
-import { createTable, type Table } from './world/aws/table.ts'
-import type { Happening, History } from './world/history.ts'
-import { createProcess, type Process } from './world/process.ts'
-import { createWorld, START, type World } from './world/world.ts'
+import type { ManualClock } from '../../../shared/testing/clock.ts'
+import { CALM, type Scenario, type Weather } from '../scenario.ts'
+import { createServices, type Services } from './aws/services.ts'
+import { createTable, type Table } from './aws/table.ts'
+import type { Happening, History } from './history.ts'
+import { createProcess, type Process } from './process.ts'
+import { createWorld, START, type World } from './world.ts'
 
 /** A simulated world without actors, for a test that calls it itself: time runs only while the test waits for it. */
 export type DrivenWorld = {

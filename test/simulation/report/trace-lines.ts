@@ -1,6 +1,6 @@
-import type { Task } from '../../shared/core/task/task.ts'
-import type { Happening } from './world/history.ts'
-import { START } from './world/world.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { Happening } from '../world/history.ts'
+import { START } from '../world/world.ts'
 
 /** A happening as a line of a trace. */
 export function lineOf(happening: Happening): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Verdict } from './judge.ts'
-import { CALM, type Scenario, type Step } from './scenario.ts'
+import { CALM, type Scenario, type Step } from '../scenario.ts'
+import type { Verdict } from '../simulate/judge.ts'
 import { type Play, shrink } from './shrink.ts'
 
 const VERDICT: Verdict = { invariant: 'no harm is done', message: 'harm', at: 0 }

@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { generate, type Rarity } from './generate/generate.ts'
+import { generate, type Rarity } from '../generate/generate.ts'
 import { simulate } from './simulate.ts'
 
 /** A thread of `playSeeds`. */
