@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { RARITIES, type Rarity } from './generate/generate.ts'
+import { SCENARIO_KINDS, type ScenarioKind } from './generate/generate.ts'
 
 /** What `npm run simulate` is asked for. */
 export type Request =
-  | { readonly seed: number; readonly isTraced: boolean; readonly only?: Rarity }
-  | { readonly from: number; readonly count: number; readonly only?: Rarity }
+  | { readonly seed: number; readonly isTraced: boolean; readonly only?: ScenarioKind }
+  | { readonly from: number; readonly count: number; readonly only?: ScenarioKind }
   | { readonly mistake: string }
 
 const USAGE = 'legal are --seeds <count> and --from <seed>, or --seed <seed> and --trace, and --only <kind>'
@@ -29,7 +29,7 @@ export function parseArguments(args: readonly string[]): Request {
   const given = new Set(args.filter(arg => arg.startsWith('--')).map(arg => arg.split('=')[0]))
   const mistake = unknownIn(values, positionals) ?? illegalIn(values) ?? contradictionIn(given)
   if (mistake) return { mistake }
-  const only = RARITIES.find(rarity => rarity === values.only)
+  const only = SCENARIO_KINDS.find(rarity => rarity === values.only)
   return values.seed === undefined
     ? { from: Number(values.from), count: Number(values.seeds), ...(only && { only }) }
     : { seed: Number(values.seed), isTraced: values.trace === true, ...(only && { only }) }
@@ -47,8 +47,8 @@ function unknownIn(values: Values, positionals: readonly string[]): string | und
 
 function illegalIn(values: Values): string | undefined {
   if (typeof values.trace === 'string') return `--trace takes no value: ${USAGE}`
-  if (values.only !== undefined && !RARITIES.some(rarity => rarity === values.only)) {
-    return `--only is '${values.only}': give one of ${RARITIES.join(', ')}`
+  if (values.only !== undefined && !SCENARIO_KINDS.some(rarity => rarity === values.only)) {
+    return `--only is '${values.only}': give one of ${SCENARIO_KINDS.join(', ')}`
   }
   for (const [name, least] of Object.entries(NUMBERS)) {
     const value = values[name]

@@ -1,5 +1,5 @@
 import { parseArguments } from './arguments.ts'
-import { generate, type Rarity } from './generate/generate.ts'
+import { generate, type ScenarioKind } from './generate/generate.ts'
 import { reportOf } from './report/report.ts'
 import { type BrokenSeed, playSeeds, type Tally } from './simulate/play-seeds.ts'
 import { simulate } from './simulate/simulate.ts'
@@ -32,7 +32,7 @@ async function playOne({
 }: {
   seed: number
   isTraced: boolean
-  only?: Rarity
+  only?: ScenarioKind
 }): Promise<BrokenSeed | undefined> {
   // Where things were thrown is worth its time to whoever reads a trace.
   if (!isTraced) Error.stackTraceLimit = 0
@@ -46,7 +46,7 @@ async function playOne({
 async function playRange(range: {
   from: number
   count: number
-  only?: Rarity
+  only?: ScenarioKind
 }): Promise<BrokenSeed | undefined> {
   Error.stackTraceLimit = 0
   const begunAt = performance.now()

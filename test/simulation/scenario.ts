@@ -48,7 +48,7 @@ export type TrialName =
   | 'signals'
   | 'nightly'
   | 'faults'
-  | 'words'
+  | 'reports'
 
 /** The services that can be out, each by itself; `functions` stands for all invocations of Lambda functions. */
 export type Service = 'table' | 'queues' | 'scheduler' | 'functions'
@@ -178,11 +178,11 @@ export type Act = {
   /** The next stage is given an input of this shop. */
   readonly shop?: string
   /** What a worker over HTTP says of its run after it has been told that the run is over. */
-  readonly again?: readonly Again[]
+  readonly repeats?: readonly RepeatedReport[]
 }
 
 /** A word of the same end and number as another says the same; that of the act itself has the number 0. */
-export type Again = { readonly end: Act['end']; readonly nth: number }
+export type RepeatedReport = { readonly end: Act['end']; readonly nth: number }
 
 /** Numbers that handlers come up with by mistake, by name, since JSON has no words for some of them. */
 export type OddNumber = 'NaN' | 'Infinity' | '-Infinity' | '-5' | '1e300' | '9007199254740991'

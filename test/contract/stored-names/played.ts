@@ -1,12 +1,12 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { generate, type Rarity } from '../../simulation/generate/generate.ts'
+import { generate, type ScenarioKind } from '../../simulation/generate/generate.ts'
 import { simulate } from '../../simulation/simulate/simulate.ts'
 import type { Mirror } from './mirror.ts'
 
 /** Most names are in the examples; what is played adds what only the use cases compose, such as the names of records. */
 const USUAL_SEEDS = [2, 3]
-const RARE: readonly Rarity[] = ['schedules', 'control']
+const RARE: readonly ScenarioKind[] = ['schedules', 'control']
 
 /** Plays a few scenarios; whatever their processes ask of a port is asked of the mirror's, too. */
 export async function playInto(mirror: Mirror): Promise<void> {

@@ -47,7 +47,7 @@ async function operateMember(
   canvasId: string,
   { leaf, operation }: Extract<Step, { readonly do: 'operate-member' }>,
 ): Promise<Answer> {
-  const read = await readCanvas(system, canvasId, { limit: MOST_LEAVES })
+  const read = await readCanvas(system, canvasId, { limit: LEAVES_MAX })
   const id = read.ok ? read.canvas.items[leaf]?.taskId : undefined
   if (id === undefined) return { ok: false, reason: 'unknown' }
   switch (operation) {
@@ -60,7 +60,7 @@ async function operateMember(
   }
 }
 
-const MOST_LEAVES = 100
+const LEAVES_MAX = 100
 
 function requestsIn(composition: Composition<Job>): Composition<LeafRequest> {
   if ('leaf' in composition) return { leaf: requestOfJob(composition.leaf) }

@@ -9,7 +9,7 @@ import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
 import type { World } from '../world/world.ts'
 import { handlerIn, type Script } from './handlers.ts'
 
-const MAX_BATCH = 10
+const BATCH_MAX = 10
 const BATCHING_MS = 30
 /** As many as the waker's queue may invoke at once. */
 const WAKERS = 50
@@ -32,10 +32,10 @@ function feed<Body>(
   const lookSoon = () => {
     if (isLooking || active >= concurrency) return
     isLooking = true
-    const from = Math.max(world.backAt('queues'), world.backAt('functions'))
+    const from = Math.max(world.outageEndsAt('queues'), world.outageEndsAt('functions'))
     world.timeline.at(from + BATCHING_MS, () => {
       isLooking = false
-      const batch = queue.receive(MAX_BATCH)
+      const batch = queue.receive(BATCH_MAX)
       if (batch.length === 0) return
       active += 1
       void serve(batch).finally(() => {
@@ -74,7 +74,7 @@ function tellOfLooks({ history, timeline }: World, by: string, batch: readonly R
   for (const { body } of batch) {
     if (body.kind !== 'look') continue
     const { id, born } = body.look
-    history.tell({ at: timeline.now(), by, what: 'looked', id, born })
+    history.record({ at: timeline.now(), by, what: 'look-received', id, born })
   }
 }
 
@@ -115,7 +115,7 @@ function execute(
 ): Promise<string[]> {
   const at = world.timeline.now()
   for (const { body } of batch)
-    world.history.tell({ at, by: process.name, what: 'delivered', task: body.task })
+    world.history.record({ at, by: process.name, what: 'delivered', task: body.task })
   return serveDispatches(
     system,
     batch.map(({ messageId, body: { task, ...chain } }) => ({ messageId, seen: task, ...chain })),

@@ -3,7 +3,7 @@ import { defineTask, type TaskDefinition } from '../../../shared/define/define-t
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import type { Act, Script as Scripted } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
 import { START, type World } from '../world/world.ts'
 
@@ -20,7 +20,7 @@ const ACTS = z.array(
     until: z.number().optional(),
     delay: z.string().optional(),
     shop: z.string().optional(),
-    again: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
+    repeats: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
   }),
 )
 
@@ -36,7 +36,7 @@ const SCRIPT = z.object({
 /** An array has what was handed on beside it. */
 const INPUT = z.union([SCRIPT, z.array(z.unknown())])
 
-type Begun = Omit<Extract<Happening, { readonly what: 'began' }>, 'at' | 'by' | 'what'>
+type Begun = Omit<Extract<HistoryEvent, { readonly what: 'began' }>, 'at' | 'by' | 'what'>
 
 /** What a handler publishes itself has this one, and what it gives to the next stage. */
 export const CHILD_NONCE = -2
@@ -83,7 +83,7 @@ export function handlerIn(
       const act = beginAct(world, process, script, run)
       const padding = 'padding' in input ? input.padding : undefined
       const outcome = await perform(world, process, act, context, padding)
-      tellOfEnd(world, process, run, act)
+      recordEnd(world, process, run, act)
       return outcome()
     },
   }) as TaskDefinition
@@ -102,20 +102,20 @@ export function stageAfter(stage: string | undefined): string {
 export function beginAct(world: World, process: Process, script: Script, run: Begun): Act {
   const { history, timeline } = world
   const at = timeline.now()
-  history.tell({ at, by: process.name, what: 'began', ...run })
+  history.record({ at, by: process.name, what: 'began', ...run })
   const act = script.next(run)
   history.note(at, process.name, () => `runs ${run.id} (fence ${run.fence}): ${act.end} after ${act.ms} ms`)
   return act
 }
 
 /** The run has come to its end as its act has it, and its worker is to be told. */
-export function tellOfEnd(
+export function recordEnd(
   world: World,
   process: Process,
   { id, fence }: Pick<Begun, 'id' | 'fence'>,
   { end }: Act,
 ) {
-  world.history.tell({ at: world.timeline.now(), by: process.name, what: 'reported', id, fence, end })
+  world.history.record({ at: world.timeline.now(), by: process.name, what: 'ended', id, fence, end })
 }
 
 /** How long a run takes that begins now. */

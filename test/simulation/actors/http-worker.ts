@@ -9,11 +9,11 @@ import {
   type EndOutcome,
   type finishOverHttp,
 } from '../../../shared/runtime/run/http-runs.ts'
-import type { Again, WorkerSetup } from '../scenario.ts'
+import type { RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, durationMs, type Script, stageAfter, tellOfEnd } from './handlers.ts'
+import { beginAct, durationMs, recordEnd, type Script, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /** A program that speaks HTTP: claims, beats, finishes; does not always heed what it is told. */
@@ -29,7 +29,7 @@ type Client = {
 const WAIT_MS = 5_000
 const PAUSE_MS = 500
 /** A word that was not answered is said again so often. */
-const MAX_TRIES = 4
+const TRIES_MAX = 4
 
 export function hostHttpWorker(
   world: World,
@@ -110,12 +110,12 @@ async function runHeld(client: Client, { task, run, ...content }: HeldTask): Pro
     act.end === 'deaf' ? undefined : over.signal,
   )
   if (act.end === 'crash') return process.kill('its program crashed')
-  tellOfEnd(world, process, { id: task.id, fence: run.fence }, act)
-  const words = [{ end: act.end, nth: 0 }, ...(act.again ?? [])]
+  recordEnd(world, process, { id: task.id, fence: run.fence }, act)
+  const words = [{ end: act.end, nth: 0 }, ...(act.repeats ?? [])]
   for (const [index, word] of words.entries()) {
     const isOnlyWord = words.slice(0, index).every(({ end, nth }) => end === word.end && nth === word.nth)
     await sayUntilHeard(client, task, run.fence, { outcome: outcomeOf(word, task, run.fence), isOnlyWord })
-    if (act.again) await beatOnce(client, task, run.fence)
+    if (act.repeats) await beatOnce(client, task, run.fence)
   }
   over.abort()
 }
@@ -141,7 +141,7 @@ async function beatOnce(client: Client, task: Task, fence: number) {
   return answer
 }
 
-function outcomeOf({ end, nth }: Again, { id, stage }: Task, fence: number): Outcome {
+function outcomeOf({ end, nth }: RepeatedReport, { id, stage }: Task, fence: number): Outcome {
   const result = { by: fence, of: id, ...(nth > 0 && { nth }) }
   const error = { name: 'Error', message: `it did not work${nth > 0 ? `, ${nth}` : ''}` }
   switch (end) {
@@ -170,7 +170,7 @@ async function sayUntilHeard(
 ): Promise<void> {
   const { process, api, finish } = client
   const reference = { taskId: task.id, born: task.born, fence }
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     try {
       const answer = await api.request(process, `${outcome.outcome} ${task.id}`, system =>
         finish(system, reference, outcome),
@@ -190,5 +190,15 @@ function told({ world, process }: Client, { id, born }: Task, fence: number, hea
   const { said, answer, isOnlyWord } = heard
   const at = world.timeline.now()
   const refused = answer.ok ? {} : { refused: answer.reason }
-  world.history.tell({ at, by: process.name, what: 'told', id, born, fence, said, isOnlyWord, ...refused })
+  world.history.record({
+    at,
+    by: process.name,
+    what: 'report-answer',
+    id,
+    born,
+    fence,
+    reported: said,
+    isOnlyReport: isOnlyWord,
+    ...refused,
+  })
 }

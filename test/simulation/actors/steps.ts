@@ -30,7 +30,7 @@ import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
 
 /** Whom steps are about. */
-export type Stage = {
+export type StepContext = {
   readonly api: Api
   readonly hosts: ReadonlyMap<string, Host>
   /** Takes the queue of a type and its consumer away, and brings both back after so long. */
@@ -41,10 +41,10 @@ export type Stage = {
 
 const PAUSE_MS = 1_000
 /** Whoever gets no answer asks again so often. */
-const MAX_TRIES = 6
+const TRIES_MAX = 6
 
 /** Does a step at its time; the answer, if somebody outside gets one, is told to the history. */
-export function perform(world: World, stage: Stage, step: Step): void {
+export function perform(world: World, stage: StepContext, step: Step): void {
   if ('workerId' in step) {
     const host = stage.hosts.get(step.workerId)
     if (host) disturb(host, step)
@@ -73,18 +73,23 @@ function disturb(host: Host, step: Extract<Step, { readonly workerId: string }>)
 
 type Request = Exclude<Step, { readonly workerId: string }>
 
-function ask(world: World, stage: Stage, step: Request): void {
+function ask(world: World, stage: StepContext, step: Request): void {
   const client = createProcess(world, `caller at ${step.at}`)
   client.onDeath(stage.done)
   void untilAnswered(world, stage, step, client).then(() => client.kill('has its answer'))
 }
 
 /** Asks until there is an answer, as a careful caller does: every operation may be repeated. */
-async function untilAnswered(world: World, stage: Stage, step: Request, client: Process): Promise<void> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+async function untilAnswered(
+  world: World,
+  stage: StepContext,
+  step: Request,
+  client: Process,
+): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     try {
       const answer = await stage.api.request(client, step.do, system => operate(system, stage, step))
-      world.history.tell({ at: world.timeline.now(), by: client.name, what: 'answer', step, answer })
+      world.history.record({ at: world.timeline.now(), by: client.name, what: 'answer', step, answer })
       return
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
@@ -93,7 +98,7 @@ async function untilAnswered(world: World, stage: Stage, step: Request, client: 
   }
 }
 
-async function operate(system: PlanningSystem, stage: Stage, step: Request): Promise<Answer> {
+async function operate(system: PlanningSystem, stage: StepContext, step: Request): Promise<Answer> {
   if ('canvas' in step) return operateCanvas(system, step)
   if ('schedule' in step) return operateSchedule(system, step)
   switch (step.do) {

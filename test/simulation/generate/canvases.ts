@@ -4,7 +4,7 @@ import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'
 import { job } from './jobs.ts'
 
-const MOST_LEAVES = 10
+const LEAVES_MAX = 10
 
 /** Small canvases, some published twice, and in most scenarios operators who interfere with them. */
 export function canvasSteps(dice: Dice, cast: Cast): Step[] {
@@ -12,7 +12,7 @@ export function canvasSteps(dice: Dice, cast: Cast): Step[] {
 }
 
 function stepsOf(dice: Dice, cast: Cast, canvas: string): Step[] {
-  const room = { leaves: dice.between(2, MOST_LEAVES) }
+  const room = { leaves: dice.between(2, LEAVES_MAX) }
   const composition = part(dice, cast, room, 2)
   const leaves = countOf(composition)
   const at = dice.between(100, cast.spanMs)

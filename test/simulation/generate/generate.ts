@@ -19,28 +19,28 @@ import { generateSteps } from './steps.ts'
 import { drawTrial, isTrial, TRIAL_NAMES, trialOf } from './trials/trials.ts'
 
 /** What few scenarios have: limits, orders and pauses of types; tasks due in far minutes; schedules. Or a trial. */
-export type Rarity = 'control' | 'far' | 'schedules' | TrialName
+export type ScenarioKind = 'control' | 'far' | 'schedules' | TrialName
 
-export const RARITIES: readonly Rarity[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
+export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'schedules', ...TRIAL_NAMES]
 
 /**
  * The scenario of a seed. Each seed draws which kinds of misfortune, of types, of workers and of operations it has at
  * all, so that rare pairs of them meet in some seeds undisturbed by the rest. `rare` is there in any case, or wherever the
  * number of workers allows it.
  */
-export function generate(seed: number, rare?: Rarity): Scenario {
+export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
   return isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
 }
 
-function generateUsual(seed: number, rare: Rarity | undefined): Scenario {
+function generateUsual(seed: number, rare: ScenarioKind | undefined): Scenario {
   const dice = createDice(createSeededChance(seed))
   const drawn = dice.odds(0.1) ? CALM : badWeather(dice)
   const types = typeSetups(dice)
   const workers = types.flatMap(setup => workerSetups(dice, setup))
   const flows = dice.odds(0.3) ? flowSetups(dice, types) : []
   const spanMs = dice.between(5_000, 40_000)
-  const mayBeLong = workers.length <= MOST_WORKERS_FOR_LONG
+  const mayBeLong = workers.length <= LONG_SCENARIO_WORKERS_MAX
   const { isFar, stormMs } = mayBeLong
     ? lengthOf(dice, workers, rare)
     : { isFar: false, stormMs: usualStormMs(dice) }
@@ -82,21 +82,21 @@ function generateUsual(seed: number, rare: Rarity | undefined): Scenario {
 const CONTROL = 0.2
 
 /** Schedules tick through the storm, and some minutes longer: few scenarios have them. */
-function stepsOf(dice: Dice, cast: Cast, rare: Rarity | undefined): Step[] {
+function stepsOf(dice: Dice, cast: Cast, rare: ScenarioKind | undefined): Step[] {
   const steps = generateSteps(dice, cast)
-  const mayTick = cast.workers.length <= MOST_WORKERS_FOR_SCHEDULES
+  const mayTick = cast.workers.length <= SCHEDULES_WORKERS_MAX
   const schedules = mayTick && (dice.odds(SCHEDULES) || rare === 'schedules') ? scheduleSteps(dice, cast) : []
   return [...steps, ...schedules].sort((a, b) => a.at - b.at)
 }
 
 const SCHEDULES = 0.3
-const MOST_WORKERS_FOR_SCHEDULES = 1
+const SCHEDULES_WORKERS_MAX = 1
 
 /** Without workers nobody polls, and time goes by quickly. */
 function lengthOf(
   dice: Dice,
   workers: readonly WorkerSetup[],
-  rare: Rarity | undefined,
+  rare: ScenarioKind | undefined,
 ): { isFar: boolean; stormMs: number } {
   const odds = workers.length === 0 ? { far: 0.15, farStorm: 0.3 } : { far: 0.04, farStorm: 0.7 }
   const isFar = dice.odds(odds.far) || rare === 'far'
@@ -112,7 +112,7 @@ function counting(from: number): () => number {
 }
 
 /** Workers poll: a scenario that goes on for long has few, or it takes as much time as a hundred others. */
-const MOST_WORKERS_FOR_LONG = 1
+const LONG_SCENARIO_WORKERS_MAX = 1
 
 /** Longer than any message can be delayed. */
 const AFTERWARDS_MS = 20 * 60_000

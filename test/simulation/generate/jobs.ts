@@ -4,7 +4,7 @@ import type { Dice } from './dice.ts'
 
 /** Tasks that another's end, or a canvas, publishes; and what runs of stages and steps do. */
 
-const MOST_STAGES = 3
+const STAGES_MAX = 3
 
 /** Callbacks of one task; theirs may have callbacks, too, those have none. */
 export function callbacks(dice: Dice, cast: Cast, depth = 1): Callbacks {
@@ -33,7 +33,7 @@ export function job(dice: Dice, cast: Cast, depth: number): Job {
 type Runs = Pick<Script, 'acts' | 'pieces' | 'padding'> & Pick<Job, 'stage' | 'options'>
 
 function plainScript(dice: Dice, cast: Cast, { servedBy }: TypeSetup): Runs {
-  const stages = cast.has.stages && dice.odds(0.4) ? dice.between(1, MOST_STAGES) : 0
+  const stages = cast.has.stages && dice.odds(0.4) ? dice.between(1, STAGES_MAX) : 0
   const retries = dice.between(0, 2)
   const concurrency = servedBy === 'lambda' && dice.odds(0.1) ? 2 : 1
   return {

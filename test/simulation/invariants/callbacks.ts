@@ -10,20 +10,20 @@ type When = keyof Callbacks
 type Place = { readonly parent: number; readonly when: When }
 
 /** Promises about what the ends of tasks publish. */
-export const OF_CALLBACKS: readonly Invariant[] = [
+export const CALLBACK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a callback is published once for each end of its task, and never before that is written',
     watch: ({ steps }) => {
-      const places = placesIn(steps)
+      const places = callbackOwnersIn(steps)
       const ends = createCount()
       const children = createCount()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { after } = happening
-          const end = endIn(happening)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { after } = event
+          const end = endIn(event)
           if (end) ends.plus(end)
-          const call = callIn(happening, places)
+          const call = callIn(event, places)
           if (!call) return undefined
           const times = ends.of(call.of)
           return children.plus(`${call.of} ${call.nonce}`) > times
@@ -36,12 +36,12 @@ export const OF_CALLBACKS: readonly Invariant[] = [
   {
     name: 'an ended task shows that it owes callbacks until each of them is published, or it is removed',
     watch: ({ steps }) => {
-      const debts = createDebts(placesIn(steps))
+      const debts = createDebts(callbackOwnersIn(steps))
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          debts.see(happening)
-          const end = hiddenEnd(happening)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          debts.see(event)
+          const end = hiddenEnd(event)
           return end && debts.unpublished(of => of === end)
         },
         // A head that is gone shows nothing.
@@ -128,7 +128,7 @@ function callIn(
 }
 
 /** Every callback, by its nonce. */
-export function placesIn(steps: readonly Step[]): Map<number, Place> {
+export function callbackOwnersIn(steps: readonly Step[]): Map<number, Place> {
   const parents = [...steps.filter(step => step.do === 'publish'), ...allJobs(steps)]
   const places = new Map<number, Place>()
   for (const { nonce: parent, onSuccess = [], onError = [] } of parents) {

@@ -1,25 +1,25 @@
 import type { FlowState, StepRecord } from '../../../shared/core/task/flow-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { type Invariant, ofWrites, type Write } from './invariant.ts'
-import { isOpening } from './pieces.ts'
+import { type Invariant, onEachWrite, type Write } from './invariant.ts'
+import { opensPiece } from './pieces.ts'
 
 /** Promises about flows: how steps follow each other, how they are undone, and how it ends. */
-export const OF_FLOWS: readonly Invariant[] = [
+export const FLOW_INVARIANTS: readonly Invariant[] = [
   {
     name: 'steps are undone in falling order, and only those that have begun',
     watch: () => {
       /** Steps that somebody has claimed, or a person has counted as done. */
       const begun = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           for (const at of stepsBegun(after)) begun.add(`${birthOf(after)} ${at}`)
           const at = undoBegunNow(before, after)
           if (at === undefined) return undefined
           if (!begun.has(`${birthOf(after)} ${at}`))
             return `step ${at} of ${after.id} is undone, but never began`
-          return outOfOrder(happening, at)
+          return outOfOrder(event, at)
         },
       }
     },
@@ -29,9 +29,9 @@ export const OF_FLOWS: readonly Invariant[] = [
     watch: () => {
       const recorded = new Map<string, Set<string>>()
       return {
-        on: happening => {
-          if (happening.what !== 'write' || !happening.after.flow) return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write' || !event.after.flow) return undefined
+          const { before, after } = event
           const birth = birthOf(after)
           const known = (after.operation !== 'resume' && recorded.get(birth)) || new Set<string>()
           recorded.set(birth, known)
@@ -46,7 +46,7 @@ export const OF_FLOWS: readonly Invariant[] = [
       }
     },
   },
-  ofWrites(
+  onEachWrite(
     'the cursor of a flow moves on step by step, and stays at the one that failed',
     ({ before, after }) => {
       if (!after.flow || !before?.flow || before.born !== after.born || after.operation === 'update')
@@ -59,7 +59,7 @@ export const OF_FLOWS: readonly Invariant[] = [
         : `${after.operation} moved the cursor of ${after.id} from ${from} to ${to}`
     },
   ),
-  ofWrites('a flow has ended as its steps say', ({ before, after }) => {
+  onEachWrite('a flow has ended as its steps say', ({ before, after }) => {
     const hasEnded = after.state !== 'open' && after.state !== 'removed'
     if (!hasEnded || before?.state === after.state) return undefined
     const wrong = contradictionIn(after)
@@ -72,11 +72,11 @@ export const OF_FLOWS: readonly Invariant[] = [
       const keys = new Map<string, string>()
       const rounds = createRounds()
       return {
-        on: happening => {
-          if (happening.what === 'write') rounds.see(happening)
-          if (happening.what !== 'began') return undefined
-          const { piece = '', idempotencyKey } = happening
-          const name = `${rounds.ofRun(happening)} ${piece}`
+        on: event => {
+          if (event.what === 'write') rounds.see(event)
+          if (event.what !== 'began') return undefined
+          const { piece = '', idempotencyKey } = event
+          const name = `${rounds.ofRun(event)} ${piece}`
           const isOwn = (pieces.get(idempotencyKey) ?? name) === name
           const isSame = (keys.get(name) ?? idempotencyKey) === idempotencyKey
           pieces.set(idempotencyKey, name)
@@ -131,7 +131,7 @@ function stepsBegun({ flow, operation }: Task): number[] {
 function undoBegunNow(before: Task | undefined, after: Task): number | undefined {
   const { flow, state } = after
   const isUndo = flow?.direction === 'undo' && state === 'open'
-  return isUndo && isOpening(before, after) ? flow.at : undefined
+  return isUndo && opensPiece(before, after) ? flow.at : undefined
 }
 
 function outOfOrder({ before, after }: Write, at: number): string | undefined {

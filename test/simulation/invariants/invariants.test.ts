@@ -5,7 +5,7 @@ import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 import { aScenario, aType } from '../generate/trials/trial.ts'
 import { createJudge } from '../simulate/judge.ts'
 import { createDrivenWorld } from '../world/driven-world.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 
 /** What invariants must let pass, beside what they must notice. */
 
@@ -16,23 +16,23 @@ const byWorker = { at, by: 'lambda by-lambda-1' }
 
 const aTaskOf = (key: string) => aTask({ type: TYPE.type, key })
 
-const takes = (task: Task): Happening => ({ ...byWorker, what: 'delivered', task })
+const takes = (task: Task): HistoryEvent => ({ ...byWorker, what: 'delivered', task })
 
-function claims(before: Task): Happening {
+function claims(before: Task): HistoryEvent {
   const run = aRun({ workerId: 'lambda by-lambda-1.1' })
   const after = aTask({ ...before, operation: 'claim', revision: 2, fence: 1, live: [run], ended: [] })
   return { ...byWorker, what: 'write', before, after, clock: at }
 }
 
-const getsTenants: Happening = {
+const getsTenants: HistoryEvent = {
   ...byTypes,
   what: 'type',
   type: { type: TYPE.type, isFair: true, configuration: { kind: 'handler' } } as TaskType,
 }
 
-function verdictOn(happenings: readonly Happening[]): string | undefined {
-  const judge = createJudge(aScenario(1, { trial: 'words', types: [TYPE] }))
-  for (const happening of happenings) judge.tell(happening)
+function verdictOn(events: readonly HistoryEvent[]): string | undefined {
+  const judge = createJudge(aScenario(1, { trial: 'reports', types: [TYPE] }))
+  for (const event of events) judge.see(event)
   return judge.broken()?.invariant
 }
 
@@ -49,19 +49,26 @@ describe('a claim of a task that the process has no dispatch of', () => {
       undefined,
     ],
     ['breaks the promise without any dispatch of the type', [getsTenants, claims(other)], broken],
-  ])('%s', (_name, happenings, expected) => {
-    expect(verdictOn(happenings)).toBe(expected)
+  ])('%s', (_name, events, expected) => {
+    expect(verdictOn(events)).toBe(expected)
   })
 })
 
 describe('a heartbeat that is refused as removed', () => {
   const task = aTaskOf('k1')
-  const published: Happening = { at, by: 'api-1', what: 'write', before: undefined, after: task, clock: at }
+  const published: HistoryEvent = {
+    at,
+    by: 'api-1',
+    what: 'write',
+    before: undefined,
+    after: task,
+    clock: at,
+  }
   const refused = {
-    ...{ at, by: 'h1', what: 'told', id: task.id, born: task.born, fence: 1 },
-    ...{ said: 'beat', isOnlyWord: false, refused: 'removed' },
-  } as Happening
-  const deleted: Happening = { at, by: 'the table', what: 'expired', id: task.id }
+    ...{ at, by: 'h1', what: 'report-answer', id: task.id, born: task.born, fence: 1 },
+    ...{ reported: 'beat', isOnlyReport: false, refused: 'removed' },
+  } as HistoryEvent
+  const deleted: HistoryEvent = { at, by: 'the table', what: 'expired', id: task.id }
 
   it.each([
     [
@@ -70,13 +77,13 @@ describe('a heartbeat that is refused as removed', () => {
       'what a run’s worker is told is what is stored',
     ],
     ['is right once the table has deleted the head', [published, deleted, refused], undefined],
-  ])('%s', (_name, happenings, expected) => {
-    expect(verdictOn(happenings)).toBe(expected)
+  ])('%s', (_name, events, expected) => {
+    expect(verdictOn(events)).toBe(expected)
   })
 })
 
 it('a type that gets its first tenant is told as a write of the type', async () => {
-  const { services, process, until, told } = await createDrivenWorld()
+  const { services, process, until, events: told } = await createDrivenWorld()
   const { types } = services.systemFor(process())
   const type = { type: 'resize', configuration: { kind: 'handler' }, version: 1 } as TaskType
   await until(types.put(type, 0))

@@ -6,15 +6,15 @@ import type { Invariant } from './invariant.ts'
 const PLACING = ['fairnessKey', 'userId', 'priority', 'tags'] as const
 
 /** Promises about what stays with a task. */
-export const OF_WHAT_IS_KEPT: readonly Invariant[] = [
+export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a restart keeps all that places or limits its task',
     watch: ({ steps }) => {
       const republished = new Set(steps.flatMap(restartedByPublish))
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           if (!before || after.operation !== 'restart' || republished.has(after.id)) return undefined
           const lost = PLACING.find(name => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
           return (
@@ -30,10 +30,10 @@ export const OF_WHAT_IS_KEPT: readonly Invariant[] = [
     watch: () => {
       const heads = new Map<string, Task>()
       return {
-        on: happening => {
-          if (happening.what === 'write') heads.set(happening.after.id, happening.after)
-          if (happening.what !== 'began') return undefined
-          const { id, input, fence } = happening
+        on: event => {
+          if (event.what === 'write') heads.set(event.after.id, event.after)
+          if (event.what !== 'began') return undefined
+          const { id, input, fence } = event
           const head = heads.get(id)
           if (!head?.live[fence] || head.flow || !isRecord(input)) return undefined
           const wrong = Object.entries(head.limitValues ?? {}).find(

@@ -1,6 +1,6 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Step } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn, servingTypeOf } from './pieces.ts'
@@ -8,10 +8,10 @@ import { claimIn, servingTypeOf } from './pieces.ts'
 /** Whatever waits is sent again at once, and once more 5 s later, since an index may show it late. */
 const RESUMED_WITHIN_MS = 12_000
 /** A call that was slow in the end of the storm keeps its process so long. */
-const SLOW_MS = 18_000
+const SLOW_LATENCY_MS_MAX = 18_000
 
 /** Promises about types that are paused and resumed. */
-export const OF_PAUSES: readonly Invariant[] = [
+export const PAUSE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'once a pause is acknowledged, no handler begins with what is claimed until the type is resumed',
     watch: () => {
@@ -19,19 +19,19 @@ export const OF_PAUSES: readonly Invariant[] = [
       /** Of runs that were claimed in a pause, which pause that was. */
       const claimedIn = new Map<string, Pause>()
       return {
-        on: happening => {
-          pauses.on(happening)
-          const run = claimIn(happening)
+        on: event => {
+          pauses.on(event)
+          const run = claimIn(event)
           if (run) {
-            const { after } = happening as Write
+            const { after } = event as Write
             const [pause] = [after.type, servingTypeOf(after)].flatMap(type => pauses.of(type) ?? [])
             if (pause) claimedIn.set(`${after.id} ${run.fence}`, pause)
           }
-          if (happening.what !== 'began') return undefined
-          const pause = claimedIn.get(`${happening.id} ${happening.fence}`)
+          if (event.what !== 'began') return undefined
+          const pause = claimedIn.get(`${event.id} ${event.fence}`)
           // Where the type was resumed before the claim was answered, the run may begin.
           return pause && pauses.of(pause.type) === pause
-            ? `${happening.id} (fence ${happening.fence}) was claimed and begins while ${pause.type} is paused`
+            ? `${event.id} (fence ${event.fence}) was claimed and begins while ${pause.type} is paused`
             : undefined
         },
       }
@@ -44,7 +44,7 @@ export const OF_PAUSES: readonly Invariant[] = [
       const byLambda = new Set(types.flatMap(({ type, servedBy }) => (servedBy === 'lambda' ? [type] : [])))
       // A queue that is gone takes no messages, and whoever dies or freezes keeps his for long.
       const isJudged = weather.freeze + weather.death === 0 && steps.every(step => step.do !== 'withdraw')
-      const mostMs = RESUMED_WITHIN_MS + (weather.slow > 0 ? SLOW_MS : 0)
+      const mostMs = RESUMED_WITHIN_MS + (weather.slow > 0 ? SLOW_LATENCY_MS_MAX : 0)
       const resumedAt = new Map<string, number>()
       const delivered = new Map<string, number>()
       const heads = new Map<string, string>()
@@ -61,19 +61,19 @@ export const OF_PAUSES: readonly Invariant[] = [
           ? `${task.id} was sent ${Math.round(at - resumed)} ms after its type was resumed`
           : undefined
       }
-      const note = (happening: Happening) => {
-        if (happening.what === 'type' && happening.type.paused)
-          resumedAt.set(happening.type.type, Number.POSITIVE_INFINITY)
-        if (happening.what === 'answer' && happening.step.do === 'resume-type')
-          resumedAt.set(happening.step.type, happening.at)
-        if (happening.what === 'write') heads.set(happening.after.id, nameOf(happening.after))
+      const note = (event: HistoryEvent) => {
+        if (event.what === 'type' && event.type.paused)
+          resumedAt.set(event.type.type, Number.POSITIVE_INFINITY)
+        if (event.what === 'answer' && event.step.do === 'resume-type')
+          resumedAt.set(event.step.type, event.at)
+        if (event.what === 'write') heads.set(event.after.id, nameOf(event.after))
       }
       return {
-        on: happening => {
+        on: event => {
           if (!isJudged) return undefined
-          note(happening)
-          const isByLambda = happening.what === 'delivered' && byLambda.has(servingTypeOf(happening.task))
-          return isByLambda ? onDelivery(happening.task, happening.at) : undefined
+          note(event)
+          const isByLambda = event.what === 'delivered' && byLambda.has(servingTypeOf(event.task))
+          return isByLambda ? onDelivery(event.task, event.at) : undefined
         },
       }
     },
@@ -88,7 +88,7 @@ function acknowledgedPauses() {
   const stored = new Set<string>()
   const resumedAt = new Map<string, number>()
   const acknowledged = new Map<string, Pause>()
-  const onType = ({ at, type: { type, paused } }: Extract<Happening, { readonly what: 'type' }>) => {
+  const onType = ({ at, type: { type, paused } }: Extract<HistoryEvent, { readonly what: 'type' }>) => {
     if (paused) stored.add(type)
     else if (stored.delete(type)) {
       resumedAt.set(type, at)
@@ -103,9 +103,9 @@ function acknowledgedPauses() {
   }
   return {
     of: (type: string) => acknowledged.get(type),
-    on: (happening: Happening) => {
-      if (happening.what === 'type') onType(happening)
-      if (happening.what === 'answer' && happening.answer.ok) onAnswer(happening.step)
+    on: (event: HistoryEvent) => {
+      if (event.what === 'type') onType(event)
+      if (event.what === 'answer' && event.answer.ok) onAnswer(event.step)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { endedRuns, liveRuns, type Task } from '../../../shared/core/task/task.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 
 /** Tasks piece by piece, as far as their heads show it. */
 
@@ -14,7 +14,7 @@ export function pieceOf({ stage, flow }: Task): string {
 }
 
 /** Whether a write brought a task to another piece, or to the same one anew. */
-export function isOpening(before: Task | undefined, after: Task): boolean {
+export function opensPiece(before: Task | undefined, after: Task): boolean {
   if (!before || before.born !== after.born || after.operation === 'resume') return true
   return pieceOf(before) !== pieceOf(after)
 }
@@ -29,8 +29,8 @@ export function endsOf(task: Task): Readonly<Record<string, string>> {
 }
 
 /** The run that a write began, if it is a claim. */
-export function claimIn(happening: Happening) {
-  if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
-  const { before, after } = happening
+export function claimIn(event: HistoryEvent) {
+  if (event.what !== 'write' || event.after.operation !== 'claim') return undefined
+  const { before, after } = event
   return liveRuns(after).find(({ fence }) => !before?.live[fence])
 }

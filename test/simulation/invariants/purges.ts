@@ -11,18 +11,18 @@ type Purge = Extract<Step, { readonly do: 'purge' }>
 const WORKED_ON_BY = 'jobs'
 
 /** Promises about what a purge removes, and what it leaves. */
-export const OF_PURGES: readonly Invariant[] = [
+export const PURGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a purge removes nothing that was published after it was asked for',
     watch: ({ steps, weather }) => {
       const purges = purgesIn(steps)
       const answeredAt = new Map<Step, number>()
       return {
-        on: happening => {
-          if (happening.what === 'answer') answeredAt.set(happening.step, happening.at)
-          const isPurged = happening.what === 'write' && happening.after.operation === 'remove'
-          if (!isPurged || !happening.by.startsWith(WORKED_ON_BY) || !happening.before) return undefined
-          const { before, at } = happening
+        on: event => {
+          if (event.what === 'answer') answeredAt.set(event.step, event.at)
+          const isPurged = event.what === 'write' && event.after.operation === 'remove'
+          if (!isPurged || !event.by.startsWith(WORKED_ON_BY) || !event.before) return undefined
+          const { before, at } = event
           // Each of two clocks may be off: the publisher's, and that of whoever took the request.
           const isMeant = purges.some(
             purge =>
@@ -40,9 +40,9 @@ export const OF_PURGES: readonly Invariant[] = [
     watch: scenario => {
       const accepted: Purge[] = []
       return {
-        on: happening => {
-          if (happening.what !== 'answer' || !happening.answer.ok) return undefined
-          if (happening.step.do === 'purge') accepted.push(happening.step)
+        on: event => {
+          if (event.what !== 'answer' || !event.answer.ok) return undefined
+          if (event.step.do === 'purge') accepted.push(event.step)
           return undefined
         },
         atEnd: heads => {
@@ -66,15 +66,18 @@ function wasMeant(task: Task, { type, statuses, at }: Purge, { weather }: Scenar
   if (task.state === 'removed' || task.type !== type || isKeptForShort(task)) return false
   const time = START + at
   if (task.updatedAt + 2 * weather.skewMs >= time) return false
-  const seen: Status[] = [statusOf(task, time - 2 * weather.skewMs), statusOf(task, time + LONGEST_ASKED_MS)]
+  const seen: Status[] = [
+    statusOf(task, time - 2 * weather.skewMs),
+    statusOf(task, time + REPEATED_REQUEST_MS_MAX),
+  ]
   return seen.every(status => statuses.includes(status))
 }
 
 /** Gone by itself, perhaps before the purge came to it. */
 function isKeptForShort({ expiresAt, updatedAt }: Task): boolean {
-  return expiresAt !== undefined && expiresAt - updatedAt < A_DAY_MS
+  return expiresAt !== undefined && expiresAt - updatedAt < DAY_MS
 }
 
-const A_DAY_MS = 86_400_000
+const DAY_MS = 86_400_000
 /** Whoever gets no answer asks again for so long. */
-const LONGEST_ASKED_MS = 200_000
+const REPEATED_REQUEST_MS_MAX = 200_000

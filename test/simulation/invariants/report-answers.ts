@@ -1,33 +1,30 @@
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import type { Body, EndedRun, Task } from '../../../shared/core/task/task.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { endsOf } from './pieces.ts'
 
-type Told = Extract<Happening, { readonly what: 'told' }>
+type Told = Extract<HistoryEvent, { readonly what: 'report-answer' }>
 
 /** A run that has ended: the head before that write and after it. */
 type End = { readonly before: Task; readonly after: Task; readonly fence: number }
 
 /** What a worker is told of its run, against what is stored. */
-export const OF_WORDS: readonly Invariant[] = [
+export const REPORT_ANSWER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'what a run’s worker is told is what is stored',
     watch: ({ trial }) => {
       const record = createRecord()
       return {
-        on: happening => {
-          if (happening.what === 'write') record.see(happening)
-          if (happening.what === 'expired') record.forget(happening.id)
-          if (happening.what !== 'told') return undefined
+        on: event => {
+          if (event.what === 'write') record.see(event)
+          if (event.what === 'expired') record.forget(event.id)
+          if (event.what !== 'report-answer') return undefined
           const fault =
-            happening.refused === undefined
-              ? faultOfAccepted(happening, record.endOf(happening))
-              : faultOfRefused(happening, record, trial === 'words')
-          return (
-            fault &&
-            `${JSON.stringify(happening.said)} of ${happening.id} (fence ${happening.fence}) ${fault}`
-          )
+            event.refused === undefined
+              ? faultOfAccepted(event, record.endOf(event))
+              : faultOfRefused(event, record, trial === 'reports')
+          return fault && `${JSON.stringify(event.reported)} of ${event.id} (fence ${event.fence}) ${fault}`
         },
       }
     },
@@ -61,7 +58,7 @@ function createRecord() {
   }
 }
 
-function faultOfAccepted({ said }: Told, end: End | undefined): string | undefined {
+function faultOfAccepted({ reported: said }: Told, end: End | undefined): string | undefined {
   if (said === 'beat') return undefined
   if (!end) return 'was accepted, but the run has not ended'
   const difference = differenceOf(said, end)
@@ -73,7 +70,7 @@ function faultOfRefused(
   record: ReturnType<typeof createRecord>,
   areRunsKept: boolean,
 ): string | undefined {
-  const { refused = '', said, isOnlyWord } = told
+  const { refused = '', reported: said, isOnlyReport: isOnlyWord } = told
   if (refused.startsWith('unknown')) return undefined
   if (refused === 'removed')
     return record.isGone(told) ? undefined : 'was refused as removed, but the task is there'

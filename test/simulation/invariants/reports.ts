@@ -7,28 +7,28 @@ import {
 } from '../../../shared/core/task/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn } from './pieces.ts'
 
 /** A worker needs this much of its lease to write an end. */
-const LEAST_LEFT_MS = 1_000
+const LEASE_LEFT_MS_MIN = 1_000
 /** After an outage a call that was under way may take so long, and the next try comes half a second later. */
 const ANSWERED_BEFORE_MS = 12_000
 
 /** Promises about what handlers have reported. */
-export const OF_REPORTS: readonly Invariant[] = [
+export const REPORT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'what a handler has reported in time is never recorded as lost',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario)
       const reports = createReports()
       return {
-        on: happening => {
+        on: event => {
           if (!isJudged) return undefined
-          const lost = happening.what === 'write' ? lostIn(happening, reports.at, scenario) : undefined
-          reports.see(happening)
+          const lost = event.what === 'write' ? lostIn(event, reports.at, scenario) : undefined
+          reports.see(event)
           return lost && `run ${lost.fence} was recorded as lost, though its handler had ended in time`
         },
       }
@@ -40,11 +40,11 @@ export const OF_REPORTS: readonly Invariant[] = [
       const isJudged = areProcessesSpared(scenario) && !scenario.outages
       const handlers = createHandlers()
       return {
-        on: happening => {
+        on: event => {
           if (!isJudged) return undefined
-          handlers.see(happening)
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+          handlers.see(event)
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const isFailed =
             before?.state === 'open' && after.state === 'failed' && !after.flow && !after.canvas
           const isLate = after.deadlineAt !== undefined
@@ -68,16 +68,16 @@ function createReports() {
   const births = new Map<string, string>()
   return {
     at: (run: string) => reportedAt.get(run),
-    see: (happening: Happening) => {
-      if (happening.what === 'write') {
-        const { after } = happening
+    see: (event: HistoryEvent) => {
+      if (event.what === 'write') {
+        const { after } = event
         births.set(after.id, birthOf(after))
         for (const { fence, leaseUntil } of liveRuns(after))
           leases.set(`${birthOf(after)} ${fence}`, leaseUntil)
       }
-      if (happening.what !== 'reported') return
-      const run = `${births.get(happening.id)} ${happening.fence}`
-      if ((leases.get(run) ?? 0) - happening.at > LEAST_LEFT_MS) reportedAt.set(run, happening.at)
+      if (event.what !== 'ended') return
+      const run = `${births.get(event.id)} ${event.fence}`
+      if ((leases.get(run) ?? 0) - event.at > LEASE_LEFT_MS_MIN) reportedAt.set(run, event.at)
     },
   }
 }
@@ -99,20 +99,20 @@ function lostIn(
 function createHandlers() {
   const left = new Map<string, Map<number, number>>()
   const births = new Map<string, string>()
-  const seeWrite = (happening: Write) => {
-    const { after } = happening
+  const seeWrite = (event: Write) => {
+    const { after } = event
     const birth = birthOf(after)
     births.set(after.id, birth)
-    const run = claimIn(happening)
+    const run = claimIn(event)
     if (run) left.set(birth, (left.get(birth) ?? new Map()).set(run.fence, timesOutAt(after, run)))
   }
   return {
     haveAllSucceeded: (birth: string) => left.get(birth)?.size === 0,
-    see: (happening: Happening) => {
-      if (happening.what === 'write') seeWrite(happening)
-      if (happening.what !== 'reported' || happening.end !== 'succeed') return
-      const runs = left.get(births.get(happening.id) ?? '')
-      if (happening.at < (runs?.get(happening.fence) ?? 0)) runs?.delete(happening.fence)
+    see: (event: HistoryEvent) => {
+      if (event.what === 'write') seeWrite(event)
+      if (event.what !== 'ended' || event.end !== 'succeed') return
+      const runs = left.get(births.get(event.id) ?? '')
+      if (event.at < (runs?.get(event.fence) ?? 0)) runs?.delete(event.fence)
     },
   }
 }

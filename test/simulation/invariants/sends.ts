@@ -1,7 +1,7 @@
 import { DEFAULT_OPTIONS } from '../../../shared/core/options/options.ts'
 import { liveRuns } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
@@ -14,17 +14,16 @@ const MERGING_MS = 120_000
 const LOOKS_MAX = 40
 
 /** Promises about how much is sent. */
-export const OF_SENDS: readonly Invariant[] = [
+export const MESSAGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'what keeps a far minute from being scheduled does not multiply the dispatches of other tasks',
     watch: scenario => {
       const isJudged = isDisturbedByScheduler(scenario)
       const sent = new Map<string, number>()
       return {
-        on: happening => {
-          if (!isJudged || happening.what !== 'dispatched' || !happening.by.startsWith('planner'))
-            return undefined
-          const { id, born, revision } = happening
+        on: event => {
+          if (!isJudged || event.what !== 'dispatched' || !event.by.startsWith('planner')) return undefined
+          const { id, born, revision } = event
           const name = `${id} ${born} ${revision}`
           const times = (sent.get(name) ?? 0) + 1
           sent.set(name, times)
@@ -41,10 +40,10 @@ export const OF_SENDS: readonly Invariant[] = [
       const runs = createStillRuns()
       const looks = new Map<string, number[]>()
       return {
-        on: happening => {
-          runs.see(happening)
-          if (happening.what !== 'looked') return undefined
-          const { id, at } = happening
+        on: event => {
+          runs.see(event)
+          if (event.what !== 'look-received') return undefined
+          const { id, at } = event
           const since = Math.max(runs.since(id), START + calmAt) + MERGING_MS
           const times = [...(looks.get(id) ?? []), at].filter(time => time > Math.max(since, at - COUNTED_MS))
           looks.set(id, times)
@@ -62,9 +61,9 @@ function createStillRuns() {
   const still = new Map<string, number>()
   return {
     since: (id: string) => still.get(id) ?? Number.POSITIVE_INFINITY,
-    see: (happening: Happening) => {
-      if (happening.what !== 'write' || happening.after.operation === 'beat') return
-      const { after, at } = happening
+    see: (event: HistoryEvent) => {
+      if (event.what !== 'write' || event.after.operation === 'beat') return
+      const { after, at } = event
       const isUsual = after.options.leaseMs >= DEFAULT_OPTIONS.leaseMs && liveRuns(after).length > 0
       if (isUsual) still.set(after.id, at)
       else still.delete(after.id)

@@ -11,7 +11,7 @@ export function isCreation(before: Task | undefined, after: Task): boolean {
 }
 
 /** Whether a task is written as cancelled that was never published: nothing is handed on to it, whoever starts it over. */
-export function isHollow(before: Task | undefined, after: Task): boolean {
+export function isCancelledUnpublished(before: Task | undefined, after: Task): boolean {
   return before === undefined && after.operation === 'cancel'
 }
 

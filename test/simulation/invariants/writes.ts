@@ -1,14 +1,14 @@
 import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
-import { type Invariant, ofWrites } from './invariant.ts'
+import { type Invariant, onEachWrite } from './invariant.ts'
 
 /** Promises that can be seen in each single write. */
-export const OF_WRITES: readonly Invariant[] = [
-  ofWrites('no two live runs of one worker on one task', ({ after }) => {
+export const WRITE_INVARIANTS: readonly Invariant[] = [
+  onEachWrite('no two live runs of one worker on one task', ({ after }) => {
     const workers = liveRuns(after).map(({ workerId }) => workerId)
     const twin = workers.find((workerId, index) => workers.indexOf(workerId) < index)
     return twin && `${twin} holds two runs of ${after.id}`
   }),
-  ofWrites('fences and revisions grow', ({ before, after }) => {
+  onEachWrite('fences and revisions grow', ({ before, after }) => {
     if (!before) return undefined
     const isBeat = after.operation === 'beat'
     if (after.fence < before.fence)
@@ -21,13 +21,13 @@ export const OF_WRITES: readonly Invariant[] = [
       ? `${after.id} handed out fence ${isNewRun.fence} again`
       : undefined
   }),
-  ofWrites('no more successes and runs than the task asks for', ({ before, after }) => {
+  onEachWrite('no more successes and runs than the task asks for', ({ before, after }) => {
     const taken = successes(after).length + liveRuns(after).length
     const wasTaken = before ? successes(before).length + liveRuns(before).length : 0
     const isMore = after.operation === 'claim' && taken > after.options.concurrency && taken > wasTaken
     return isMore ? `${after.id} has ${taken} runs and successes for ${after.options.concurrency}` : undefined
   }),
-  ofWrites('a run that has ended never changes again', ({ before, after }) => {
+  onEachWrite('a run that has ended never changes again', ({ before, after }) => {
     if (!before || before.born !== after.born) return undefined
     const revived = liveRuns(after).find(({ fence }) => before.ended[fence])
     if (revived) return `run ${revived.fence} of ${after.id} lives again`
@@ -45,7 +45,7 @@ export const OF_WRITES: readonly Invariant[] = [
       `run ${changed.fence} of ${after.id} was ${changed.state}, then ${after.ended[changed.fence]?.state}`
     )
   }),
-  ofWrites(
+  onEachWrite(
     'a final status changes only by an explicit restart, resumption, publish or removal',
     ({ before, after }) => {
       if (!before || before.state === 'open' || before.state === after.state) return undefined
@@ -55,12 +55,12 @@ export const OF_WRITES: readonly Invariant[] = [
         : `${after.operation} made ${after.id} ${after.state} though it was ${before.state}`
     },
   ),
-  ofWrites('a publish begins anew only where nothing is, or no more', ({ before, after, clock }) => {
+  onEachWrite('a publish begins anew only where nothing is, or no more', ({ before, after, clock }) => {
     if (after.operation !== 'publish' || !before || before.state === 'removed') return undefined
     const isExpired = before.expiresAt !== undefined && before.expiresAt <= clock
     return isExpired ? undefined : `a publish replaced ${after.id}, which was ${before.state}`
   }),
-  ofWrites(
+  onEachWrite(
     'only a publish brings a task into being, or the cancel of a canvas that never published it',
     ({ before, after }) => {
       const isBirth = after.operation === 'publish' || (after.operation === 'cancel' && after.member)
@@ -76,20 +76,20 @@ export const OF_WRITES: readonly Invariant[] = [
       const isMissing = ({ error }: EndedRun) =>
         error?.message.includes('no longer stored') && !(mayMiss && error.message.includes('handed on'))
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const lost = endedRuns(after).find(run => before?.live[run.fence] && isMissing(run))
           return lost && `run ${lost.fence} of ${after.id} found no input`
         },
       }
     },
   },
-  ofWrites('no claim before the task is due by the claimer’s clock', ({ before, after, clock }) => {
+  onEachWrite('no claim before the task is due by the claimer’s clock', ({ before, after, clock }) => {
     if (after.operation !== 'claim' || !before) return undefined
     return before.dueAt > clock ? `${after.id} was claimed ${before.dueAt - clock} ms early` : undefined
   }),
-  ofWrites('a run is lost only once its lease has ended', ({ before, after, clock }) => {
+  onEachWrite('a run is lost only once its lease has ended', ({ before, after, clock }) => {
     const lost = endedRuns(after).filter(({ fence, state }) => state === 'lost' && before?.live[fence])
     const early = lost.find(({ fence }) => (before?.live[fence]?.leaseUntil ?? 0) > clock)
     return (

@@ -1,9 +1,9 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 /** Faults in how canvases count their tasks and go on. */
-export const IN_CANVASES: readonly Planted[] = [
+export const CANVAS_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a task of a canvas that is published again starts again',
     spoil: (system, table) => ({

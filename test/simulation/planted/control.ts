@@ -2,10 +2,10 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 /** Faults in what keeps tasks from running: pauses, rate limits, concurrency limits. */
-const FAULTS: readonly Planted[] = [
+const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a pause is acknowledged at once',
     spoil: system => ({
@@ -77,11 +77,11 @@ const FAULTS: readonly Planted[] = [
   },
 ]
 
-export const IN_CONTROL: readonly Planted[] = FAULTS.map(fault => ({ ...fault, needs: 'control' }))
+export const CONTROL_FAULTS: readonly PlantedFault[] = FAULTS.map(fault => ({ ...fault, needs: 'control' }))
 
 type Limits = PlanningSystem['limits']
 
-function inLimits(spoilt: (limits: Limits) => Partial<Limits>): Planted['spoil'] {
+function inLimits(spoilt: (limits: Limits) => Partial<Limits>): PlantedFault['spoil'] {
   return system => ({ ...system, limits: { ...system.limits, ...spoilt(system.limits) } })
 }
 

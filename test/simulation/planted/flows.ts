@@ -6,10 +6,10 @@ import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { publishOwedCallbacks } from '../../../shared/runtime/plan/publish-callbacks.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 /** Faults in how steps follow each other, and in what the ends of tasks publish. */
-export const IN_FLOWS: readonly Planted[] = [
+export const FLOW_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a step is undone that never began',
     spoil: system =>

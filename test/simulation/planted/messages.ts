@@ -1,12 +1,12 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { JobLook } from '../../../shared/core/types/type-job.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
-const AN_HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** Faults in what is sent, found, and swept. */
-export const IN_MESSAGES: readonly Planted[] = [
+export const MESSAGE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the sweeper is forgotten',
     spoil: system => ({ ...system, types: { ...system.types, list: async () => [] } }),
@@ -70,5 +70,5 @@ function bySweeper({ messages, clock }: PlanningSystem): PlanningSystem['message
 function lookAtLater(look: JobLook): JobLook {
   const { job } = look
   if (job.kind !== 'purge') return look
-  return { ...look, job: { ...job, before: job.before + AN_HOUR_MS, askedAt: job.askedAt + AN_HOUR_MS } }
+  return { ...look, job: { ...job, before: job.before + HOUR_MS, askedAt: job.askedAt + HOUR_MS } }
 }

@@ -1,21 +1,21 @@
-import { IN_CANVASES } from './canvases.ts'
-import { IN_CONTROL } from './control.ts'
-import { IN_FLOWS } from './flows.ts'
-import { IN_MESSAGES } from './messages.ts'
-import type { Planted } from './planted-fault.ts'
-import { IN_WORDS } from './report-answers.ts'
-import { IN_SCHEDULES } from './schedules.ts'
-import { IN_TRIALS } from './trials.ts'
-import { IN_WRITES } from './writes.ts'
+import { CANVAS_FAULTS } from './canvases.ts'
+import { CONTROL_FAULTS } from './control.ts'
+import { FLOW_FAULTS } from './flows.ts'
+import { MESSAGE_FAULTS } from './messages.ts'
+import type { PlantedFault } from './planted-fault.ts'
+import { REPORT_ANSWER_FAULTS } from './report-answers.ts'
+import { SCHEDULE_FAULTS } from './schedules.ts'
+import { TRIAL_FAULTS } from './trials.ts'
+import { WRITE_FAULTS } from './writes.ts'
 
 /** Every fault that the simulation is tried with. */
-export const PLANTED: readonly Planted[] = [
-  ...IN_WRITES,
-  ...IN_MESSAGES,
-  ...IN_FLOWS,
-  ...IN_CANVASES,
-  ...IN_SCHEDULES,
-  ...IN_CONTROL,
-  ...IN_TRIALS,
-  ...IN_WORDS,
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  ...WRITE_FAULTS,
+  ...MESSAGE_FAULTS,
+  ...FLOW_FAULTS,
+  ...CANVAS_FAULTS,
+  ...SCHEDULE_FAULTS,
+  ...CONTROL_FAULTS,
+  ...TRIAL_FAULTS,
+  ...REPORT_ANSWER_FAULTS,
 ]

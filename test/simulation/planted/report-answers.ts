@@ -1,12 +1,12 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 /** Faults in what the workers over HTTP are told of their runs. */
-export const IN_WORDS: readonly Planted[] = [
+export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a run that has ended takes any word of the kind that ended it',
-    needs: 'words',
+    needs: 'reports',
     spoil: system => system,
     finish: async (system, run, outcome, until) => {
       const answer = await finishOverHttp(system, run, outcome, until)
@@ -18,7 +18,7 @@ export const IN_WORDS: readonly Planted[] = [
   },
   {
     name: 'a run that its worker has ended counts as lost',
-    needs: 'words',
+    needs: 'reports',
     spoil: system => system,
     finish: async (system, run, outcome, until) => {
       const answer = await finishOverHttp(system, run, outcome, until)
@@ -27,7 +27,7 @@ export const IN_WORDS: readonly Planted[] = [
   },
   {
     name: 'nothing but the result and the short error is kept of a word',
-    needs: 'words',
+    needs: 'reports',
     spoil: system => ({
       ...system,
       tasks: {

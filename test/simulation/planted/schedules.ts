@@ -3,10 +3,10 @@ import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
 import { type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 /** Faults in how schedules tick. */
-const FAULTS: readonly Planted[] = [
+const FAULTS: readonly PlantedFault[] = [
   inWrites('the key of a tick says nothing of the tick', apply => {
     let count = 0
     return change => {
@@ -73,7 +73,10 @@ const FAULTS: readonly Planted[] = [
   },
 ]
 
-export const IN_SCHEDULES: readonly Planted[] = FAULTS.map(fault => ({ needs: 'schedules', ...fault }))
+export const SCHEDULE_FAULTS: readonly PlantedFault[] = FAULTS.map(fault => ({
+  needs: 'schedules',
+  ...fault,
+}))
 
 const LEAD_MS = 10_000
 
@@ -82,7 +85,7 @@ const graves = new WeakMap<Table, Map<string, Task>>()
 
 type Apply = (change: Change) => Promise<Applied>
 
-function inWrites(name: string, spoiled: (apply: Apply) => Apply): Planted {
+function inWrites(name: string, spoiled: (apply: Apply) => Apply): PlantedFault {
   return {
     name,
     spoil: system => ({
@@ -93,7 +96,7 @@ function inWrites(name: string, spoiled: (apply: Apply) => Apply): Planted {
 }
 
 /** Every look at a schedule sees other settings than those that stand in the table and stay there. */
-function asIfSet(name: string, settings: Partial<ScheduleState>): Planted {
+function asIfSet(name: string, settings: Partial<ScheduleState>): PlantedFault {
   const seen = (head: Task | undefined) =>
     head?.schedule ? { ...head, schedule: { ...head.schedule, ...settings } } : head
   return {

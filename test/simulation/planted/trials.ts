@@ -3,7 +3,7 @@ import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 const CROWDED_MS = 50
 const CROWD = 15
@@ -13,7 +13,7 @@ const COPIES = 2
 const REFUSED_TOGETHER_MS = 1_000
 
 /** Faults that a trial shows. */
-export const IN_TRIALS: readonly Planted[] = [
+export const TRIAL_FAULTS: readonly PlantedFault[] = [
   { name: 'an end that meets many others is given up', needs: 'crowd', spoil: givingUpInCrowds },
   {
     name: 'an end is written once, whether or not the store answers',
@@ -103,7 +103,7 @@ export const IN_TRIALS: readonly Planted[] = [
 
 type Apply = PlanningSystem['tasks']['apply']
 
-function inWrites(spoilt: (apply: Apply) => Apply): Planted['spoil'] {
+function inWrites(spoilt: (apply: Apply) => Apply): PlantedFault['spoil'] {
   return system => ({ ...system, tasks: { ...system.tasks, apply: spoilt(system.tasks.apply) } })
 }
 

@@ -2,12 +2,12 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import type { Operation, Task } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'
-import type { Planted } from './planted-fault.ts'
+import type { PlantedFault } from './planted-fault.ts'
 
 type Apply = (change: Change) => Promise<Applied>
 
 /** Faults in how transitions are written. */
-export const IN_WRITES: readonly Planted[] = [
+export const WRITE_FAULTS: readonly PlantedFault[] = [
   inWrites(
     'a finish skips the fence check',
     (apply, table) => change =>
@@ -81,7 +81,7 @@ export const IN_WRITES: readonly Planted[] = [
   ),
 ]
 
-function inWrites(name: string, spoilt: (apply: Apply, table: Table) => Apply): Planted {
+function inWrites(name: string, spoilt: (apply: Apply, table: Table) => Apply): PlantedFault {
   return {
     name,
     spoil: (system, table) => ({

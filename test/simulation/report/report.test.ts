@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from '../generate/generate.ts'
-import type { Planted } from '../planted/planted-fault.ts'
+import type { PlantedFault } from '../planted/planted-fault.ts'
 import type { BrokenSeed } from '../simulate/play-seeds.ts'
-import { COMES_TO_AN_END } from '../simulate/player.ts'
+import { SEED_ENDS } from '../simulate/player.ts'
 import { simulate } from '../simulate/simulate.ts'
 import { reportOf } from './report.ts'
 
 /** Every task of a scenario of some size meets this sooner or later. */
-const UNKIND: Planted = {
+const UNKIND: PlantedFault = {
   name: 'a finished task is an error',
   spoil: system => ({
     ...system,
@@ -21,7 +21,7 @@ const UNKIND: Planted = {
   }),
 }
 
-async function firstBroken(planted: Planted): Promise<BrokenSeed> {
+async function firstBroken(planted: PlantedFault): Promise<BrokenSeed> {
   for (let seed = 1; ; seed++) {
     const { broken } = await simulate(generate(seed), { planted })
     if (broken) return { seed, verdict: broken }
@@ -51,7 +51,7 @@ describe('the report of a broken seed', () => {
   })
 
   it('does not play again what was the end of its thread', async () => {
-    const verdict = { invariant: COMES_TO_AN_END, message: 'its thread exited with code 9', at: 0 }
+    const verdict = { invariant: SEED_ENDS, message: 'its thread exited with code 9', at: 0 }
 
     expect(await reportOf({ seed: 3, verdict })).toBe(
       'Seed 3 is broken: a seed plays to its end — its thread exited with code 9',

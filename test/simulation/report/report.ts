@@ -1,9 +1,9 @@
-import { generate, type Rarity } from '../generate/generate.ts'
-import type { Planted } from '../planted/planted-fault.ts'
+import { generate, type ScenarioKind } from '../generate/generate.ts'
+import type { PlantedFault } from '../planted/planted-fault.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Verdict } from '../simulate/judge.ts'
 import type { BrokenSeed } from '../simulate/play-seeds.ts'
-import { COMES_TO_AN_END } from '../simulate/player.ts'
+import { SEED_ENDS } from '../simulate/player.ts'
 import { simulate } from '../simulate/simulate.ts'
 import { START } from '../world/world.ts'
 import { sentencesOf } from './sentences.ts'
@@ -12,9 +12,12 @@ import { shrink } from './shrink.ts'
 /** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
 export async function reportOf(
   { seed, verdict }: BrokenSeed,
-  { planted, only }: { readonly planted?: Planted | undefined; readonly only?: Rarity | undefined } = {},
+  {
+    planted,
+    only,
+  }: { readonly planted?: PlantedFault | undefined; readonly only?: ScenarioKind | undefined } = {},
 ): Promise<string> {
-  if (verdict.invariant === COMES_TO_AN_END) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
+  if (verdict.invariant === SEED_ENDS) return `Seed ${seed} is broken: ${sentenceOf(verdict)}`
   const scenario = await shrink(generate(seed, only), verdict, smaller => simulate(smaller, { planted }))
   const { broken, lines } = await traced(scenario, planted)
   return [
@@ -33,7 +36,7 @@ export async function reportOf(
 
 async function traced(
   scenario: Scenario,
-  planted: Planted | undefined,
+  planted: PlantedFault | undefined,
 ): Promise<{ readonly broken: Verdict | undefined; readonly lines: readonly string[] }> {
   const lines: string[] = []
   const { broken } = await simulate(scenario, { trace: line => lines.push(line), planted })

@@ -218,11 +218,11 @@ function textOfActs(acts: readonly Act[]): string {
   return counted.join(', then ')
 }
 
-function textOfAct({ ms, end, until, delay, shop, again = [] }: Act): string {
+function textOfAct({ ms, end, until, delay, shop, repeats = [] }: Act): string {
   const later = until === undefined ? '' : `, but not before ${timeOf(until).trim()} s`
   const given = [delay && `a delay of ${delay}`, shop && `an input of shop ${shop}`].filter(Boolean)
-  const words = again.map(word => `${word.end} ${word.nth}`).join(', ')
-  const afterwards = words === '' ? '' : `, and then says ${words}`
+  const repeated = repeats.map(report => `${report.end} ${report.nth}`).join(', ')
+  const afterwards = repeated === '' ? '' : `, and then reports ${repeated}`
   return `${end}${given.length > 0 ? ` with ${given.join(' and ')}` : ''} after ${ms} ms${later}${afterwards}`
 }
 

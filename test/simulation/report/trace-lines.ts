@@ -1,11 +1,11 @@
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 
-/** A happening as a line of a trace. */
-export function lineOf(happening: Happening): string {
-  const time = ((happening.at - START) / 1_000).toFixed(3).padStart(10)
-  return `${time}  ${happening.by.padEnd(18)}  ${textOf(happening)}`
+/** A event as a line of a trace. */
+export function lineOf(event: HistoryEvent): string {
+  const time = ((event.at - START) / 1_000).toFixed(3).padStart(10)
+  return `${time}  ${event.by.padEnd(18)}  ${textOf(event)}`
 }
 
 /** Where an error was thrown, as far as it says. */
@@ -13,53 +13,53 @@ export function stackOf(error: unknown): string {
   return (error instanceof Error && error.stack) || String(error)
 }
 
-function textOf(happening: Happening): string {
-  switch (happening.what) {
+function textOf(event: HistoryEvent): string {
+  switch (event.what) {
     case 'note':
-      return happening.text
-    case 'surprise':
-      return `FAILS: ${happening.error}`
+      return event.text
+    case 'unexpected-error':
+      return `FAILS: ${event.error}`
     case 'type': {
-      const { type, paused, isFair, version, configuration } = happening.type
+      const { type, paused, isFair, version, configuration } = event.type
       const { limits, ordering } = configuration
       return `WRITES type ${type} v${version} ${JSON.stringify({ paused, isFair, limits, ordering })}`
     }
     case 'permit': {
-      const { limit, holder, isHeld } = happening
+      const { limit, holder, isHeld } = event
       return `${isHeld ? 'RECORDS' : 'TAKES OFF'} holder ${holder} of ${limit}`
     }
-    case 'reported':
-      return `HAS RUN ${happening.id} (fence ${happening.fence}): ${happening.end}`
+    case 'ended':
+      return `HAS RUN ${event.id} (fence ${event.fence}): ${event.end}`
     case 'dispatched':
-      return `SENDS a dispatch of ${happening.id} r${happening.revision}`
-    case 'looked':
-      return `TAKES a look at ${happening.id}`
+      return `SENDS a dispatch of ${event.id} r${event.revision}`
+    case 'look-received':
+      return `TAKES a look at ${event.id}`
     case 'refused':
-      return `IS REFUSED: ${happening.why}`
+      return `IS REFUSED: ${event.why}`
     case 'expired':
-      return `deletes ${happening.id}, which has expired`
+      return `deletes ${event.id}, which has expired`
     case 'sent':
       return 'takes a message'
     case 'write': {
-      const { after } = happening
+      const { after } = event
       const runs = Object.values(after.live).map(({ fence, workerId }) => `${fence} by ${workerId}`)
       return `WRITES ${after.operation} ${after.id} r${after.revision} ${after.state}${pieceOf(after)} due ${after.dueAt - START} fence ${after.fence} live [${runs.join(', ')}] failures ${after.failures}`
     }
     case 'answer': {
-      const { task: _task, ...rest } = { task: undefined, ...happening.answer }
-      return `IS ANSWERED ${happening.step.do} ${JSON.stringify(rest)}`
+      const { task: _task, ...rest } = { task: undefined, ...event.answer }
+      return `IS ANSWERED ${event.step.do} ${JSON.stringify(rest)}`
     }
-    case 'told': {
-      const { said, refused, id, fence } = happening
+    case 'report-answer': {
+      const { reported: said, refused, id, fence } = event
       const answer = refused === undefined ? 'counts' : `does not count: ${refused}`
       return `IS TOLD that ${JSON.stringify(said)} of ${id} (fence ${fence}) ${answer}`
     }
     case 'began': {
-      const { id, fence, piece, workerId } = happening
+      const { id, fence, piece, workerId } = event
       return `BEGINS ${id}${piece === undefined ? '' : ` at ${piece}`} (fence ${fence}) as ${workerId}`
     }
     case 'delivered':
-      return `TAKES a dispatch of ${happening.task.id} r${happening.task.revision}${pieceOf(happening.task)}`
+      return `TAKES a dispatch of ${event.task.id} r${event.task.revision}${pieceOf(event.task)}`
   }
 }
 

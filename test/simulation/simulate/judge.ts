@@ -1,20 +1,20 @@
 import type { Task } from '../../../shared/core/task/task.ts'
 import { INVARIANTS } from '../invariants/invariants.ts'
-import { firstAtWork } from '../invariants/runs/settling.ts'
+import { firstUnsettled } from '../invariants/runs/settling.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 
 /** A promise that was broken, and how. */
 export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }
 
 /** Holds what happens against every invariant. */
 export type Judge = {
-  tell(happening: Happening): void
+  see(event: HistoryEvent): void
   /** Whether nothing more can happen to any task by itself. */
   isSettled(heads: Iterable<Task>): boolean
   end(heads: Iterable<Task>, at: number): void
   /** Something was thrown that nobody caught. */
-  surprised(error: unknown, at: number): void
+  unhandled(error: unknown, at: number): void
   broken(): Verdict | undefined
 }
 
@@ -28,21 +28,21 @@ export function createJudge(scenario: Scenario): Judge {
     if (message !== undefined) verdict ??= { invariant, message, at }
   }
   return {
-    tell: happening => {
+    see: event => {
       for (const { name, on } of watches)
         rule(
           name,
-          happening.at,
-          judged(() => on?.(happening)),
+          event.at,
+          judged(() => on?.(event)),
         )
     },
-    isSettled: heads => firstAtWork([...heads], scenario) === undefined,
+    isSettled: heads => firstUnsettled([...heads], scenario) === undefined,
     end: (heads, at) => {
       // The heads can be gone through once.
       const all = [...heads]
       for (const { name, atEnd } of watches) rule(name, at, atEnd?.(all))
     },
-    surprised: (error, at) => rule(NO_SURPRISES, at, String(error)),
+    unhandled: (error, at) => rule(NO_SURPRISES, at, String(error)),
     broken: () => verdict,
   }
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { Rarity } from '../generate/generate.ts'
+import type { ScenarioKind } from '../generate/generate.ts'
 import type { Verdict } from './judge.ts'
 import { startPlayer } from './player.ts'
 import type { Played } from './simulate.ts'
@@ -22,7 +22,7 @@ export type Seeds = {
   readonly mostBroken?: number
   readonly onProgress?: (tally: Tally) => void
   /** Plays scenarios of this kind alone. */
-  readonly only?: Rarity | undefined
+  readonly only?: ScenarioKind | undefined
   /** What each thread runs. */
   readonly program?: URL
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Rarity } from '../generate/generate.ts'
+import type { ScenarioKind } from '../generate/generate.ts'
 import type { Played } from './simulate.ts'
 
 /** A thread that plays seeds, one at a time; a new one takes its place when it dies. */
@@ -10,13 +10,13 @@ export type Player = {
 }
 
 /** Such a seed cannot be played in this thread without harm. */
-export const COMES_TO_AN_END = 'a seed plays to its end'
+export const SEED_ENDS = 'a seed plays to its end'
 
 /** Most seeds take some dozens of milliseconds; one that takes so long runs in circles. */
 const ENDLESS_MS = 300_000
 
 /** `program` answers each seed that it is sent with what was played; of one kind alone, if `only` says so. */
-export function startPlayer(program: URL, only?: Rarity): Player {
+export function startPlayer(program: URL, only?: ScenarioKind): Player {
   let thread: Worker | undefined
   return {
     play: async seed => {
@@ -25,7 +25,7 @@ export function startPlayer(program: URL, only?: Rarity): Player {
       if (typeof answer !== 'string') return answer
       await thread.terminate()
       thread = undefined
-      return { broken: { invariant: COMES_TO_AN_END, message: answer, at: 0 }, events: 0, virtualMs: 0 }
+      return { broken: { invariant: SEED_ENDS, message: answer, at: 0 }, events: 0, virtualMs: 0 }
     },
     end: async () => {
       await thread?.terminate()

@@ -7,7 +7,7 @@ import { hostHttpWorker } from '../actors/http-worker.ts'
 import { hostStandalone } from '../actors/standalone.ts'
 import { perform } from '../actors/steps.ts'
 import { schedulesIn } from '../invariants/schedules/schedules.ts'
-import type { Planted } from '../planted/planted-fault.ts'
+import type { PlantedFault } from '../planted/planted-fault.ts'
 import { lineOf, stackOf } from '../report/trace-lines.ts'
 import type { Scenario, Step } from '../scenario.ts'
 import { createApi } from '../world/aws/api.ts'
@@ -15,10 +15,10 @@ import { createSchedules, type Schedules } from '../world/aws/schedules.ts'
 import { createServices } from '../world/aws/services.ts'
 import { createStream } from '../world/aws/stream.ts'
 import { createTable } from '../world/aws/table.ts'
-import type { Happening } from '../world/history.ts'
+import type { HistoryEvent } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
 import { createSandboxes } from '../world/sandboxes.ts'
-import { onSurprise } from '../world/unhandled-errors.ts'
+import { onUnhandledError } from '../world/unhandled-errors.ts'
 import { createWorld, START, type World } from '../world/world.ts'
 import { createJudge, type Verdict } from './judge.ts'
 
@@ -43,23 +43,26 @@ export async function simulate(
   {
     trace,
     planted,
-  }: { readonly trace?: ((line: string) => void) | undefined; readonly planted?: Planted | undefined } = {},
+  }: {
+    readonly trace?: ((line: string) => void) | undefined
+    readonly planted?: PlantedFault | undefined
+  } = {},
 ): Promise<Played> {
   const judge = createJudge(scenario)
-  const happened = (happening: Happening) => {
-    trace?.(lineOf(happening))
-    judge.tell(happening)
+  const happened = (event: HistoryEvent) => {
+    trace?.(lineOf(event))
+    judge.see(event)
   }
   const world = createWorld(scenario, {
-    tell: happened,
+    record: happened,
     note: (at, by, text) => trace?.(lineOf({ at, by, what: 'note', text: text() })),
   })
   const surprised = (error: unknown) => {
     const at = world.timeline.now()
     trace?.(lineOf({ at, by: 'nobody', what: 'note', text: `CATCHES ${stackOf(error)}` }))
-    judge.surprised(error, at)
+    judge.unhandled(error, at)
   }
-  const nothingMore = onSurprise(surprised)
+  const nothingMore = onUnhandledError(surprised)
   try {
     const stage = build(world, happened, planted)
     const isOver = () => judge.broken() !== undefined
@@ -87,14 +90,18 @@ function closingSteps({ steps, calmAt }: Scenario): Step[] {
 }
 
 /** A simulated system, with everybody on it who does something. */
-type Stage = {
+type SimulatedSystem = {
   heads(): Iterable<Task>
   /** Whether all steps are done, their callers answered, and their purges over. */
   isEmpty(): boolean
 }
 
 /** Puts the system together and sets the stage. */
-function build(world: World, happened: (happening: Happening) => void, planted: Planted | undefined): Stage {
+function build(
+  world: World,
+  happened: (event: HistoryEvent) => void,
+  planted: PlantedFault | undefined,
+): SimulatedSystem {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
   const writes = (before: Task | undefined, after: Task, by: Process) => {

@@ -3,7 +3,7 @@ import { remove } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { aPublication, NOW } from '../../support/tasks/a-task.ts'
 import { runWaker } from '../actors/functions.ts'
-import { generate, RARITIES } from '../generate/generate.ts'
+import { generate, SCENARIO_KINDS } from '../generate/generate.ts'
 import { sentencesOf } from '../report/sentences.ts'
 import type { Outage, Service } from '../scenario.ts'
 import { createSchedules } from './aws/schedules.ts'
@@ -137,7 +137,7 @@ describe('the store', () => {
   })
 })
 
-it.each(RARITIES)('a scenario of kind %s can be told, and is the same every time', kind => {
+it.each(SCENARIO_KINDS)('a scenario of kind %s can be told, and is the same every time', kind => {
   const scenario = generate(7, kind)
 
   expect(sentencesOf(scenario)).toContain('seed 7')

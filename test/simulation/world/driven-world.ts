@@ -3,7 +3,7 @@ import type { ManualClock } from '../../../shared/testing/clock.ts'
 import { CALM, type Scenario, type Weather } from '../scenario.ts'
 import { createServices, type Services } from './aws/services.ts'
 import { createTable, type Table } from './aws/table.ts'
-import type { Happening, History } from './history.ts'
+import type { History, HistoryEvent } from './history.ts'
 import { createProcess, type Process } from './process.ts'
 import { createWorld, START, type World } from './world.ts'
 
@@ -16,7 +16,7 @@ export type DrivenWorld = {
   /** What the world noted: who died, what got lost. */
   readonly notes: readonly string[]
   /** What the invariants would be told. */
-  readonly told: readonly Happening[]
+  readonly events: readonly HistoryEvent[]
   /** A process that waits by itself. */
   process(name?: string): Process
   /** The same ports, but whoever awaits an answer lets time run until it is there. */
@@ -32,7 +32,7 @@ type Parts = Pick<Scenario, 'outages' | 'conditions' | 'trial'> & {
 }
 
 /** Nothing that a test waits for takes longer: a century. */
-const MOST_MS = 100 * 366 * 24 * 60 * 60_000
+const WAIT_MS_MAX = 100 * 366 * 24 * 60 * 60_000
 
 export async function createDrivenWorld({
   weather = {},
@@ -41,7 +41,7 @@ export async function createDrivenWorld({
   ...rest
 }: Parts = {}): Promise<DrivenWorld> {
   const notes: string[] = []
-  const told: Happening[] = []
+  const told: HistoryEvent[] = []
   const scenario: Scenario = {
     seed: 1,
     weather: { ...CALM, ...weather },
@@ -54,7 +54,7 @@ export async function createDrivenWorld({
     ...rest,
   }
   const history: History = {
-    tell: happening => void told.push(happening),
+    record: event => void told.push(event),
     note: (_at, by, text) => void notes.push(`${by} ${text()}`),
   }
   const world = createWorld(scenario, history, startsAt)
@@ -74,7 +74,7 @@ export async function createDrivenWorld({
   const runWhileAwaited = async () => {
     // Some answers need no time at all.
     await turn()
-    if (awaited > 0) await timeline.run(timeline.now() + MOST_MS, () => awaited === 0)
+    if (awaited > 0) await timeline.run(timeline.now() + WAIT_MS_MAX, () => awaited === 0)
   }
   const until = <T>(answer: Promise<T>): Promise<T> => {
     awaited += 1
@@ -88,7 +88,7 @@ export async function createDrivenWorld({
   return {
     world,
     notes,
-    told,
+    events: told,
     table,
     services,
     process: (name = 'a process') => createProcess(world, name),

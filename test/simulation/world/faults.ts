@@ -5,7 +5,7 @@ import type { TaskStore } from '../../../shared/ports/stores.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** How the keys begin of tasks that are at fault in the trial about them, each in a way of its own. */
-export const AT_FAULT = {
+export const FAULTY_KEY_PREFIXES = {
   /** The table refuses their claims for what they would write. */
   claims: 'refuses-claims',
   /** It refuses every write of them but the first. */
@@ -14,8 +14,8 @@ export const AT_FAULT = {
   heads: 'spoilt',
 } as const
 
-export function isAtFault({ trial }: Pick<Scenario, 'trial'>, id: string): boolean {
-  return trial === 'faults' && Object.values(AT_FAULT).some(kind => isOf(kind, id))
+export function isFaulty({ trial }: Pick<Scenario, 'trial'>, id: string): boolean {
+  return trial === 'faults' && Object.values(FAULTY_KEY_PREFIXES).some(kind => isOf(kind, id))
 }
 
 function isOf(kind: string, id: string): boolean {
@@ -25,7 +25,7 @@ function isOf(kind: string, id: string): boolean {
 /** The store as it is with the faults of a scenario's tasks. */
 export function withFaults(scenario: Scenario, store: TaskStore): TaskStore {
   if (scenario.trial !== 'faults') return store
-  const isSpoilt = (id: string) => isOf(AT_FAULT.heads, id)
+  const isSpoilt = (id: string) => isOf(FAULTY_KEY_PREFIXES.heads, id)
   return {
     ...store,
     head: async id => {
@@ -42,6 +42,6 @@ export function withFaults(scenario: Scenario, store: TaskStore): TaskStore {
 
 function isRefused({ before, after }: Change): boolean {
   if (before === undefined) return false
-  if (isOf(AT_FAULT.claims, after.id)) return after.operation === 'claim'
-  return isOf(AT_FAULT.writes, after.id) || isOf(AT_FAULT.heads, after.id)
+  if (isOf(FAULTY_KEY_PREFIXES.claims, after.id)) return after.operation === 'claim'
+  return isOf(FAULTY_KEY_PREFIXES.writes, after.id) || isOf(FAULTY_KEY_PREFIXES.heads, after.id)
 }

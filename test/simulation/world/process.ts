@@ -32,11 +32,11 @@ export type Process = {
 }
 
 /** Latency of a usual call, there and back, and of a slow one; the SDK gives up after three tries of 3 s. */
-const USUAL_MS = 6
-const SLOW_MS = 9_000
-const MOST_FROZEN_MS = 40_000
+const USUAL_LATENCY_MS_MAX = 6
+const SLOW_LATENCY_MS_MAX = 9_000
+const FREEZE_MS_MAX = 40_000
 /** The share of calls to a service that is out which end by a timeout; the others are refused at once. */
-const OUT_SLOWLY = 0.3
+const OUTAGE_TIMEOUT_SHARE = 0.3
 
 const NEVER = new Promise<never>(() => undefined)
 
@@ -80,11 +80,11 @@ export function createProcess(world: World, name: string): Process {
     thawing()
     thawing = Number.isFinite(forMs) ? timeline.at(timeline.now() + forMs, thaw) : () => {}
   }
-  const latency = (isSlow: boolean) => luck.fraction() * (isSlow ? SLOW_MS : USUAL_MS)
+  const latency = (isSlow: boolean) => luck.fraction() * (isSlow ? SLOW_LATENCY_MS_MAX : USUAL_LATENCY_MS_MAX)
   const misfortune = (share: number, freezing: number, operation: string) => {
     if (happens(share)) kill(`at ${operation}`)
     else if (happens(freezing)) {
-      const forMs = luck.fraction() * MOST_FROZEN_MS
+      const forMs = luck.fraction() * FREEZE_MS_MAX
       note(() => `freezes for ${Math.round(forMs)} ms at ${operation}`)
       freeze(forMs)
     }
@@ -115,7 +115,7 @@ export function createProcess(world: World, name: string): Process {
       const begin = () => timeline.at(timeline.now() + latency(isSlow), takeEffect)
       const takeEffect = () => {
         if (isRefused) return fail('no answer, and no effect')
-        if (world.isOut(service)) return fail(`${service} is out`, luck.fraction() < OUT_SLOWLY)
+        if (world.isOut(service)) return fail(`${service} is out`, luck.fraction() < OUTAGE_TIMEOUT_SHARE)
         void attempt(effect).then(
           value => (isAnswerLost ? fail('no answer, though it took effect') : answer(() => resolve(value))),
           error => answer(() => reject(error)),

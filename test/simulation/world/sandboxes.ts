@@ -24,7 +24,7 @@ export type Sandboxes = {
 type Warm = { readonly process: Process; readonly system: PlanningSystem; invocations: number }
 
 /** A sandbox that nobody needs goes away; so does every one after a deployment. */
-const MOST_INVOCATIONS = 30
+const INVOCATIONS_MAX = 30
 
 export function createSandboxes(
   world: World,
@@ -46,7 +46,7 @@ export function createSandboxes(
     return { process, system: settings.systemFor(process), invocations: 0 }
   }
   const giveBack = (name: string, warm: Warm) => {
-    if (warm.invocations >= MOST_INVOCATIONS) return warm.process.kill('no longer needed')
+    if (warm.invocations >= INVOCATIONS_MAX) return warm.process.kill('no longer needed')
     warm.process.freeze(Number.POSITIVE_INFINITY)
     free.set(name, [...(free.get(name) ?? []), warm])
   }
@@ -63,7 +63,7 @@ export function createSandboxes(
       return new Promise(resolve => {
         const endsAt = process.clock.now() + settings.timeoutMs
         const surprised = (error: unknown) =>
-          world.history.tell({ at: timeline.now(), by: process.name, what: 'surprise', error })
+          world.history.record({ at: timeline.now(), by: process.name, what: 'unexpected-error', error })
         const cancel = timeline.at(timeline.now() + settings.timeoutMs, () => {
           if (world.isLongCalm()) surprised('the invocation took too long')
           process.kill('took too long')

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { onSurprise } from './unhandled-errors.ts'
+import { onUnhandledError } from './unhandled-errors.ts'
 
 /** What a caught-by-nobody error of this code is told as. */
 async function surprisesOf(code: () => void): Promise<unknown[]> {
   const told: unknown[] = []
-  const stop = onSurprise(error => told.push(error))
+  const stop = onUnhandledError(error => told.push(error))
   code()
   await turn()
   stop()

@@ -4,7 +4,7 @@ const KINDS = ['uncaughtException', 'unhandledRejection'] as const
  * Tells of every exception and every rejection that nobody has caught, until the answer is called. Whoever else
  * listens for them hears nothing meanwhile: a real process would end, a simulated one is what is being judged.
  */
-export function onSurprise(tell: (error: unknown) => void): () => void {
+export function onUnhandledError(tell: (error: unknown) => void): () => void {
   const others = KINDS.map(kind => [kind, process.rawListeners(kind)] as const)
   for (const kind of KINDS) {
     process.removeAllListeners(kind)

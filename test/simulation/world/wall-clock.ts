@@ -9,8 +9,8 @@ export type WallClock = {
 }
 
 /** A process's clock jumps once in each span of so long, which is far longer than a call takes. */
-const LEAST_SPAN_MS = 4_000
-const MOST_SPAN_MS = 15_000
+const SPAN_MS_MIN = 4_000
+const SPAN_MS_MAX = 15_000
 
 export function createWallClock(world: World, name: string, skewMs: number): WallClock {
   const { timeline, scenario } = world
@@ -18,7 +18,7 @@ export function createWallClock(world: World, name: string, skewMs: number): Wal
   const plain = () => Math.floor(timeline.now()) + skewMs
   if (stepMs === 0) return { now: plain, latest: plain }
   const seed = world.seedOf(`clock of ${name}`)
-  const spanMs = LEAST_SPAN_MS + (seed % (MOST_SPAN_MS - LEAST_SPAN_MS))
+  const spanMs = SPAN_MS_MIN + (seed % (SPAN_MS_MAX - SPAN_MS_MIN))
   const spanNow = () => {
     const elapsed = Math.min(timeline.now() - START, scenario.calmAt)
     return Math.floor((elapsed + (seed % spanMs)) / spanMs)

@@ -13,7 +13,7 @@ export type World = {
   /** Whether a service answers no call right now. */
   isOut(service: Service): boolean
   /** When the outage of a service that is out will be over; now, if it is not. */
-  backAt(service: Service): number
+  outageEndsAt(service: Service): number
   /** Whether the thing of this kind that is under way now is the one that is lost. Each thing asks once. */
   loses(what: Lost['what']): boolean
   /** Whether nothing that went wrong by chance can still be on its way. */
@@ -43,7 +43,7 @@ export function createWorld(scenario: Scenario, history: History, startsAt = STA
     timeline,
     history,
     isOut: service => scenario.outages !== undefined && backAt(service) > timeline.now(),
-    backAt,
+    outageEndsAt: backAt,
     loses: what => {
       counts[what] += 1
       return scenario.lost?.what === what && scenario.lost.nth === counts[what]

@@ -1,5 +1,5 @@
 import type { ServedBy, Step } from '../../scenario.ts'
-import { AT_FAULT } from '../../world/faults.ts'
+import { FAULTY_KEY_PREFIXES } from '../../world/faults.ts'
 import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SERVED_BY: readonly ServedBy[] = ['http', 'http', 'lambda', 'workers']
@@ -8,8 +8,11 @@ const HEALTHY = 8
 /** Some tasks that the table refuses to write, or whose heads cannot be read, stand in front of others that are as they should be. */
 export const faults: Trial = (dice, seed) => {
   const type = aType(dice.pick(SERVED_BY), dice.odds(0.3) ? { limits: { concurrency: { max: 2 } } } : {})
-  const kinds = Object.values(AT_FAULT).filter(() => dice.odds(0.7))
-  const faulty = (kinds.length > 0 ? kinds : [AT_FAULT.claims]).flatMap(kind => [`${kind}-1`, `${kind}-2`])
+  const kinds = Object.values(FAULTY_KEY_PREFIXES).filter(() => dice.odds(0.7))
+  const faulty = (kinds.length > 0 ? kinds : [FAULTY_KEY_PREFIXES.claims]).flatMap(kind => [
+    `${kind}-1`,
+    `${kind}-2`,
+  ])
   const keys = [...faulty, ...Array.from({ length: HEALTHY }, (_, nth) => `k${nth + 1}`)]
   const steps = keys.map(
     (key, nth): Step => ({

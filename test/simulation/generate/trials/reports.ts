@@ -1,4 +1,4 @@
-import { type Act, type Again, CALM, type Step, type TypeSetup } from '../../scenario.ts'
+import { type Act, CALM, type RepeatedReport, type Step, type TypeSetup } from '../../scenario.ts'
 import type { Dice } from '../dice.ts'
 import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
@@ -6,10 +6,10 @@ const SPAN_MS = 10_000
 const ENDS = ['succeed', 'fail', 'fatal', 'later', 'release', 'next'] as const
 
 /** Workers over HTTP say again how their runs ended, in the same words and in others; answers get lost on the way. */
-export const words: Trial = (dice, seed) => {
+export const reports: Trial = (dice, seed) => {
   const type = aType('http')
   return aScenario(seed, {
-    trial: 'words',
+    trial: 'reports',
     weather: { ...CALM, answerLost: dice.pick([0, 0.05, 0.2]) },
     calmAt: SPAN_MS,
     types: [type],
@@ -37,10 +37,10 @@ function publishes(dice: Dice, { type }: TypeSetup): Step[] {
 
 function anAct(dice: Dice): Act {
   const end = dice.pick(ENDS)
-  return { ms: dice.between(1, 300), end, again: dice.many(1, 3, () => aWord(dice, end)) }
+  return { ms: dice.between(1, 300), end, repeats: dice.many(1, 3, () => aWord(dice, end)) }
 }
 
 /** The same word, the same kind of end with other particulars, or another end. */
-function aWord(dice: Dice, end: Act['end']): Again {
+function aWord(dice: Dice, end: Act['end']): RepeatedReport {
   return { end: dice.odds(0.6) ? end : dice.pick(ENDS), nth: dice.odds(0.5) ? 0 : 1 }
 }

@@ -10,14 +10,21 @@ import { faults } from './faults.ts'
 import { looks } from './looks.ts'
 import { nightly } from './nightly.ts'
 import { outage, schedulerOutage } from './outages.ts'
-import { words } from './reports.ts'
+import { reports } from './reports.ts'
 import { restarts, stages } from './restarts-and-stages.ts'
 import { signals } from './signals.ts'
 import { tenants } from './tenants.ts'
 import type { Trial } from './trial.ts'
 
-/** Each trial, and the share of all seeds that are drawn as it; those that cost much time are rare. */
-const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw: Trial }>> = {
+type DrawnTrial = {
+  /** The share of all seeds that are drawn as this trial. Trials that cost much time are rare. */
+  readonly share: number
+  readonly draw: Trial
+  /** Hashed with the seed. @default the trial's name */
+  readonly salt?: string
+}
+
+const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   crowd: { share: 0.005, draw: crowd },
   outage: { share: 0.02, draw: outage },
   'scheduler-outage': { share: 0.01, draw: schedulerOutage },
@@ -31,7 +38,7 @@ const TRIALS: Readonly<Record<TrialName, { readonly share: number; readonly draw
   signals: { share: 0.01, draw: signals },
   nightly: { share: 0.02, draw: nightly },
   faults: { share: 0.01, draw: faults },
-  words: { share: 0.01, draw: words },
+  reports: { share: 0.01, draw: reports, salt: 'words' },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
@@ -51,5 +58,8 @@ export function trialOf(seed: number): TrialName | undefined {
 }
 
 export function drawTrial(name: TrialName, seed: number): Scenario {
-  return TRIALS[name].draw(createDice(createSeededChance(hash32(`${name} ${seed}`))), seed)
+  return TRIALS[name].draw(
+    createDice(createSeededChance(hash32(`${TRIALS[name].salt ?? name} ${seed}`))),
+    seed,
+  )
 }

@@ -8,20 +8,20 @@ export type End = 'succeeded' | 'failed'
 export type Ends = ReadonlyMap<number, End>
 export type Part = Composition<Job>
 
-export function standing(part: Part, ends: Ends): End | 'open' {
+export function standingOf(part: Part, ends: Ends): End | 'open' {
   if ('leaf' in part) return ends.get(part.leaf.nonce) ?? 'open'
   if ('chain' in part)
-    return part.chain.map(one => standing(one, ends)).find(one => one !== 'succeeded') ?? 'succeeded'
+    return part.chain.map(one => standingOf(one, ends)).find(one => one !== 'succeeded') ?? 'succeeded'
   if ('group' in part) return ofGroup(part.group, ends)
   const { group, then, onError } = part.chord
   const members = ofGroup(group, ends)
   if (members === 'open') return 'open'
-  if (members === 'succeeded') return standing(then, ends)
-  return onError && standing(onError, ends) === 'open' ? 'open' : 'failed'
+  if (members === 'succeeded') return standingOf(then, ends)
+  return onError && standingOf(onError, ends) === 'open' ? 'open' : 'failed'
 }
 
 function ofGroup(group: readonly Part[], ends: Ends): End | 'open' {
-  const standings = group.map(one => standing(one, ends))
+  const standings = group.map(one => standingOf(one, ends))
   if (standings.includes('open')) return 'open'
   return standings.includes('failed') ? 'failed' : 'succeeded'
 }
@@ -31,7 +31,7 @@ export function startable(part: Part, ends: Ends): number[] {
   if ('leaf' in part) return [part.leaf.nonce]
   if ('group' in part) return part.group.flatMap(one => startable(one, ends))
   if ('chain' in part) {
-    const stop = part.chain.findIndex(one => standing(one, ends) !== 'succeeded')
+    const stop = part.chain.findIndex(one => standingOf(one, ends) !== 'succeeded')
     const reached = stop < 0 ? part.chain : part.chain.slice(0, stop + 1)
     return reached.flatMap(one => startable(one, ends))
   }
@@ -50,7 +50,7 @@ export function failure(part: Part, ends: Ends): number | undefined {
       : 'group' in part
         ? part.group
         : [{ group: part.chord.group }, part.chord.then]
-  const failed = members.find(one => standing(one, ends) === 'failed')
+  const failed = members.find(one => standingOf(one, ends) === 'failed')
   return failed && failure(failed, ends)
 }
 

@@ -3,7 +3,7 @@ import { jobsIn } from '../../jobs-in.ts'
 import type { Step } from '../../scenario.ts'
 import type { Invariant } from '../invariant.ts'
 import { isCreation, nonceOf } from '../tags.ts'
-import { type End, type Part, standing, startable } from './canvas-model.ts'
+import { type End, type Part, standingOf, startable } from './canvas-model.ts'
 
 /** What has become of one birth of a canvas, as its tasks' writes show it. */
 type Canvas = {
@@ -14,15 +14,15 @@ type Canvas = {
 }
 
 /** Promises about canvases: what starts when, and how they end. */
-export const OF_CANVASES: readonly Invariant[] = [
+export const CANVAS_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a task of a canvas is published once, and only when those before it have ended as they must',
     watch: ({ steps }) => {
-      const known = createKnown(steps)
+      const known = trackCanvases(steps)
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const canvas = known.of(after)
           const fault = canvas && faultOfStart(canvas, before, after)
           known.see(before, after)
@@ -34,15 +34,15 @@ export const OF_CANVASES: readonly Invariant[] = [
   {
     name: 'a canvas ends as the first ends of its tasks say, unless it is cancelled',
     watch: ({ steps }) => {
-      const known = createKnown(steps)
+      const known = trackCanvases(steps)
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           known.see(before, after)
           if (!after.canvas || before?.state !== 'open' || after.state === 'open') return undefined
           const canvas = known.named(after.key, after.born)
-          const expected = canvas && standing(canvas.part, canvas.ends)
+          const expected = canvas && standingOf(canvas.part, canvas.ends)
           return after.state === 'cancelled' || after.state === expected
             ? undefined
             : `${after.id} has ${after.state}, but its tasks make it ${expected}`
@@ -53,12 +53,12 @@ export const OF_CANVASES: readonly Invariant[] = [
   {
     name: 'no task of a canvas is claimed once all of it has been cancelled, but to undo',
     watch: ({ steps }) => {
-      const known = createKnown(steps)
+      const known = trackCanvases(steps)
       const startedOver = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           known.see(before, after)
           if (after.operation === 'restart' || after.operation === 'resume') startedOver.add(after.id)
           const isClaim = after.operation === 'claim' && after.flow?.direction !== 'undo'
@@ -74,9 +74,9 @@ export const OF_CANVASES: readonly Invariant[] = [
     watch: () => {
       const startedOver = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { id, operation } = happening.after
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { id, operation } = event.after
           if (operation === 'restart' || operation === 'resume') startedOver.add(id)
           return undefined
         },
@@ -96,7 +96,7 @@ export const OF_CANVASES: readonly Invariant[] = [
 ]
 
 /** What is known of each canvas; `see` every write. */
-export function createKnown(steps: readonly Step[]) {
+export function trackCanvases(steps: readonly Step[]) {
   const parts = new Map(
     steps.flatMap(step => (step.do === 'publish-canvas' ? [[step.canvas, step.composition] as const] : [])),
   )

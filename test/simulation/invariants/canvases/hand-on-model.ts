@@ -1,10 +1,10 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { jobsIn } from '../../jobs-in.ts'
 import type { Job, Step } from '../../scenario.ts'
-import { placesIn } from '../callbacks.ts'
-import { isHollow, nonceOf, type Result, resultIn } from '../tags.ts'
+import { callbackOwnersIn } from '../callbacks.ts'
+import { isCancelledUnpublished, nonceOf, type Result, resultIn } from '../tags.ts'
 import { failure, partValue, type Source, sourcesIn } from './canvas-model.ts'
-import { createKnown } from './canvases.ts'
+import { trackCanvases } from './canvases.ts'
 
 /** What a task has come to each time that it succeeded. */
 type Past = {
@@ -23,8 +23,8 @@ const TOUCHING: ReadonlySet<string> = new Set(['restart', 'resume', 'remove'])
 const NOTHING = [undefined]
 
 export function createHandOnModel(steps: readonly Step[]): HandOnModel {
-  const known = createKnown(steps)
-  const places = placesIn(steps)
+  const known = trackCanvases(steps)
+  const places = callbackOwnersIn(steps)
   const sources = new Map<number, Source>(
     steps.flatMap(step => (step.do === 'publish-canvas' ? [...sourcesIn(step.composition)] : [])),
   )
@@ -54,7 +54,7 @@ export function createHandOnModel(steps: readonly Step[]): HandOnModel {
       if (after.member && nonce !== undefined) members.set(`${after.member.born} ${nonce}`, after.id)
       const past = pastOf(after.id)
       if (TOUCHING.has(after.operation)) past.isTouched = true
-      if (isHollow(before, after)) hollow.add(after.id)
+      if (isCancelledUnpublished(before, after)) hollow.add(after.id)
       const isDone = after.state === 'succeeded' && before?.state !== 'succeeded'
       if (isDone) past.results.push(resultIn(after) ?? null)
     },

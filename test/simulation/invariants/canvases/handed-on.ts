@@ -2,29 +2,29 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Task } from '../../../../shared/core/task/task.ts'
 import { allJobs } from '../../jobs-in.ts'
 import type { Job } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import type { Invariant } from '../invariant.ts'
 import { nonceOf, plainResult, type Result } from '../tags.ts'
 import { createHandOnModel } from './hand-on-model.ts'
 
-type Began = Extract<Happening, { readonly what: 'began' }>
+type Began = Extract<HistoryEvent, { readonly what: 'began' }>
 
 /** Promises about what a handler is given beside its own input. */
-export const OF_INPUTS: readonly Invariant[] = [
+export const INPUT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'the steps of a flow are given the results of those before them',
     watch: () => {
       const results = new Map<string, Readonly<Record<string, Result>>>()
       return {
-        on: happening => {
-          if (happening.what === 'write' && happening.after.operation === 'claim') {
-            const { after } = happening
+        on: event => {
+          if (event.what === 'write' && event.after.operation === 'claim') {
+            const { after } = event
             if (after.flow) results.set(`${after.id} ${after.fence}`, resultsOfSteps(after))
           }
-          if (happening.what !== 'began' || !happening.params) return undefined
-          const { id, fence } = happening
+          if (event.what !== 'began' || !event.params) return undefined
+          const { id, fence } = event
           const expected = results.get(`${id} ${fence}`) ?? {}
-          const given = resultsGiven(happening)
+          const given = resultsGiven(event)
           return isDeepStrictEqual(given, expected)
             ? undefined
             : `${id} is given the results ${JSON.stringify(given)}, expected are ${JSON.stringify(expected)}`
@@ -39,19 +39,19 @@ export const OF_INPUTS: readonly Invariant[] = [
       const jobs = new Map(allJobs(steps).map(job => [job.nonce, job]))
       const tasks = new Map<string, Task>()
       return {
-        on: happening => {
-          if (happening.what === 'write') {
-            model.see(happening.before, happening.after)
-            tasks.set(happening.after.id, happening.after)
+        on: event => {
+          if (event.what === 'write') {
+            model.see(event.before, event.after)
+            tasks.set(event.after.id, event.after)
           }
-          if (happening.what !== 'began') return undefined
-          const task = tasks.get(happening.id)
+          if (event.what !== 'began') return undefined
+          const task = tasks.get(event.id)
           const job = jobs.get((task && nonceOf(task)) ?? Number.NaN)
           const expected = task && job && model.expected(task, job)
           if (!expected) return undefined
-          const given = plainPrevious(happening.previous)
+          const given = plainPrevious(event.previous)
           return expected.some(one => isDeepStrictEqual(one, given))
-            ? faultOfInput(happening, job)
+            ? faultOfInput(event, job)
             : `${task.id} is handed ${JSON.stringify(given)}, expected is ${JSON.stringify(expected)}`
         },
       }

@@ -1,7 +1,7 @@
 import { liveRuns, type Task } from '../../../../shared/core/task/task.ts'
 import type { RateLimit, TypeLimits } from '../../../../shared/core/types/task-type.ts'
 import type { Scenario } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, servingTypeOf } from '../pieces.ts'
 
@@ -14,7 +14,7 @@ const CHANGED_WITHIN_MS = 1_500
 const CLAIMED_WITHIN_MS = { usual: 1_500, slow: 120_000 }
 
 /** Promises about rate and concurrency limits, counted anew from what the types say and who claims. */
-export const OF_LIMITS: readonly Invariant[] = [
+export const LIMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no concurrency limit has more runs at work than it allows',
     watch: scenario => {
@@ -47,12 +47,10 @@ export const OF_LIMITS: readonly Invariant[] = [
         return undefined
       }
       return {
-        on: happening => {
-          eras.on(happening)
-          if (happening.what === 'write') onWrite(happening)
-          return happening.what === 'began'
-            ? onBegun(nameOf(happening.id, happening.fence), happening.input)
-            : undefined
+        on: event => {
+          eras.on(event)
+          if (event.what === 'write') onWrite(event)
+          return event.what === 'began' ? onBegun(nameOf(event.id, event.fence), event.input) : undefined
         },
       }
     },
@@ -63,11 +61,11 @@ export const OF_LIMITS: readonly Invariant[] = [
       const eras = erasOf('rate', scenario)
       const starts = new Map<string, number[]>()
       return {
-        on: happening => {
-          eras.on(happening)
-          const run = claimIn(happening)
+        on: event => {
+          eras.on(event)
+          const run = claimIn(event)
           if (!run) return undefined
-          const { after, at } = happening as Write
+          const { after, at } = event as Write
           for (const name of eras.of(after, at)) {
             const times = [...(starts.get(name) ?? []), run.startedAt].sort((a, b) => a - b)
             starts.set(name, times)
@@ -84,12 +82,12 @@ export const OF_LIMITS: readonly Invariant[] = [
     watch: ({ weather }) => {
       const startedAt = new Map<string, number>()
       return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (run) startedAt.set(nameOf((happening as Write).after.id, run.fence), run.startedAt)
-          if (happening.what !== 'began') return undefined
-          const name = nameOf(happening.id, happening.fence)
-          const earlyMs = Number(startedAt.get(name)) - happening.at - weather.skewMs - weather.stepMs
+        on: event => {
+          const run = claimIn(event)
+          if (run) startedAt.set(nameOf((event as Write).after.id, run.fence), run.startedAt)
+          if (event.what !== 'began') return undefined
+          const name = nameOf(event.id, event.fence)
+          const earlyMs = Number(startedAt.get(name)) - event.at - weather.skewMs - weather.stepMs
           return earlyMs > 0 ? `${name} begins ${Math.round(earlyMs)} ms too early` : undefined
         },
       }
@@ -123,14 +121,14 @@ function erasOf<K extends Kind>(kind: K, { weather }: Scenario) {
   const present = new Map<string, Era<K>>()
   const named = new Map<string, LimitOf<K>>()
   return {
-    on: (happening: Happening) => {
-      if (happening.what !== 'type') return
-      const { type, configuration } = happening.type
+    on: (event: HistoryEvent) => {
+      if (event.what !== 'type') return
+      const { type, configuration } = event.type
       const limit = configuration.limits?.[kind] as LimitOf<K> | undefined
       const text = JSON.stringify(limit) ?? ''
       if (present.get(type)?.text === text) return
       // The first tasks of a type come after it.
-      const since = present.has(type) ? happening.at : 0
+      const since = present.has(type) ? event.at : 0
       present.set(type, { since, text, ...(limit && { limit }) })
     },
     /** The limits that count a task which is claimed now, each with the value it counts it by. */

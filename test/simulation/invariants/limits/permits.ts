@@ -1,6 +1,6 @@
 import { liveRuns } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
@@ -9,7 +9,7 @@ const GIVEN_BACK_WITHIN_MS = 10_000
 const AFTERMATH_MS = 60_000
 
 /** Promises about permits of concurrency limits, and who waits for them. */
-export const OF_PERMITS: readonly Invariant[] = [
+export const PERMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'once it is calm, the permit of a lost run is given back within seconds',
     watch: scenario => {
@@ -17,10 +17,10 @@ export const OF_PERMITS: readonly Invariant[] = [
       /** Since when permits of runs that are over are still held, by limit and holder. */
       const owed = new Map<string, number>()
       return {
-        on: happening => {
-          const { at } = happening
-          if (happening.what === 'permit') owed.delete(`${happening.limit} ${happening.holder}`)
-          if (isCalm(at)) for (const name of leftByWaker(happening)) owed.set(name, at)
+        on: event => {
+          const { at } = event
+          if (event.what === 'permit') owed.delete(`${event.limit} ${event.holder}`)
+          if (isCalm(at)) for (const name of leftByWaker(event)) owed.set(name, at)
           for (const [name, since] of owed) {
             if (at - since <= GIVEN_BACK_WITHIN_MS) break
             return `the permit ${name} is held ${Math.round(at - since)} ms after its run was lost`
@@ -48,9 +48,9 @@ function calmFrom({ weather, calmAt }: Scenario): (at: number) => boolean {
 }
 
 /** Permits of runs whose end the waker has recorded: nobody takes that down when it is calm. */
-function leftByWaker(happening: Happening): string[] {
-  if (happening.what !== 'write' || !happening.by.startsWith('waker') || !happening.before) return []
-  const { before, after } = happening
+function leftByWaker(event: HistoryEvent): string[] {
+  if (event.what !== 'write' || !event.by.startsWith('waker') || !event.before) return []
+  const { before, after } = event
   return liveRuns(before)
     .filter(({ fence }) => !after.live[fence])
     .flatMap(({ permits = [] }) => permits.map(({ limit, holder }) => `${limit} ${holder}`))

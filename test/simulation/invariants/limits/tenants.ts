@@ -7,7 +7,7 @@ const ROUNDS_MAX = 8
 const SHOWN_WITHIN_MS = 2_000
 
 /** Promises about tenants that take turns. */
-export const OF_TENANTS: readonly Invariant[] = [
+export const TENANT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no tenant waits for all tasks of another',
     watch: ({ trial }) => {
@@ -30,10 +30,10 @@ export const OF_TENANTS: readonly Invariant[] = [
         return undefined
       }
       return {
-        on: happening => {
-          if (trial !== 'tenants' || happening.what !== 'write') return undefined
-          const { after, at } = happening
-          if (after.operation === 'claim') return onClaim(happening)
+        on: event => {
+          if (trial !== 'tenants' || event.what !== 'write') return undefined
+          const { after, at } = event
+          if (after.operation === 'claim') return onClaim(event)
           if (after.operation !== 'publish') return undefined
           const tasks = waiting.get(tenantOf(after)) ?? new Map<string, number>()
           waiting.set(tenantOf(after), tasks.set(after.id, at))

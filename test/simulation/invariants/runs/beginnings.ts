@@ -7,31 +7,31 @@ import type { Invariant } from '../invariant.ts'
 import { claimIn } from '../pieces.ts'
 
 /** Of one run: the first, and one local retry where the scenario asks for it. */
-const MOST_BEGINNINGS = 2
+const STARTS_PER_RUN_MAX = 2
 
 /** Promises about handlers that begin. */
-export const OF_BEGINNINGS: readonly Invariant[] = [
+export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a handler begins once per run and local retry, by the worker that claimed it',
     watch: () => {
       const claims = new Map<string, string>()
       const begun = new Map<string, number>()
       return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (run && happening.what === 'write') {
+        on: event => {
+          const run = claimIn(event)
+          if (run && event.what === 'write') {
             // Where a head was deleted, the next birth of its key begins with the first fence again.
-            claims.set(`${happening.after.id} ${run.fence}`, run.workerId)
-            begun.delete(`${happening.after.id} ${run.fence}`)
+            claims.set(`${event.after.id} ${run.fence}`, run.workerId)
+            begun.delete(`${event.after.id} ${run.fence}`)
           }
-          if (happening.what !== 'began') return undefined
-          const { id, fence, workerId } = happening
+          if (event.what !== 'began') return undefined
+          const { id, fence, workerId } = event
           const name = `${id} ${fence}`
           if (claims.get(name) !== workerId)
             return `${workerId} runs ${id} under fence ${fence}, which it did not claim`
           const times = (begun.get(name) ?? 0) + 1
           begun.set(name, times)
-          return times > MOST_BEGINNINGS
+          return times > STARTS_PER_RUN_MAX
             ? `the handler of ${id} began ${times} times under fence ${fence}`
             : undefined
         },
@@ -43,9 +43,9 @@ export const OF_BEGINNINGS: readonly Invariant[] = [
     watch: ({ steps }) => {
       const givenTo = takers(steps)
       return {
-        on: happening => {
-          if (happening.what !== 'began') return undefined
-          const { id, input } = happening
+        on: event => {
+          if (event.what !== 'began') return undefined
+          const { id, input } = event
           const nonce = scriptIn(input)?.nonce ?? Number.NaN
           const isGiven = OWN_NONCES.has(nonce) || givenTo.get(nonce)?.(id)
           return isGiven ? undefined : `${id} runs with an input of another task`

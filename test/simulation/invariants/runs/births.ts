@@ -1,17 +1,17 @@
 import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Step } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
 /** Promises about the births of a key, and about what outsiders were told of them. */
-export const OF_BIRTHS: readonly Invariant[] = [
+export const BIRTH_INVARIANTS: readonly Invariant[] = [
   {
     name: 'nothing of an earlier birth of a key touches a later one',
     watch: () => {
       const past = new Set<string>()
       return {
-        on: happening => (happening.what === 'write' ? judgeBirth(happening, past) : undefined),
+        on: event => (event.what === 'write' ? judgeBirth(event, past) : undefined),
       }
     },
   },
@@ -22,11 +22,11 @@ export const OF_BIRTHS: readonly Invariant[] = [
       /** An acknowledgement may come when somebody has taken the task up again. */
       const resumed = new Map<string, number>()
       return {
-        on: happening => {
-          const ended = endedBirth(happening)
+        on: event => {
+          const ended = endedBirth(event)
           if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) over.add(birth(ended))
-          if (happening.what !== 'write') return undefined
-          const { after } = happening
+          if (event.what !== 'write') return undefined
+          const { after } = event
           if (after.operation === 'resume') {
             over.delete(birth(after))
             resumed.set(birth(after), after.revision)
@@ -44,11 +44,11 @@ export const OF_BIRTHS: readonly Invariant[] = [
     watch: () => {
       const removals = new Map<string, number>()
       return {
-        on: happening => {
-          const { what, at } = happening
-          if (what === 'write' && happening.after.operation === 'remove') removals.set(happening.after.id, at)
-          if (what !== 'answer' || !happening.answer.ok || happening.step.do !== 'remove') return undefined
-          const { step } = happening
+        on: event => {
+          const { what, at } = event
+          if (what === 'write' && event.after.operation === 'remove') removals.set(event.after.id, at)
+          if (what !== 'answer' || !event.answer.ok || event.step.do !== 'remove') return undefined
+          const { step } = event
           const isWritten = (removals.get(step.id) ?? 0) >= START + step.at
           return isWritten ? undefined : `the removal of ${step.id} was acknowledged, but not written`
         },
@@ -63,9 +63,9 @@ export const OF_BIRTHS: readonly Invariant[] = [
         steps.some(step => step.do === 'purge' && id.startsWith(`${step.type}:`))
       const published = new Map<string, number>()
       return {
-        on: happening => {
-          if (happening.what !== 'answer') return undefined
-          const { step, answer, at } = happening
+        on: event => {
+          if (event.what !== 'answer') return undefined
+          const { step, answer, at } = event
           if (step.do === 'publish' && answer.ok && answer.task) published.set(answer.task.id, at)
           if (step.do !== 'read' || answer.ok || removed.has(step.id)) return undefined
           const since = published.get(step.id) ?? Number.POSITIVE_INFINITY
@@ -80,13 +80,13 @@ export const OF_BIRTHS: readonly Invariant[] = [
     watch: () => {
       const written = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what === 'write') written.add(version(happening.after))
-          if (happening.what !== 'answer' || !happening.answer.ok || !happening.answer.task) return undefined
-          const { task } = happening.answer
+        on: event => {
+          if (event.what === 'write') written.add(version(event.after))
+          if (event.what !== 'answer' || !event.answer.ok || !event.answer.task) return undefined
+          const { task } = event.answer
           return written.has(version(task))
             ? undefined
-            : `the answer to ${happening.step.do} shows ${version(task)}, which was never written`
+            : `the answer to ${event.step.do} shows ${version(task)}, which was never written`
         },
       }
     },
@@ -94,13 +94,13 @@ export const OF_BIRTHS: readonly Invariant[] = [
 ]
 
 /** What is over with this: its removal was written, or its cancel acknowledged. */
-function endedBirth(happening: Happening): Task | undefined {
-  if (happening.what === 'write') {
-    const { before, after } = happening
+function endedBirth(event: HistoryEvent): Task | undefined {
+  if (event.what === 'write') {
+    const { before, after } = event
     return before && after.operation === 'remove' ? before : undefined
   }
-  if (happening.what !== 'answer' || happening.step.do !== 'cancel' || !happening.answer.ok) return undefined
-  return happening.answer.task
+  if (event.what !== 'answer' || event.step.do !== 'cancel' || !event.answer.ok) return undefined
+  return event.answer.task
 }
 
 /** What is removed, or kept for a short time after its end. */

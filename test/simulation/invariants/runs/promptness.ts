@@ -27,13 +27,13 @@ const CRASH_MS = 15_000
 const QUIET_AFTER_MS = 17 * 60_000
 
 /** Promises about time: where nothing goes wrong things are prompt, and what went wrong is repaired soon. */
-export const OF_TIME: readonly Invariant[] = [
+export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
   {
     name: 'in calm weather a lost run is on record two seconds after the end of its lease',
     watch: ({ weather }) => ({
-      on: happening => {
-        if (weather !== CALM || happening.what !== 'write') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (weather !== CALM || event.what !== 'write') return undefined
+        const { before, after, at } = event
         const lost = endedRuns(after).filter(({ fence, state }) => state === 'lost' && before?.live[fence])
         const late = lost
           .map(({ fence }) => at - (before?.live[fence]?.leaseUntil ?? at))
@@ -47,9 +47,9 @@ export const OF_TIME: readonly Invariant[] = [
   {
     name: 'in calm weather a Lambda claims its tasks within half a second of their due time',
     watch: scenario => ({
-      on: happening => {
-        if (!isUndisturbed(scenario) || happening.what !== 'write') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (!isUndisturbed(scenario) || event.what !== 'write') return undefined
+        const { before, after, at } = event
         if (after.operation !== 'claim' || !before || after.type !== 'by-lambda') return undefined
         const late = at - Math.max(before.dueAt, before.updatedAt)
         return late > CLAIMED_WITHIN_MS ? `${after.id} was claimed ${Math.round(late)} ms late` : undefined
@@ -59,10 +59,10 @@ export const OF_TIME: readonly Invariant[] = [
   {
     name: 'once it is calm, whatever was lost is repaired within minutes',
     watch: scenario => ({
-      on: happening => {
-        if (isOverfed(scenario) || happening.what !== 'write' || happening.after.operation !== 'claim')
+      on: event => {
+        if (isOverfed(scenario) || event.what !== 'write' || event.after.operation !== 'claim')
           return undefined
-        const { before, after, at } = happening
+        const { before, after, at } = event
         const calm = START + scenario.calmAt
         const waited = at - Math.max(before?.dueAt ?? at, before?.updatedAt ?? at, calm)
         return waited > REPAIRED_WITHIN_MS
@@ -74,9 +74,9 @@ export const OF_TIME: readonly Invariant[] = [
   {
     name: 'once it is calm, a far task of a Lambda starts within ten seconds of its due time, whatever became of its schedule',
     watch: scenario => ({
-      on: happening => {
-        if (happening.what !== 'write' || happening.after.operation !== 'claim') return undefined
-        const { before, at } = happening
+      on: event => {
+        if (event.what !== 'write' || event.after.operation !== 'claim') return undefined
+        const { before, at } = event
         const { calmAt, weather } = scenario
         const isFree = weather.skewMs === 0 && !isHeldBack(scenario)
         const isJudged = isFree && before?.type === 'by-lambda' && isFarOff(before)
@@ -89,9 +89,9 @@ export const OF_TIME: readonly Invariant[] = [
   {
     name: 'once it is calm, what the end of a task owes is published within minutes',
     watch: ({ calmAt }) => ({
-      on: happening => {
-        if (happening.what !== 'write' || happening.after.operation !== 'settle') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (event.what !== 'write' || event.after.operation !== 'settle') return undefined
+        const { before, after, at } = event
         const waited = at - Math.max(before?.finishedAt ?? at, START + calmAt)
         return waited > GONE_ON_WITHIN_MS
           ? `the debt of ${after.id} was settled after ${Math.round(waited / 1_000)} s`
@@ -105,9 +105,9 @@ export const OF_TIME: readonly Invariant[] = [
       /** When something last happened to each canvas, by its birth. */
       const latest = new Map<string, number>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after, at } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after, at } = event
           const born = canvasOf(after)
           if (born === undefined || before?.state === after.state) return undefined
           const waited = at - Math.max(latest.get(born) ?? at, START + calmAt)
@@ -136,14 +136,14 @@ export const OF_TIME: readonly Invariant[] = [
         else open.delete(after.id)
       }
       return {
-        on: happening => {
+        on: event => {
           if (afterwardsMs === 0 || isPurging) return undefined
-          if (happening.what === 'write') note(happening.after)
-          if (happening.what === 'write' || happening.what === 'type') lastWrite = happening.at
-          const waited = happening.at - Math.max(lastWrite, lastDue)
-          const isTooLate = happening.what === 'sent' && open.size === 0 && waited > QUIET_AFTER_MS
+          if (event.what === 'write') note(event.after)
+          if (event.what === 'write' || event.what === 'type') lastWrite = event.at
+          const waited = event.at - Math.max(lastWrite, lastDue)
+          const isTooLate = event.what === 'sent' && open.size === 0 && waited > QUIET_AFTER_MS
           return isTooLate
-            ? `a message went to queue ${happening.queue} ${Math.round(waited / 1_000)} s after the last write`
+            ? `a message went to queue ${event.queue} ${Math.round(waited / 1_000)} s after the last write`
             : undefined
         },
       }

@@ -2,19 +2,19 @@ import { isComplete } from '../../../../shared/core/run/several-successes.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../../../shared/core/task/task.ts'
 import { versionSuffices } from '../../../../shared/core/worker/worker.ts'
 import type { Invariant, Write } from '../invariant.ts'
-import { claimIn, endsOf, isOpening } from '../pieces.ts'
+import { claimIn, endsOf, opensPiece } from '../pieces.ts'
 
 /** Promises about runs: who may have them, what counts, and what their workers were told. */
-export const OF_RUNS: readonly Invariant[] = [
+export const RUN_INVARIANTS: readonly Invariant[] = [
   {
     name: 'only an allowed worker claims',
     watch: ({ workers }) => {
       const versions = new Map(workers.map(({ workerId, version }) => [workerId, version]))
       return {
-        on: happening => {
-          const run = claimIn(happening)
+        on: event => {
+          const run = claimIn(event)
           if (!run) return undefined
-          const { before, after } = happening as Write
+          const { before, after } = event as Write
           const { workerIds, minWorkerVersion } = after.options
           if (workerIds.length > 0 && !workerIds.includes(run.workerId))
             return `${run.workerId} claimed ${after.id}, which lists ${workerIds}`
@@ -34,11 +34,11 @@ export const OF_RUNS: readonly Invariant[] = [
     watch: () => {
       const costs = new Map<string, number>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { before, after } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { before, after } = event
           const birth = `${after.id} ${after.born}`
-          const isFresh = isOpening(before, after)
+          const isFresh = opensPiece(before, after)
           const spent = isFresh
             ? 0
             : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
@@ -54,10 +54,10 @@ export const OF_RUNS: readonly Invariant[] = [
   {
     name: 'no run begins once the retry budget is spent',
     watch: () => ({
-      on: happening => {
-        const run = claimIn(happening)
+      on: event => {
+        const run = claimIn(event)
         if (!run) return undefined
-        const { after } = happening as Write
+        const { after } = event as Write
         const { retry } = after.options
         const spent = retry.scope === 'task' ? after.failures : (after.failuresBy[run.workerId] ?? 0)
         return spent > retry.maxRetries
@@ -69,9 +69,9 @@ export const OF_RUNS: readonly Invariant[] = [
   {
     name: 'a run that disappears has ended on record',
     watch: () => ({
-      on: happening => {
-        if (happening.what !== 'write') return undefined
-        const { before, after } = happening
+      on: event => {
+        if (event.what !== 'write') return undefined
+        const { before, after } = event
         if (!before || before.born !== after.born || after.state === 'removed') return undefined
         const ends = endsOf(after)
         const missing = liveRuns(before).find(({ fence }) => !after.live[fence] && !ends[fence])
@@ -86,7 +86,7 @@ export const OF_RUNS: readonly Invariant[] = [
         const complete = heads.find(isComplete)
         return complete && `${complete.id} has all its successes, and nothing has written its end`
       },
-      on: happening => (happening.what === 'write' ? wrongSuccess(happening) : undefined),
+      on: event => (event.what === 'write' ? wrongSuccess(event) : undefined),
     }),
   },
 ]

@@ -4,16 +4,16 @@ import type { Invariant } from '../invariant.ts'
 import { claimIn, pieceOf, servingTypeOf } from '../pieces.ts'
 
 /** Promises about who works on a piece of work. */
-export const OF_SERVERS: readonly Invariant[] = [
+export const CLAIMER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'only who serves the type of the present step claims it',
     watch: ({ workers }) => {
       const typesOf = new Map(workers.map(({ workerId, types }) => [workerId, types]))
       return {
-        on: happening => {
-          const run = claimIn(happening)
-          if (!run || happening.what !== 'write') return undefined
-          const { after } = happening
+        on: event => {
+          const run = claimIn(event)
+          if (!run || event.what !== 'write') return undefined
+          const { after } = event
           const type = servingTypeOf(after)
           const serves =
             typesOf.get(run.workerId)?.includes(type) || run.workerId.startsWith(`lambda ${type}-`)
@@ -50,12 +50,12 @@ export const OF_SERVERS: readonly Invariant[] = [
         return isFound || hasTicket || taken.has(`${by} ${nameOf(task)}`)
       }
       return {
-        on: happening => {
-          const { by } = happening
-          if (happening.what === 'type' && happening.type.isFair) ordered.add(happening.type.type)
-          if (happening.what === 'delivered') noteTaken(by, happening.task)
-          if (happening.what !== 'write') return undefined
-          const { after } = happening
+        on: event => {
+          const { by } = event
+          if (event.what === 'type' && event.type.isFair) ordered.add(event.type.type)
+          if (event.what === 'delivered') noteTaken(by, event.task)
+          if (event.what !== 'write') return undefined
+          const { after } = event
           if (after.options.workerIds.length > 0) targeted.add(after.id)
           if (after.operation !== 'claim' || isAllowed(by, after)) return undefined
           return `${by} claimed ${after.id} at '${pieceOf(after)}', of which it had no dispatch`

@@ -1,29 +1,28 @@
 import { successes, type Task } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
-import { AT_FAULT, isAtFault } from '../../world/faults.ts'
+import { FAULTY_KEY_PREFIXES, isFaulty } from '../../world/faults.ts'
 import type { Invariant } from '../invariant.ts'
 import { servingTypeOf } from '../pieces.ts'
 
 /** What must hold once the weather has been calm for long. */
-export const OF_THE_END: readonly Invariant[] = [
+export const FINAL_STATE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no invocation fails but by an outage',
     watch: () => ({
-      on: happening =>
-        happening.what === 'surprise' ? `${happening.by} failed: ${happening.error}` : undefined,
+      on: event => (event.what === 'unexpected-error' ? `${event.by} failed: ${event.error}` : undefined),
     }),
   },
   {
     name: 'the store is asked for nothing that it refuses for what it is',
     watch: () => ({
-      on: happening => (happening.what === 'refused' ? `it refuses ${happening.why}` : undefined),
+      on: event => (event.what === 'refused' ? `it refuses ${event.why}` : undefined),
     }),
   },
   {
     name: 'every accepted task reaches a final status, or waits for a worker that is not there',
     watch: scenario => ({
       atEnd: heads => {
-        const open = firstAtWork(heads, scenario)
+        const open = firstUnsettled(heads, scenario)
         return (
           open &&
           `${open.id} is still ${open.owes ? 'owing' : 'open'}: due ${new Date(open.dueAt).toISOString()}, ${Object.keys(open.live).length} live runs, ${open.failures} failures`
@@ -41,7 +40,7 @@ const FAR_FUTURE_MS = 86_400_000
 const LAMBDA: Candidate = { workerId: 'an invocation yet to come' }
 
 /** A task to which something more must happen by itself. A canvas waits with its members. */
-export function firstAtWork(tasks: readonly Task[], scenario: Scenario): Task | undefined {
+export function firstUnsettled(tasks: readonly Task[], scenario: Scenario): Task | undefined {
   const mayRest = (task: Task) => isAtRest(task, scenario) || isStuckByFault(task, scenario)
   const busy = tasks.find(task => !task.canvas && !mayRest(task))
   if (busy) return busy
@@ -55,7 +54,7 @@ export function firstAtWork(tasks: readonly Task[], scenario: Scenario): Task | 
 
 /** Nothing can be written of it, or nobody can read it. One whose claims alone are refused fails. */
 function isStuckByFault({ id, key }: Task, scenario: Scenario): boolean {
-  return isAtFault(scenario, id) && !key.startsWith(AT_FAULT.claims)
+  return isFaulty(scenario, id) && !key.startsWith(FAULTY_KEY_PREFIXES.claims)
 }
 
 /** Whether nothing more can happen to the task by itself: it is over, or no worker of the scenario may ever take it. */

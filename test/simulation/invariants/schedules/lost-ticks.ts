@@ -13,14 +13,14 @@ const AFTERMATH_MS = 90_000
 type Scene = Parameters<Invariant['watch']>[0]
 
 /** What becomes of ticks when there is a single fault, and when a schedule fell behind. */
-export const OF_LOST_TICKS: readonly Invariant[] = [
+export const LOST_TICK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no tick is lost to one lost message, or to an outage of one service two minutes shorter than the grace',
     watch: scenario => {
       if (scenario.trial !== 'nightly') return {}
       const count = createCount(scenario)
       return {
-        on: happening => (happening.what === 'write' ? count.see(happening) : undefined),
+        on: event => (event.what === 'write' ? count.see(event) : undefined),
         atEnd: () => (count.expected() === 0 ? 'no tick fell due at all' : undefined),
       }
     },
@@ -30,11 +30,11 @@ export const OF_LOST_TICKS: readonly Invariant[] = [
     watch: () => {
       const looks = createLooks()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          looks.see(happening)
-          const task = tickedBy(happening)
-          return task && looks.faultOf(task, happening.by)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          looks.see(event)
+          const task = tickedBy(event)
+          return task && looks.faultOf(task, event.by)
         },
       }
     },
@@ -44,11 +44,11 @@ export const OF_LOST_TICKS: readonly Invariant[] = [
     watch: scenario => {
       const schedules = new Map<string, Task>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const { after, at } = happening
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const { after, at } = event
           if (after.schedule) schedules.set(after.id, after)
-          const task = tickedBy(happening)
+          const task = tickedBy(event)
           const schedule = task && schedules.get(task.parentId ?? '')
           return task && schedule && isCalm(scenario, at) ? faultOfLate(task, schedule, at) : undefined
         },

@@ -1,6 +1,6 @@
 import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
 import type { Step } from '../../scenario.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
@@ -9,19 +9,19 @@ import { nameOfTick, textOfTick, tickedBy, ticksBetween } from './ticks.ts'
 const REPAIRED_WITHIN_MS = 120_000
 
 /** Promises about schedules. */
-export const OF_SCHEDULES: readonly Invariant[] = [
+export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'the task of a tick is published once, and never before its time',
     watch: () => {
       const seen = new Set<string>()
       return {
-        on: happening => {
-          const task = tickedBy(happening)
-          if (!task || happening.what !== 'write') return undefined
+        on: event => {
+          const task = tickedBy(event)
+          if (!task || event.what !== 'write') return undefined
           const name = nameOfTick(task, task.type)
           if (seen.has(name)) return `${task.id} is another task of the same tick`
           seen.add(name)
-          const early = task.dueAt - happening.clock
+          const early = task.dueAt - event.clock
           return early > 0 ? `${task.id} is published ${early} ms before its tick` : undefined
         },
       }
@@ -32,9 +32,9 @@ export const OF_SCHEDULES: readonly Invariant[] = [
     watch: ({ weather }) => {
       const silence = createSilence()
       return {
-        on: happening => {
-          silence.see(happening)
-          const task = tickedBy(happening)
+        on: event => {
+          silence.see(event)
+          const task = tickedBy(event)
           const since = task && silence.since(task.parentId ?? '')
           // Whoever judges a tick by a clock that is ahead may have seen the schedule before.
           return task && since !== undefined && task.dueAt > since + 2 * weather.skewMs
@@ -49,11 +49,11 @@ export const OF_SCHEDULES: readonly Invariant[] = [
     watch: () => {
       const published = new Set<string>()
       return {
-        on: happening => {
-          if (happening.what !== 'write') return undefined
-          const task = tickedBy(happening)
+        on: event => {
+          if (event.what !== 'write') return undefined
+          const task = tickedBy(event)
           if (task) published.add(nameOfTick(task, task.type))
-          return happening.after.operation === 'tick' ? faultOfTick(happening, published) : undefined
+          return event.after.operation === 'tick' ? faultOfTick(event, published) : undefined
         },
       }
     },
@@ -61,9 +61,9 @@ export const OF_SCHEDULES: readonly Invariant[] = [
   {
     name: 'once it is calm, no schedule is late for more than two minutes',
     watch: ({ calmAt }) => ({
-      on: happening => {
-        if (happening.what !== 'write') return undefined
-        const { before, after, at } = happening
+      on: event => {
+        if (event.what !== 'write') return undefined
+        const { before, after, at } = event
         if (!before?.schedule || before.schedule.paused || before.state !== 'open') return undefined
         if (after.operation !== 'tick' && after.operation !== 'remove') return undefined
         const late = at - Math.max(before.dueAt, before.updatedAt, START + calmAt)
@@ -87,18 +87,18 @@ function createSilence() {
   }
   return {
     since: (id: string) => since.get(id),
-    see: (happening: Happening) => {
-      if (happening.what === 'write') written(happening)
-      const id = silencedBy(happening)
-      if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, happening.at)
+    see: (event: HistoryEvent) => {
+      if (event.what === 'write') written(event)
+      const id = silencedBy(event)
+      if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, event.at)
     },
   }
 }
 
 /** The schedule that, as somebody was told, ticks no more. */
-function silencedBy(happening: Happening): string | undefined {
-  if (happening.what !== 'answer' || !happening.answer.ok) return undefined
-  const { step } = happening
+function silencedBy(event: HistoryEvent): string | undefined {
+  if (event.what !== 'answer' || !event.answer.ok) return undefined
+  const { step } = event
   const isSilence = step.do === 'pause-schedule' || step.do === 'remove-schedule'
   return isSilence ? `schedule:${step.schedule}` : undefined
 }

@@ -1,6 +1,6 @@
 import type { Timing } from '../../../../shared/core/task/schedule-state.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import type { Happening } from '../../world/history.ts'
+import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import { isCreation } from '../tags.ts'
 
@@ -9,9 +9,9 @@ import { isCreation } from '../tags.ts'
 const DAY_MS = 86_400_000
 
 /** The task that a write publishes for a tick; those that are published by hand are none. */
-export function tickedBy(happening: Happening): Task | undefined {
-  if (happening.what !== 'write') return undefined
-  const { before, after } = happening
+export function tickedBy(event: HistoryEvent): Task | undefined {
+  if (event.what !== 'write') return undefined
+  const { before, after } = event
   const name = after.parentId?.startsWith('schedule:') ? after.parentId.slice('schedule:'.length) : undefined
   const isByHand = name === undefined || after.key.startsWith(`${name}@now-`)
   return isByHand || !isCreation(before, after) ? undefined : after

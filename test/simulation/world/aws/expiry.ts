@@ -25,7 +25,7 @@ export function createExpiry(
       const head = heads.get(id)
       // Any later write has come with a time of its own.
       if (head?.born !== born || head.revision !== revision) return
-      history.tell({ at: timeline.now(), by: 'the table', what: 'expired', id })
+      history.record({ at: timeline.now(), by: 'the table', what: 'expired', id })
       heads.drop(id)
       onDrop(id)
     })

@@ -21,10 +21,10 @@ export type Queue<Body> = {
 }
 
 /** Hardly a delay: a queue hands a message on within milliseconds. */
-const USUAL_LAG_MS = 15
-const MOST_LATE_MS = 20_000
+const LAG_MS_MAX = 15
+const LATE_MS_MAX = 20_000
 /** A message that is received so often goes to the dead-letter queue. */
-const MAX_RECEIVES = 10
+const RECEIVES_MAX = 10
 
 type Message<Body> = { readonly messageId: string; readonly body: Body; visibleAt: number; receives: number }
 
@@ -44,7 +44,7 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
   const put = (body: Body, delayMs: number) => {
     sent += 1
     const isLate = chance.fraction() < world.weather().messageLate
-    const lag = chance.fraction() * (isLate ? MOST_LATE_MS : USUAL_LAG_MS)
+    const lag = chance.fraction() * (isLate ? LATE_MS_MAX : LAG_MS_MAX)
     const message = {
       messageId: `${name}/${sent}`,
       body,
@@ -59,7 +59,7 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
 
   return {
     send: (body, delaySeconds) => {
-      history.tell({ at: timeline.now(), by: name, what: 'sent', queue: name })
+      history.record({ at: timeline.now(), by: name, what: 'sent', queue: name })
       const weather = world.weather()
       if (world.loses('message') || chance.fraction() < weather.messageLost)
         return note(() => 'loses a message')
@@ -74,7 +74,7 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
       return picked.flatMap(({ message }) => {
         message.receives += 1
         message.visibleAt = timeline.now() + visibilityMs
-        if (message.receives > MAX_RECEIVES) {
+        if (message.receives > RECEIVES_MAX) {
           messages.delete(message.messageId)
           note(() => `gives ${message.messageId} up`)
           return []

@@ -11,8 +11,8 @@ export type Schedules = {
 }
 
 const MINUTE_MS = 60_000
-const MOST_LATE_MS = 60_000
-const USUAL_LATE_MS = 2_000
+const LATE_MS_MAX = 60_000
+const USUAL_LATE_MS_MAX = 2_000
 
 export function createSchedules(world: World, fireMinute: (minute: number) => void): Schedules {
   const { timeline, history } = world
@@ -24,14 +24,14 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
     const isOff = chance.fraction() < world.weather().scheduleOff
     const kind = chance.fraction()
     if (isOff && kind < 1 / 3) return history.note(time, 'scheduler', () => 'does not fire')
-    const late = () => chance.fraction() * (isOff ? MOST_LATE_MS : USUAL_LATE_MS)
+    const late = () => chance.fraction() * (isOff ? LATE_MS_MAX : USUAL_LATE_MS_MAX)
     timeline.at(time + late(), fire)
     if (isOff && kind < 2 / 3) timeline.at(time + late(), fire)
   }
   /** What falls due while the service is out fires when it is back. */
   const onceBack = (fire: () => void) => () => {
     if (world.isOut('scheduler'))
-      timeline.at(world.backAt('scheduler') + chance.fraction() * USUAL_LATE_MS, fire)
+      timeline.at(world.outageEndsAt('scheduler') + chance.fraction() * USUAL_LATE_MS_MAX, fire)
     else fire()
   }
 

@@ -29,7 +29,7 @@ import type { Process } from '../process.ts'
 import type { World } from '../world.ts'
 import { createQueue, type Queue, type Received } from './queue.ts'
 import type { Schedules } from './schedules.ts'
-import { createStrictness } from './strict-store.ts'
+import { createStrictStore } from './strict-store.ts'
 import type { Table } from './table.ts'
 
 /** What a dispatch carries. */
@@ -87,7 +87,7 @@ export function createServices(
     targets: createMemoryTargets(clock),
     workers: createMemoryWorkerStore(clock),
   }
-  const stores = { ...kept, ...createStrictness(world).stores(kept) }
+  const stores = { ...kept, ...createStrictStore(world).stores(kept) }
 
   return {
     wakes,
@@ -144,7 +144,7 @@ function watchedTypes({ history, timeline }: World): {
   const store = createMemoryTypeStore()
   const purged = new Set<string>()
   const paused = new Set<string>()
-  const tell = (type: TaskType) => history.tell({ at: timeline.now(), by: 'the types', what: 'type', type })
+  const tell = (type: TaskType) => history.record({ at: timeline.now(), by: 'the types', what: 'type', type })
   return {
     isPurging: () => purged.size > 0,
     paused: () => [...paused],
@@ -172,7 +172,7 @@ function watchedTypes({ history, timeline }: World): {
 function watchedLimits({ history, timeline }: World, onLimit: (change: LimitChange) => void): LimitStore {
   const store = createMemoryLimitStore(onLimit)
   const tell = (limit: string, holder: string, isHeld: boolean) =>
-    history.tell({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
+    history.record({ at: timeline.now(), by: 'the limits', what: 'permit', limit, holder, isHeld })
   return {
     ...store,
     acquire: async (limit, holder, max) => {
@@ -231,7 +231,7 @@ function messagesFor(
         dispatches,
         ({ task, delaySeconds, passedOn = 0, hops = 0 }) => {
           const { id, born, revision } = task
-          history.tell({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
+          history.record({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
           queueOf(workOf(task).type)?.send({ task, passedOn, hops }, delaySeconds)
         },
       ),
@@ -291,7 +291,7 @@ async function receive(
     'queues',
   )
   for (const { body } of received)
-    history.tell({ at: timeline.now(), by: process.name, what: 'delivered', task: body.task })
+    history.record({ at: timeline.now(), by: process.name, what: 'delivered', task: body.task })
   return received.map(one => ({
     ...one.body,
     done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
@@ -311,7 +311,7 @@ function logOf({ history, timeline }: World, { name }: Process): Log {
       const at = timeline.now()
       history.note(at, name, () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`)
       const mistake = [fields.error, fields.reason].find(isMistake)
-      if (mistake !== undefined) history.tell({ at, by: name, what: 'surprise', error: mistake })
+      if (mistake !== undefined) history.record({ at, by: name, what: 'unexpected-error', error: mistake })
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

@@ -15,12 +15,12 @@ type Shard = { push(written: Written): void }
 export type Stream = { push(task: Task): void; pushLimit(change: LimitChange): void }
 
 const SHARDS = 2
-const MAX_BATCH = 10
-const USUAL_LAG_MS = 20
-const MOST_LATE_MS = 60_000
+const BATCH_MAX = 10
+const LAG_MS_MAX = 20
+const LATE_MS_MAX = 60_000
 const RETRY_AFTER_MS = 1_000
 const AGAIN_AFTER_MS = 30_000
-const MAX_TRIES = 10
+const TRIES_MAX = 10
 
 export function createStream(world: World, planners: Sandboxes): Stream {
   const shards = Array.from({ length: SHARDS }, (_, number) => createShard(world, planners, number))
@@ -54,7 +54,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
 
   const goOn = (batch: readonly Change[], failed: readonly string[]) => {
     const first = batch.findIndex(({ position }) => failed.includes(position))
-    const isStuck = first >= 0 && tries >= MAX_TRIES
+    const isStuck = first >= 0 && tries >= TRIES_MAX
     waiting.splice(0, isStuck || first < 0 ? batch.length : first)
     tries = first < 0 || isStuck ? 0 : tries + 1
     if (isStuck) note(() => 'gives a batch up')
@@ -62,7 +62,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     readLater(first < 0 ? 0 : RETRY_AFTER_MS)
   }
   const read = () => {
-    const batch = waiting.slice(0, 1 + Math.floor(chance.fraction() * MAX_BATCH))
+    const batch = waiting.slice(0, 1 + Math.floor(chance.fraction() * BATCH_MAX))
     if (batch.length === 0) {
       isReading = false
       return
@@ -85,7 +85,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     if (isReading || waiting.length === 0) return
     isReading = true
     const isLate = happens(world.weather().streamLate)
-    const lagMs = chance.fraction() * (isLate ? MOST_LATE_MS : USUAL_LAG_MS)
+    const lagMs = chance.fraction() * (isLate ? LATE_MS_MAX : LAG_MS_MAX)
     timeline.at(timeline.now() + afterMs + lagMs, read)
   }
 

@@ -41,13 +41,13 @@ const TOKEN = 'token'
 /** Building requests takes a quarter of the time of a run: of the usual ones every fifth does, of trials each. */
 const STRICT_EVERY = 5
 
-export function createStrictness({ scenario, history, timeline }: World): StrictStore {
+export function createStrictStore({ scenario, history, timeline }: World): StrictStore {
   const isStrict = scenario.trial !== undefined || scenario.seed % STRICT_EVERY === 0
   const check: Check = (what, requestOf) => {
     const problem = isStrict ? problemOf(requestOf()) : undefined
     if (problem === undefined) return
     const why = `${what}: ${problem}`
-    history.tell({ at: timeline.now(), by: 'the table', what: 'refused', why })
+    history.record({ at: timeline.now(), by: 'the table', what: 'refused', why })
     throw new Error(`the store refuses ${why}`)
   }
   return {

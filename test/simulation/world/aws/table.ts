@@ -9,7 +9,7 @@ import { entriesIn, pageOf } from '../../../../shared/testing/index-pages.ts'
 import type { Process } from '../process.ts'
 import type { World } from '../world.ts'
 import { createExpiry } from './expiry.ts'
-import { createStrictness } from './strict-store.ts'
+import { createStrictStore } from './strict-store.ts'
 
 /** The tasks of a world: what every process sees through its own calls. */
 export type Table = {
@@ -19,9 +19,9 @@ export type Table = {
   head(id: string): Task | undefined
 }
 
-const USUAL_LAG_MS = 30
-const MOST_LAG_MS = 5_000
-const MOST_UNTIL_AGAIN_MS = 4_000
+const LAG_MS_MAX = 30
+const STALE_LAG_MS_MAX = 5_000
+const RESEND_AFTER_MS_MAX = 4_000
 
 /** `onWrite` is told of every head that is written, at that very instant. */
 export function createTable(
@@ -30,7 +30,7 @@ export function createTable(
 ): Table {
   const { timeline } = world
   const chance = createSeededChance(world.seedOf('table'))
-  const strict = createStrictness(world)
+  const strict = createStrictStore(world)
   const heads = createMemoryHeads()
   const { keep, ...bodies } = createMemoryBodies()
   /** What each index and eventually consistent reads show: each head with a lag of its own in each of them. */
@@ -52,7 +52,7 @@ export function createTable(
     const order = written
     for (const view of Object.values<Map<string, Task>>(shown)) {
       const isStale = chance.fraction() < world.weather().staleIndex
-      timeline.at(timeline.now() + chance.fraction() * (isStale ? MOST_LAG_MS : USUAL_LAG_MS), () => {
+      timeline.at(timeline.now() + chance.fraction() * (isStale ? STALE_LAG_MS_MAX : LAG_MS_MAX), () => {
         const current = view.get(task.id)
         // What was written before a deletion shows no more after it.
         if (order <= (dropped.get(task.id) ?? 0)) return
@@ -95,7 +95,7 @@ export function createTable(
       token: tokens.get(id),
     }))
     if (!process.suffers('answerLost')) return first.answer
-    await process.clock.sleep(chance.fraction() * MOST_UNTIL_AGAIN_MS)
+    await process.clock.sleep(chance.fraction() * RESEND_AFTER_MS_MAX)
     return process.call(`${operation} once more`, () => {
       const head = heads.get(id)
       const isOurBirth = head?.born === born && born !== change.before?.born
