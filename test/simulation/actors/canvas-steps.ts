@@ -11,7 +11,7 @@ import { requestOfJob } from './requests.ts'
 
 export type CanvasStep = Extract<Step, { readonly canvas: string }>
 
-/** What the API's routes of canvases do. */
+/** Does what the API's canvas routes do. */
 export async function operateCanvas(system: System, step: CanvasStep): Promise<Answer> {
   const id = idOf(step.canvas)
   switch (step.do) {
@@ -41,7 +41,7 @@ function idOf(key: string): string {
   return `canvas:${key}`
 }
 
-/** Keys of members follow from the birth of their canvas. */
+/** Operates one member of a canvas. Its id contains the birth of the canvas, so it is read first. */
 async function operateMember(
   system: System,
   canvasId: string,

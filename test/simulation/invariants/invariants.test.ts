@@ -7,7 +7,7 @@ import { createJudge } from '../simulate/judge.ts'
 import { createDrivenWorld } from '../world/driven-world.ts'
 import type { HistoryEvent } from '../world/history.ts'
 
-/** What invariants must let pass, beside what they must notice. */
+/** What invariants must accept, beside what they must notice. */
 
 const TYPE = aType('lambda')
 const at = NOW
@@ -36,15 +36,15 @@ function verdictOn(events: readonly HistoryEvent[]): string | undefined {
   return judge.broken()?.invariant
 }
 
-describe('a claim of a task that the process has no dispatch of', () => {
+describe('a claim of a task of which the process has no dispatch', () => {
   const [one, other] = [aTaskOf('k1'), aTaskOf('k2')]
-  const broken = 'a dispatch of one piece of work claims no other, unless it stands for any of its type'
+  const broken = 'a dispatch of one piece claims no other piece, unless it is a ticket of its type'
 
   it.each([
-    ['breaks the promise in a type without an order', [takes(one), claims(other)], broken],
-    ['is right where the type has had tenants', [getsTenants, takes(one), claims(other)], undefined],
+    ['breaks the promise if the type has no order', [takes(one), claims(other)], broken],
+    ['keeps the promise if the type has tenants', [getsTenants, takes(one), claims(other)], undefined],
     [
-      'is right where the type got tenants after the dispatch was taken',
+      'keeps the promise if the type got tenants after the dispatch was received',
       [takes(one), getsTenants, claims(other)],
       undefined,
     ],
@@ -72,17 +72,17 @@ describe('a heartbeat that is refused as removed', () => {
 
   it.each([
     [
-      'breaks the promise while the task is there',
+      'breaks the promise while the task is stored',
       [published, refused],
-      'what a run’s worker is told is what is stored',
+      'the answer to a report of a run matches what is stored',
     ],
-    ['is right once the table has deleted the head', [published, deleted, refused], undefined],
+    ['keeps the promise once the table has deleted the head', [published, deleted, refused], undefined],
   ])('%s', (_name, events, expected) => {
     expect(verdictOn(events)).toBe(expected)
   })
 })
 
-it('a type that gets its first tenant is told as a write of the type', async () => {
+it('a type that gets its first tenant is recorded as a write of the type', async () => {
   const { services, process, until, events: told } = await createDrivenWorld()
   const { types } = services.systemFor(process())
   const type = { type: 'resize', configuration: { kind: 'handler' }, version: 1 } as TaskType

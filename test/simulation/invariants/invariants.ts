@@ -23,7 +23,14 @@ import { SCHEDULE_INVARIANTS } from './schedules/schedules.ts'
 import { MESSAGE_INVARIANTS } from './sends.ts'
 import { WRITE_INVARIANTS } from './writes.ts'
 
-/** Every promise that simulated runs are held to. */
+/**
+ * Every invariant that simulated runs are judged by, and the entry of this room.
+ *
+ * Each file states promises to users as sentences, and judges the events of the history against them. It knows
+ * nothing of the code. `invariant.ts` defines the type; `pieces.ts` and `tags.ts` read tasks.
+ * `canvases/canvas-model.ts` and `canvases/hand-on-model.ts` compute once more what canvases must result in.
+ * Read `writes.ts` first: its invariants judge single writes.
+ */
 export const INVARIANTS: readonly Invariant[] = [
   ...WRITE_INVARIANTS,
   ...BIRTH_INVARIANTS,

@@ -7,10 +7,10 @@ import type { Invariant } from './invariant.ts'
 
 type Purge = Extract<Step, { readonly do: 'purge' }>
 
-/** The function that works on purges; the API itself removes single tasks. */
+/** The function that works on purges. The API itself removes single tasks. */
 const WORKED_ON_BY = 'jobs'
 
-/** Promises about what a purge removes, and what it leaves. */
+/** Promises about which tasks a purge removes. */
 export const PURGE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a purge removes nothing that was published after it was asked for',
@@ -23,20 +23,20 @@ export const PURGE_INVARIANTS: readonly Invariant[] = [
           const isPurged = event.what === 'write' && event.after.operation === 'remove'
           if (!isPurged || !event.by.startsWith(WORKED_ON_BY) || !event.before) return undefined
           const { before, at } = event
-          // Each of two clocks may be off: the publisher's, and that of whoever took the request.
-          const isMeant = purges.some(
+          // The clock of the publisher and the clock of the API may both be wrong.
+          const isIncluded = purges.some(
             purge =>
               purge.type === before.type &&
               START + purge.at <= at &&
               before.createdAt <= (answeredAt.get(purge) ?? at) + 2 * weather.skewMs,
           )
-          return isMeant ? undefined : `${before.id} was purged, though it was published later`
+          return isIncluded ? undefined : `${before.id} was purged, although it was published later`
         },
       }
     },
   },
   {
-    name: 'in the end nothing is left of what a purge was to remove',
+    name: 'in the end no task is left that a purge should have removed',
     watch: scenario => {
       const accepted: Purge[] = []
       return {
@@ -47,7 +47,7 @@ export const PURGE_INVARIANTS: readonly Invariant[] = [
         },
         atEnd: heads => {
           for (const purge of accepted) {
-            const left = heads.find(task => wasMeant(task, purge, scenario))
+            const left = heads.find(task => shouldBeRemoved(task, purge, scenario))
             if (left) return `${left.id} is left of the purge of ${purge.type}, ${purge.statuses.join(', ')}`
           }
           return undefined
@@ -61,8 +61,11 @@ function purgesIn(steps: readonly Step[]): Purge[] {
   return steps.flatMap(step => (step.do === 'purge' ? [step] : []))
 }
 
-/** What nobody has touched since before the purge, and what had a status then that it names, by any clock. */
-function wasMeant(task: Task, { type, statuses, at }: Purge, { weather }: Scenario): boolean {
+/**
+ * Whether a purge should have removed the task. The task was not written since the purge, and had one of the
+ * purge's statuses then by any clock.
+ */
+function shouldBeRemoved(task: Task, { type, statuses, at }: Purge, { weather }: Scenario): boolean {
   if (task.state === 'removed' || task.type !== type || isKeptForShort(task)) return false
   const time = START + at
   if (task.updatedAt + 2 * weather.skewMs >= time) return false
@@ -73,11 +76,11 @@ function wasMeant(task: Task, { type, statuses, at }: Purge, { weather }: Scenar
   return seen.every(status => statuses.includes(status))
 }
 
-/** Gone by itself, perhaps before the purge came to it. */
+/** Whether the task expires soon, perhaps before the purge reaches it. */
 function isKeptForShort({ expiresAt, updatedAt }: Task): boolean {
   return expiresAt !== undefined && expiresAt - updatedAt < DAY_MS
 }
 
 const DAY_MS = 86_400_000
-/** Whoever gets no answer asks again for so long. */
+/** How long a caller without an answer repeats its request at most. */
 const REPEATED_REQUEST_MS_MAX = 200_000

@@ -12,15 +12,15 @@ import { START } from '../world/world.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { claimIn } from './pieces.ts'
 
-/** A worker needs this much of its lease to write an end. */
+/** How much of its lease a worker needs to write an end. */
 const LEASE_LEFT_MS_MIN = 1_000
-/** After an outage a call that was under way may take so long, and the next try comes half a second later. */
+/** How long after an outage a call may still take. The next try comes half a second later. */
 const ANSWERED_BEFORE_MS = 12_000
 
-/** Promises about what handlers have reported. */
+/** Promises about ends that handlers have reported. */
 export const REPORT_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'what a handler has reported in time is never recorded as lost',
+    name: 'a run whose handler ended in time is never recorded as lost',
     watch: scenario => {
       const isJudged = areProcessesSpared(scenario)
       const reports = createReports()
@@ -29,7 +29,7 @@ export const REPORT_INVARIANTS: readonly Invariant[] = [
           if (!isJudged) return undefined
           const lost = event.what === 'write' ? lostIn(event, reports.at, scenario) : undefined
           reports.see(event)
-          return lost && `run ${lost.fence} was recorded as lost, though its handler had ended in time`
+          return lost && `run ${lost.fence} was recorded as lost, although its handler had ended in time`
         },
       }
     },
@@ -49,7 +49,7 @@ export const REPORT_INVARIANTS: readonly Invariant[] = [
             before?.state === 'open' && after.state === 'failed' && !after.flow && !after.canvas
           const isLate = after.deadlineAt !== undefined
           return isFailed && !isLate && handlers.haveAllSucceeded(birthOf(after))
-            ? `${after.id} has failed, though every handler has succeeded`
+            ? `${after.id} has failed, although every handler has succeeded`
             : undefined
         },
       }
@@ -95,7 +95,7 @@ function lostIn(
   })
 }
 
-/** Of each birth, the runs whose handlers have not succeeded within the time that each run has. */
+/** For each birth: the runs whose handlers have not succeeded before their timeout. */
 function createHandlers() {
   const left = new Map<string, Map<number, number>>()
   const births = new Map<string, string>()
@@ -121,7 +121,7 @@ function timesOutAt({ options }: Task, { startedAt }: LiveRun): number {
   return startedAt + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
 }
 
-/** Whether no process dies, freezes or misjudges time, so that each end of a run can be written in time. */
+/** Whether no process dies, freezes or has a wrong clock, so that each end of a run can be written in time. */
 function areProcessesSpared({ weather, steps }: Scenario): boolean {
   const { death, freeze, slow, refused, answerLost, skewMs, stepMs } = weather
   const isSpared = death + freeze + slow + skewMs + stepMs === 0 && refused + answerLost <= 0.05
@@ -131,7 +131,10 @@ function areProcessesSpared({ weather, steps }: Scenario): boolean {
   return isSpared && !steps.some(step => 'workerId' in step) && acts.every(({ end }) => end !== 'crash')
 }
 
-/** An outage until shortly before the end of the lease. Over HTTP somebody may give up in any. */
+/**
+ * Whether an outage lasted until shortly before the end of the lease. Over HTTP any outage counts, because a
+ * client may stop trying.
+ */
 function isExcused({ outages = [], types }: Scenario, reportedAt: number, leaseUntil: number): boolean {
   const isOverHttp = types.some(({ servedBy }) => servedBy === 'http')
   const from = isOverHttp ? reportedAt : leaseUntil - ANSWERED_BEFORE_MS

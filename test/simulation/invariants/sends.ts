@@ -5,18 +5,21 @@ import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 import type { Invariant } from './invariant.ts'
 
-/** One, and one more where a batch of the stream comes again for another reason. */
+/**
+ * How often the planner dispatches one revision: once, and once more when a batch of the stream is delivered
+ * again for another reason.
+ */
 const DISPATCHES_MAX = 2
-/** Looks are counted over five minutes, after a while in which chains may merge. */
+/** Looks are counted over five minutes. */
 const COUNTED_MS = 300_000
 const MERGING_MS = 120_000
-/** Eight a minute: one chain of looks makes four with the default lease. */
+/** Eight a minute. One chain of looks makes four a minute with the default lease. */
 const LOOKS_MAX = 40
 
-/** Promises about how much is sent. */
+/** Promises about how many messages are sent. */
 export const MESSAGE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'what keeps a far minute from being scheduled does not multiply the dispatches of other tasks',
+    name: 'a far minute that cannot be scheduled does not multiply the dispatches of other tasks',
     watch: scenario => {
       const isJudged = isDisturbedByScheduler(scenario)
       const sent = new Map<string, number>()
@@ -35,7 +38,7 @@ export const MESSAGE_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'in the long run a running task is looked at a few times a minute, however many messages were doubled',
+    name: 'in the long run the waker receives a few looks a minute at a running task, however many messages were doubled',
     watch: ({ calmAt }) => {
       const runs = createStillRuns()
       const looks = new Map<string, number[]>()
@@ -56,7 +59,7 @@ export const MESSAGE_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** Since when nothing but heartbeats was written of each task that runs with at least the default lease. */
+/** For each running task with at least the default lease: since when only heartbeats were written. */
 function createStillRuns() {
   const still = new Map<string, number>()
   return {
@@ -71,7 +74,7 @@ function createStillRuns() {
   }
 }
 
-/** Whether nothing goes wrong but that the scheduler is out. */
+/** Whether nothing goes wrong except that the scheduler is out. */
 function isDisturbedByScheduler({ weather, outages = [], steps }: Scenario): boolean {
   const isStill = Object.values(weather).every(share => share === 0)
   return (

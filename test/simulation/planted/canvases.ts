@@ -2,10 +2,10 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlantedFault } from './planted-fault.ts'
 
-/** Faults in how canvases count their tasks and go on. */
+/** Faults in how canvases count their members and continue. */
 export const CANVAS_FAULTS: readonly PlantedFault[] = [
   {
-    name: 'a task of a canvas that is published again starts again',
+    name: 'a member that is published twice starts over',
     spoil: (system, table) => ({
       ...system,
       tasks: {
@@ -20,7 +20,7 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a failed task of a canvas counts as succeeded',
+    name: 'a failed member counts as succeeded',
     spoil: system => ({
       ...system,
       canvases: {
@@ -31,7 +31,7 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'a cancelled canvas forgets its tasks',
+    name: 'cancelling a canvas leaves its members as they are',
     spoil: system => ({
       ...system,
       tasks: {
@@ -45,7 +45,7 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
     }),
   },
   {
-    name: 'what is handed on is left out',
+    name: 'results are not handed on',
     spoil: system => ({
       ...system,
       tasks: {
@@ -59,7 +59,7 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
   },
 ]
 
-/** The publish, written over what stands there. */
+/** The same publish, written over the stored head. */
 function rebirth(change: Change, { born, revision, fence }: Task): Change {
   return {
     ...change,

@@ -4,16 +4,16 @@ import type { ScenarioKind } from '../generate/generate.ts'
 import type { Table } from '../world/aws/table.ts'
 
 /**
- * A fault that is put into a simulated system on purpose, to see that the invariants notice it: it stands between the
- * code and one of its ports, and does there what the code would do if it had the fault.
+ * A fault that is planted in a simulated system to show that the invariants notice it. It wraps one of the
+ * ports, and changes what the code asks of that port as if the code itself were faulty.
  */
 export type PlantedFault = {
   /** What the system does wrong, as a sentence. */
   readonly name: string
-  /** It shows only in scenarios that have this. */
+  /** The kind of scenario that alone can show the fault. @default every scenario can */
   readonly needs?: ScenarioKind
-  /** The ports with the fault in them; all processes have it. */
+  /** Returns the ports with the fault. All processes get them. */
   spoil(system: PlanningSystem, table: Table): PlanningSystem
-  /** How the API with the fault takes the word of a worker on the end of its run. */
+  /** How the faulty API accepts a worker's report of the end of its run. */
   readonly finish?: typeof finishOverHttp
 }

@@ -8,7 +8,10 @@ import { SCHEDULE_FAULTS } from './schedules.ts'
 import { TRIAL_FAULTS } from './trials.ts'
 import { WRITE_FAULTS } from './writes.ts'
 
-/** Every fault that the simulation is tried with. */
+/**
+ * Every planted fault, by the part of the system that it concerns. `planted.slow.test.ts` requires that the
+ * invariants notice each of them.
+ */
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...WRITE_FAULTS,
   ...MESSAGE_FAULTS,

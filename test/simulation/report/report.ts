@@ -9,7 +9,13 @@ import { START } from '../world/world.ts'
 import { sentencesOf } from './sentences.ts'
 import { shrink } from './shrink.ts'
 
-/** What there is to know about a broken seed: the promise, the smallest scenario that breaks it, and its history. */
+/**
+ * The report of a broken seed, and the entry of this room. A report states the broken promise, the smallest
+ * scenario that breaks it, and its history.
+ *
+ * `shrink.ts` finds the smallest scenario. `sentences.ts` writes a scenario as text, and `trace-lines.ts`
+ * writes an event of the history as a line.
+ */
 export async function reportOf(
   { seed, verdict }: BrokenSeed,
   {

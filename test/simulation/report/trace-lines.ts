@@ -2,13 +2,13 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import { START } from '../world/world.ts'
 
-/** A event as a line of a trace. */
+/** An event as a line of a trace. */
 export function lineOf(event: HistoryEvent): string {
   const time = ((event.at - START) / 1_000).toFixed(3).padStart(10)
   return `${time}  ${event.by.padEnd(18)}  ${textOf(event)}`
 }
 
-/** Where an error was thrown, as far as it says. */
+/** The stack of an error, or its text when it has none. */
 export function stackOf(error: unknown): string {
   return (error instanceof Error && error.stack) || String(error)
 }
@@ -26,20 +26,20 @@ function textOf(event: HistoryEvent): string {
     }
     case 'permit': {
       const { limit, holder, isHeld } = event
-      return `${isHeld ? 'RECORDS' : 'TAKES OFF'} holder ${holder} of ${limit}`
+      return `${isHeld ? 'GRANTS' : 'RELEASES'} the permit of ${holder} under ${limit}`
     }
     case 'ended':
-      return `HAS RUN ${event.id} (fence ${event.fence}): ${event.end}`
+      return `ENDS ${event.id} (fence ${event.fence}): ${event.end}`
     case 'dispatched':
       return `SENDS a dispatch of ${event.id} r${event.revision}`
     case 'look-received':
-      return `TAKES a look at ${event.id}`
+      return `RECEIVES a look at ${event.id}`
     case 'refused':
-      return `IS REFUSED: ${event.why}`
+      return `REFUSES ${event.why}`
     case 'expired':
       return `deletes ${event.id}, which has expired`
     case 'sent':
-      return 'takes a message'
+      return 'receives a message'
     case 'write': {
       const { after } = event
       const runs = Object.values(after.live).map(({ fence, workerId }) => `${fence} by ${workerId}`)
@@ -51,7 +51,7 @@ function textOf(event: HistoryEvent): string {
     }
     case 'report-answer': {
       const { reported: said, refused, id, fence } = event
-      const answer = refused === undefined ? 'counts' : `does not count: ${refused}`
+      const answer = refused === undefined ? 'is accepted' : `is refused: ${refused}`
       return `IS TOLD that ${JSON.stringify(said)} of ${id} (fence ${fence}) ${answer}`
     }
     case 'began': {
@@ -59,11 +59,11 @@ function textOf(event: HistoryEvent): string {
       return `BEGINS ${id}${piece === undefined ? '' : ` at ${piece}`} (fence ${fence}) as ${workerId}`
     }
     case 'delivered':
-      return `TAKES a dispatch of ${event.task.id} r${event.task.revision}${pieceOf(event.task)}`
+      return `RECEIVES a dispatch of ${event.task.id} r${event.task.revision}${pieceOf(event.task)}`
   }
 }
 
-/** Where in its flow or stages a task is, and whether it owes anything. */
+/** The step or stage of a task, and whether it owes callbacks. */
 function pieceOf({ flow, stage, owes }: Task): string {
   const states = Object.entries(flow?.steps ?? {}).map(([at, { state }]) => `${at} ${state}`)
   const piece = flow ? ` at ${flow.direction} ${flow.at} (${states.join(', ')})` : stage && ` at ${stage}`

@@ -4,22 +4,22 @@ import { firstUnsettled } from '../invariants/runs/settling.ts'
 import type { Scenario } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'
 
-/** A promise that was broken, and how. */
+/** A broken invariant, and how it was broken. */
 export type Verdict = { readonly invariant: string; readonly message: string; readonly at: number }
 
-/** Holds what happens against every invariant. */
+/** Checks every event of the history against every invariant. */
 export type Judge = {
   see(event: HistoryEvent): void
-  /** Whether nothing more can happen to any task by itself. */
+  /** Whether no task can change any more by itself. */
   isSettled(heads: Iterable<Task>): boolean
   end(heads: Iterable<Task>, at: number): void
-  /** Something was thrown that nobody caught. */
+  /** An exception or a rejection was not handled. */
   unhandled(error: unknown, at: number): void
   broken(): Verdict | undefined
 }
 
-/** A promise of every line of code. */
-const NO_SURPRISES = 'the code throws nothing by surprise'
+/** The invariant of unhandled errors. */
+const ERRORS_ARE_HANDLED = 'no exception and no rejection is left unhandled'
 
 export function createJudge(scenario: Scenario): Judge {
   const watches = INVARIANTS.map(({ name, watch }) => ({ name, ...watch(scenario) }))
@@ -38,11 +38,11 @@ export function createJudge(scenario: Scenario): Judge {
     },
     isSettled: heads => firstUnsettled([...heads], scenario) === undefined,
     end: (heads, at) => {
-      // The heads can be gone through once.
+      // An iterator of heads can be read only once.
       const all = [...heads]
       for (const { name, atEnd } of watches) rule(name, at, atEnd?.(all))
     },
-    unhandled: (error, at) => rule(NO_SURPRISES, at, String(error)),
+    unhandled: (error, at) => rule(ERRORS_ARE_HANDLED, at, String(error)),
     broken: () => verdict,
   }
 }
@@ -52,6 +52,6 @@ function judged(judge: () => string | undefined): string | undefined {
   try {
     return judge()
   } catch (error) {
-    return `the invariant itself fails: ${error}`
+    return `the invariant itself throws: ${error}`
   }
 }

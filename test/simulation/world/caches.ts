@@ -5,7 +5,7 @@ import type { SeenMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts
 import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 
-/** What a process of the API or a Lambda remembers from one invocation to the next, as its entry does. */
+/** The caches that a process keeps from one invocation to the next, as in the functions' entry points. */
 export const typesIn = perSystem(cachedTypes)
 export const roundsIn = perSystem((): Rounds => new Map())
 export const allowanceIn = perSystem(cachedAllowance)

@@ -7,21 +7,24 @@ import type { History, HistoryEvent } from './history.ts'
 import { createProcess, type Process } from './process.ts'
 import { createWorld, START, type World } from './world.ts'
 
-/** A simulated world without actors, for a test that calls it itself: time runs only while the test waits for it. */
+/**
+ * A simulated world without callers and workers, for tests that call it themselves. Time passes only while the
+ * test waits.
+ */
 export type DrivenWorld = {
   readonly world: World
   readonly clock: ManualClock
   readonly table: Table
   readonly services: Services
-  /** What the world noted: who died, what got lost. */
+  /** The notes of the world, such as which process died and which message was lost. */
   readonly notes: readonly string[]
-  /** What the invariants would be told. */
+  /** The events that invariants would judge. */
   readonly events: readonly HistoryEvent[]
-  /** A process that waits by itself. */
+  /** A process whose calls do not advance time. */
   process(name?: string): Process
-  /** The same ports, but whoever awaits an answer lets time run until it is there. */
+  /** The same ports, but awaiting an answer advances time until the answer is there. */
   driven<Ports extends object>(ports: Ports): Ports
-  /** Lets time run until this has an answer. */
+  /** Advances time until this is answered. */
   until<T>(answer: Promise<T>): Promise<T>
 }
 
@@ -31,7 +34,7 @@ type Parts = Pick<Scenario, 'outages' | 'conditions' | 'trial'> & {
   readonly startsAt?: number
 }
 
-/** Nothing that a test waits for takes longer: a century. */
+/** A century: no test waits longer for an answer. */
 const WAIT_MS_MAX = 100 * 366 * 24 * 60 * 60_000
 
 export async function createDrivenWorld({
@@ -64,7 +67,7 @@ export async function createDrivenWorld({
     table,
     onLimit: () => undefined,
     schedules: () => {
-      throw new Error('nobody schedules anything here')
+      throw new Error('this world has no scheduler')
     },
   })
 
@@ -72,7 +75,7 @@ export async function createDrivenWorld({
   let stepped = 0
   let running = Promise.resolve()
   const runWhileAwaited = async () => {
-    // Some answers need no time at all.
+    // Some answers take no virtual time.
     await turn()
     if (awaited > 0) await timeline.run(timeline.now() + WAIT_MS_MAX, () => awaited === 0)
   }

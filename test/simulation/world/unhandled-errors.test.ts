@@ -2,35 +2,35 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { onUnhandledError } from './unhandled-errors.ts'
 
-/** What a caught-by-nobody error of this code is told as. */
-async function surprisesOf(code: () => void): Promise<unknown[]> {
-  const told: unknown[] = []
-  const stop = onUnhandledError(error => told.push(error))
+/** The errors that are reported while this code runs. */
+async function unhandledBy(code: () => void): Promise<unknown[]> {
+  const reported: unknown[] = []
+  const stop = onUnhandledError(error => reported.push(error))
   code()
   await turn()
   stop()
-  return told
+  return reported
 }
 
-const error = new Error('nobody caught it')
+const error = new Error('unhandled on purpose')
 
 it.each([
   ['a rejection', () => void Promise.reject(error)],
   ['a rejection after a while', () => void Promise.resolve().then(() => Promise.reject(error))],
   ['an exception in a listener', () => aborted(() => raise())],
   ['an exception in a turn of its own', () => queueMicrotask(raise)],
-])('tells of %s that nobody has caught', async (_name, code) => {
-  expect(await surprisesOf(code)).toEqual([error])
+])('reports %s that is not handled', async (_name, code) => {
+  expect(await unhandledBy(code)).toEqual([error])
 })
 
-it('tells of nothing that was caught', async () => {
-  expect(await surprisesOf(() => void Promise.reject(error).catch(() => undefined))).toEqual([])
+it('reports no error that was handled', async () => {
+  expect(await unhandledBy(() => void Promise.reject(error).catch(() => undefined))).toEqual([])
 })
 
-it('gives way again to those who listened before', async () => {
+it('restores the listeners of before', async () => {
   const before = process.rawListeners('unhandledRejection')
 
-  await surprisesOf(() => undefined)
+  await unhandledBy(() => undefined)
 
   expect(process.rawListeners('unhandledRejection')).toEqual(before)
 })

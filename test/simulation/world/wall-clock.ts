@@ -1,14 +1,20 @@
 import { hash32 } from '../../../shared/core/hash.ts'
 import { START, type World } from './world.ts'
 
-/** The wall clock of a process: wrong by a constant, and where the weather has jumps by another error from jump to jump. */
+/**
+ * The wall clock of a process. Its error is constant, plus a second error that changes at each jump where the
+ * weather has jumps.
+ */
 export type WallClock = {
   now(): number
   /** The latest time that it may have shown since the jump before the last one. */
   latest(): number
 }
 
-/** A process's clock jumps once in each span of so long, which is far longer than a call takes. */
+/**
+ * A clock jumps once in each span of between `SPAN_MS_MIN` and `SPAN_MS_MAX`, which is far longer than a call
+ * takes.
+ */
 const SPAN_MS_MIN = 4_000
 const SPAN_MS_MAX = 15_000
 
@@ -23,7 +29,7 @@ export function createWallClock(world: World, name: string, skewMs: number): Wal
     const elapsed = Math.min(timeline.now() - START, scenario.calmAt)
     return Math.floor((elapsed + (seed % spanMs)) / spanMs)
   }
-  /** Between -stepMs and stepMs. */
+  /** The error in a span, between -stepMs and stepMs. */
   const errorIn = (span: number) => (hash32(`${seed} ${span}`) % (2 * stepMs + 1)) - stepMs
   return {
     now: () => plain() + errorIn(spanNow()),

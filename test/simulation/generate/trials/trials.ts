@@ -47,12 +47,15 @@ export function isTrial(name: string | undefined): name is TrialName {
   return name !== undefined && Object.hasOwn(TRIALS, name)
 }
 
-/** The trial that a seed is drawn as; most are none. Chance of its own leaves all other seeds as they are. */
+/**
+ * The trial that a seed is drawn as; undefined for most seeds. It is drawn by a chance of its own, so that all
+ * other seeds stay as they are.
+ */
 export function trialOf(seed: number): TrialName | undefined {
-  let lot = createSeededChance(hash32(`trial of ${seed}`)).fraction()
+  let drawn = createSeededChance(hash32(`trial of ${seed}`)).fraction()
   for (const name of TRIAL_NAMES) {
-    lot -= TRIALS[name].share
-    if (lot < 0) return name
+    drawn -= TRIALS[name].share
+    if (drawn < 0) return name
   }
   return undefined
 }

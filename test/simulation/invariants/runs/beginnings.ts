@@ -6,13 +6,13 @@ import type { Step } from '../../scenario.ts'
 import type { Invariant } from '../invariant.ts'
 import { claimIn } from '../pieces.ts'
 
-/** Of one run: the first, and one local retry where the scenario asks for it. */
+/** How often the handler of one run may begin: once, and once more for a local retry. */
 const STARTS_PER_RUN_MAX = 2
 
 /** Promises about handlers that begin. */
 export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'a handler begins once per run and local retry, by the worker that claimed it',
+    name: 'a handler begins once per run and local retry, in the worker that claimed the run',
     watch: () => {
       const claims = new Map<string, string>()
       const begun = new Map<string, number>()
@@ -20,7 +20,7 @@ export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
         on: event => {
           const run = claimIn(event)
           if (run && event.what === 'write') {
-            // Where a head was deleted, the next birth of its key begins with the first fence again.
+            // After a head was deleted, the next birth of its key may use the same fences again.
             claims.set(`${event.after.id} ${run.fence}`, run.workerId)
             begun.delete(`${event.after.id} ${run.fence}`)
           }
@@ -39,7 +39,7 @@ export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a handler is given an input that was given to its task',
+    name: 'a handler is given an input of its own task',
     watch: ({ steps }) => {
       const givenTo = takers(steps)
       return {
@@ -57,7 +57,10 @@ export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
 
 const OWN_NONCES: ReadonlySet<number> = new Set([PATCHED_NONCE, CHILD_NONCE, STEP_NONCE, NEXT_NONCE])
 
-/** Who may be given the input of a nonce: the task that was published with it, or any of the job's type. */
+/**
+ * The tasks that may be given the input of each nonce: the task that was published with it, or any task of the
+ * job's type.
+ */
 function takers(steps: readonly Step[]): Map<number, (id: string) => boolean> {
   const published = steps.flatMap(step => {
     if (step.do !== 'publish') return []

@@ -4,10 +4,10 @@ import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant } from '../invariant.ts'
 
-/** Promises about the births of a key, and about what outsiders were told of them. */
+/** Promises about the births of a key, and about answers that concern them. */
 export const BIRTH_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'nothing of an earlier birth of a key touches a later one',
+    name: 'no write of an earlier birth of a key changes a later birth',
     watch: () => {
       const past = new Set<string>()
       return {
@@ -18,21 +18,21 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no claim of a task succeeds after its cancel or its removal was acknowledged',
     watch: () => {
-      const over = new Set<string>()
-      /** An acknowledgement may come when somebody has taken the task up again. */
+      const endedBirths = new Set<string>()
+      /** The revision of each task's last resume. An acknowledgement may come after it. */
       const resumed = new Map<string, number>()
       return {
         on: event => {
           const ended = endedBirth(event)
-          if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) over.add(birth(ended))
+          if (ended && ended.revision >= (resumed.get(birth(ended)) ?? 0)) endedBirths.add(birth(ended))
           if (event.what !== 'write') return undefined
           const { after } = event
           if (after.operation === 'resume') {
-            over.delete(birth(after))
+            endedBirths.delete(birth(after))
             resumed.set(birth(after), after.revision)
           }
           const isUndo = after.flow?.direction === 'undo'
-          return after.operation === 'claim' && !isUndo && over.has(birth(after))
+          return after.operation === 'claim' && !isUndo && endedBirths.has(birth(after))
             ? `${after.id} was claimed after its end was acknowledged`
             : undefined
         },
@@ -56,7 +56,7 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'what was published is there until it is removed',
+    name: 'a published task can be read until it is removed',
     watch: ({ steps }) => {
       const removed = new Set(steps.flatMap(mayVanish))
       const isPurged = (id: string) =>
@@ -70,13 +70,13 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
           if (step.do !== 'read' || answer.ok || removed.has(step.id)) return undefined
           const since = published.get(step.id) ?? Number.POSITIVE_INFINITY
           const isMissing = since < START + step.at && !isPurged(step.id)
-          return isMissing ? `${step.id} was published, and is not found` : undefined
+          return isMissing ? `${step.id} was published, but is not found` : undefined
         },
       }
     },
   },
   {
-    name: 'what an answer shows has been written',
+    name: 'a task in an answer has been written before',
     watch: () => {
       const written = new Set<string>()
       return {
@@ -93,7 +93,7 @@ export const BIRTH_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** What is over with this: its removal was written, or its cancel acknowledged. */
+/** The birth that ends with this event: its removal was written, or its cancel acknowledged. */
 function endedBirth(event: HistoryEvent): Task | undefined {
   if (event.what === 'write') {
     const { before, after } = event
@@ -103,7 +103,7 @@ function endedBirth(event: HistoryEvent): Task | undefined {
   return event.answer.task
 }
 
-/** What is removed, or kept for a short time after its end. */
+/** The tasks that a step removes, or that are retained for a short time only. */
 function mayVanish(step: Step): string[] {
   if (step.do === 'remove') return [step.id]
   const isShort = step.do === 'publish' && step.request.options?.retentionMs !== undefined

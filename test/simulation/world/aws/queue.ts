@@ -1,29 +1,29 @@
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import type { World } from '../world.ts'
 
-/** One delivery of a message; a later delivery of it has another receipt. */
+/** One delivery of a message. A later delivery of the same message has another receipt. */
 export type Received<Body> = { readonly messageId: string; readonly body: Body; readonly receipt: number }
 
 /**
- * A queue like SQS's: at least once, in no order, a message that is received hides for its visibility timeout. Beyond
- * that the weather loses, doubles and delays messages.
+ * A queue like those of SQS. It delivers at least once and in no order, and hides a received message for its
+ * visibility timeout. The weather also loses, doubles and delays messages.
  */
 export type Queue<Body> = {
   send(body: Body, delaySeconds: number): void
-  /** At most `max` of what is visible. */
+  /** Receives at most `max` visible messages. */
   receive(max: number): Received<Body>[]
   delete(received: Received<Body>): void
-  /** The queue is deleted, with all that is in it. */
+  /** Deletes the queue with all its messages. */
   drop(): void
   visible(): number
-  /** Calls whenever a message may have become visible; the answer ends that. */
+  /** Calls `look` whenever a message may have become visible, until the returned function is called. */
   onVisible(look: () => void): () => void
 }
 
-/** Hardly a delay: a queue hands a message on within milliseconds. */
+/** The longest lag of a usual message: a queue delivers within milliseconds. */
 const LAG_MS_MAX = 15
 const LATE_MS_MAX = 20_000
-/** A message that is received so often goes to the dead-letter queue. */
+/** A message that was received this often goes to the dead-letter queue. */
 const RECEIVES_MAX = 10
 
 type Message<Body> = { readonly messageId: string; readonly body: Body; visibleAt: number; receives: number }
@@ -76,7 +76,7 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
         message.visibleAt = timeline.now() + visibilityMs
         if (message.receives > RECEIVES_MAX) {
           messages.delete(message.messageId)
-          note(() => `gives ${message.messageId} up`)
+          note(() => `moves ${message.messageId} to the dead-letter queue`)
           return []
         }
         announceAt(message.visibleAt)

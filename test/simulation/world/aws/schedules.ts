@@ -2,11 +2,11 @@ import { MINUTE_LEAD_MS } from '../../../../shared/core/bounds.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
 import type { World } from '../world.ts'
 
-/** Scheduler: fires late by up to a minute, and in bad weather twice, or not at all. */
+/** EventBridge Scheduler: fires up to a minute late, and in bad weather also twice or never. */
 export type Schedules = {
-  /** One schedule for a minute, however often it is asked for. */
+  /** Creates the schedule of a minute. There is one, however often it is asked for. */
   ensureMinute(minute: number): void
-  /** Fires about every minute from now on. */
+  /** Fires about once a minute from now on. */
   everyMinute(fire: () => void): void
 }
 
@@ -19,7 +19,7 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
   const chance = createSeededChance(world.seedOf('schedules'))
   const minutes = new Set<number>()
 
-  /** In bad weather a schedule is late, doubled, or missing. */
+  /** Fires at about a time. In bad weather a firing is late, doubled, or missing. */
   const fireAbout = (time: number, fire: () => void) => {
     const isOff = chance.fraction() < world.weather().scheduleOff
     const kind = chance.fraction()
@@ -28,7 +28,7 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
     timeline.at(time + late(), fire)
     if (isOff && kind < 2 / 3) timeline.at(time + late(), fire)
   }
-  /** What falls due while the service is out fires when it is back. */
+  /** Delays a firing that falls due during an outage until the service is back. */
   const onceBack = (fire: () => void) => () => {
     if (world.isOut('scheduler'))
       timeline.at(world.outageEndsAt('scheduler') + chance.fraction() * USUAL_LATE_MS_MAX, fire)
@@ -47,7 +47,7 @@ export function createSchedules(world: World, fireMinute: (minute: number) => vo
     },
     everyMinute: fire => {
       const tick = (time: number) => {
-        // The sweeper's invocation is not repeated: the next minute has another.
+        // A missed round of the sweeper is not repeated: the next minute brings another.
         fireAbout(time, () => !world.isOut('scheduler') && !world.loses('round') && fire())
         timeline.at(time + MINUTE_MS, () => tick(time + MINUTE_MS))
       }

@@ -11,7 +11,10 @@ type Written = { readonly task: Task } | { readonly limit: LimitChange }
 type Change = Written & { readonly position: string }
 type Shard = { push(written: Written): void }
 
-/** The table's stream with the planner behind it: each shard in order, a batch at a time, a failed one again. */
+/**
+ * The table's stream with the planner behind it. Each shard delivers its changes in order and in batches, and
+ * delivers a failed batch again.
+ */
 export type Stream = { push(task: Task): void; pushLimit(change: LimitChange): void }
 
 const SHARDS = 2
@@ -41,7 +44,10 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
   const note = (text: () => string) => history.note(timeline.now(), `stream ${number}`, text)
   const happens = (share: number) => share > 0 && chance.fraction() < share
 
-  /** The positions of the changes that must come again; all of them when the planner died or took too long. */
+  /**
+   * Plans a batch. Returns the positions of the changes that must be delivered again: all of them when the
+   * planner died or took too long.
+   */
   const plan = (batch: readonly Change[], by = 'planner') =>
     planners
       .invoke(by, async ({ system }) => {
@@ -57,7 +63,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     const isStuck = first >= 0 && tries >= TRIES_MAX
     waiting.splice(0, isStuck || first < 0 ? batch.length : first)
     tries = first < 0 || isStuck ? 0 : tries + 1
-    if (isStuck) note(() => 'gives a batch up')
+    if (isStuck) note(() => 'drops a batch after too many tries')
     isReading = false
     readLater(first < 0 ? 0 : RETRY_AFTER_MS)
   }
@@ -75,7 +81,7 @@ function createShard(world: World, planners: Sandboxes, number: number): Shard {
     if (happens(weather.streamAgain)) {
       note(() => `will deliver ${batch.length} changes again`)
       timeline.at(timeline.now() + chance.fraction() * AGAIN_AFTER_MS, () => {
-        // A process remembers what it has planned; a process that reads the stream anew does not.
+        // Another process reads the batch: a planner would recognise what it has already planned.
         void plan(batch, 'later planner')
       })
     }
