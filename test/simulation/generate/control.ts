@@ -38,8 +38,8 @@ export function withControl(dice: Dice, scenario: Scenario): Scenario {
 }
 
 /**
- * The weather of such a scenario. Permits that are released at once can be told from repaired ones only in calm
- * weather, so some of these scenarios are calm.
+ * The weather of such a scenario. Only calm weather shows whether a permit was released at once or repaired
+ * later, so some of these scenarios are calm.
  */
 function weatherOf(dice: Dice, weather: Weather, isPaused: boolean): Weather {
   if (weather === CALM) return weather

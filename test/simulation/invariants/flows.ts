@@ -36,8 +36,8 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
           const known = (after.operation !== 'resume' && recorded.get(birth)) || new Set<string>()
           recorded.set(birth, known)
           const successes = successesNow(before, after)
-          const stranger = successes.find(({ fence }) => !before?.live[fence])
-          if (stranger) return `${after.id} advances by run ${stranger.fence}, which was not running`
+          const unknown = successes.find(({ fence }) => !before?.live[fence])
+          if (unknown) return `${after.id} advances by run ${unknown.fence}, which was not running`
           const twice = successes.find(({ piece }) => known.has(piece))
           if (twice) return `${after.id} records the success of '${twice.piece}' a second time`
           for (const { piece } of successes) known.add(piece)

@@ -58,10 +58,10 @@ function createRecord() {
   }
 }
 
-function faultOfAccepted({ reported: said }: ReportAnswer, end: End | undefined): string | undefined {
-  if (said === 'beat') return undefined
+function faultOfAccepted({ reported }: ReportAnswer, end: End | undefined): string | undefined {
+  if (reported === 'beat') return undefined
   if (!end) return 'was accepted, but the run has not ended'
-  const difference = differenceOf(said, end)
+  const difference = differenceOf(reported, end)
   return difference && `was accepted, but ${difference}`
 }
 
@@ -70,7 +70,7 @@ function faultOfRefused(
   record: ReturnType<typeof createRecord>,
   areRunsKept: boolean,
 ): string | undefined {
-  const { refused = '', reported: said, isOnlyReport: isOnlyWord } = answer
+  const { refused = '', reported, isOnlyReport } = answer
   if (refused.startsWith('unknown')) return undefined
   if (refused === 'removed')
     return record.isGone(answer) ? undefined : 'was refused as removed, but the task is stored'
@@ -79,7 +79,8 @@ function faultOfRefused(
   const isForgotten = refused === 'ended' && !record.isShown(answer)
   if (!isForgotten && refused !== reasonOf(end))
     return `was refused as ${refused}, but the run is ${reasonOf(end)}`
-  const isRepeat = said !== 'beat' && isOnlyWord && areRunsKept && differenceOf(said, end) === undefined
+  const isRepeat =
+    reported !== 'beat' && isOnlyReport && areRunsKept && differenceOf(reported, end) === undefined
   return isRepeat && refused === 'ended' ? 'was refused, although the worker made no other report' : undefined
 }
 
@@ -98,20 +99,20 @@ function recordOf({ ended, flow }: Task, fence: number): Recorded {
 }
 
 /** How what is stored differs from the report, as far as the head shows it. */
-function differenceOf(said: Outcome, { before, after, fence }: End): string | undefined {
+function differenceOf(reported: Outcome, { before, after, fence }: End): string | undefined {
   const record = recordOf(after, fence)
-  const state = { succeed: 'succeeded', fail: 'failed', release: 'released' }[said.outcome]
+  const state = { succeed: 'succeeded', fail: 'failed', release: 'released' }[reported.outcome]
   if (record.state !== state) return `the run has ${record.state}`
   // With several runs the last of them decides what becomes of the task. A passed deadline ends it in any case.
   const isAlone = before.options.concurrency === 1 && !after.flow && after.deadlineAt === undefined
   const change = isAlone ? { before, after } : undefined
-  switch (said.outcome) {
+  switch (reported.outcome) {
     case 'succeed':
-      return differenceOfSuccess(said, record.result, change)
+      return differenceOfSuccess(reported, record.result, change)
     case 'fail':
-      return differenceOfError(said, record.error) ?? (change && differenceOfRetry(said, change))
+      return differenceOfError(reported, record.error) ?? (change && differenceOfRetry(reported, change))
     case 'release':
-      return change && differenceOfDelay(said.delayMs ?? 0, change)
+      return change && differenceOfDelay(reported.delayMs ?? 0, change)
   }
 }
 

@@ -5,8 +5,8 @@ import { type Invariant, onEachWrite } from './invariant.ts'
 export const WRITE_INVARIANTS: readonly Invariant[] = [
   onEachWrite('no worker has two live runs of one task', ({ after }) => {
     const workers = liveRuns(after).map(({ workerId }) => workerId)
-    const twin = workers.find((workerId, index) => workers.indexOf(workerId) < index)
-    return twin && `${twin} holds two runs of ${after.id}`
+    const duplicate = workers.find((workerId, index) => workers.indexOf(workerId) < index)
+    return duplicate && `${duplicate} holds two runs of ${after.id}`
   }),
   onEachWrite('fences and revisions grow with each claim and write', ({ before, after }) => {
     if (!before) return undefined
@@ -34,8 +34,8 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
     const isKnown = ({ fence }: EndedRun) => before.ended[fence] || before.live[fence]
     // When the store refuses a claim, its run begins and ends in one write.
     const isRefused = ({ fence, state }: EndedRun) => state === 'failed' && fence === before.fence + 1
-    const stranger = endedRuns(after).find(run => !isKnown(run) && !isRefused(run))
-    if (stranger) return `run ${stranger.fence} of ${after.id} ended again`
+    const unknown = endedRuns(after).find(run => !isKnown(run) && !isRefused(run))
+    if (unknown) return `run ${unknown.fence} of ${after.id} ended again`
     const changed = endedRuns(before).find(({ fence, state }) => {
       const now = after.ended[fence]
       return now !== undefined && now.state !== state

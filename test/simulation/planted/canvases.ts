@@ -14,7 +14,7 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
           const applied = await system.tasks.apply(change)
           const head = table.head(change.after.id)
           const isAgain = !applied.applied && change.after.operation === 'publish' && change.after.member
-          return isAgain && head ? system.tasks.apply(rebirth(change, head)) : applied
+          return isAgain && head ? system.tasks.apply(republish(change, head)) : applied
         },
       },
     }),
@@ -38,8 +38,8 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
         ...system.tasks,
         apply: change => {
           const { owes, ...settled } = change.after
-          const isForgotten = owes && change.after.canvas && change.after.operation === 'cancel'
-          return system.tasks.apply(isForgotten ? { ...change, after: settled } : change)
+          const isLeftOut = owes && change.after.canvas && change.after.operation === 'cancel'
+          return system.tasks.apply(isLeftOut ? { ...change, after: settled } : change)
         },
       },
     }),
@@ -60,7 +60,7 @@ export const CANVAS_FAULTS: readonly PlantedFault[] = [
 ]
 
 /** The same publish, written over the stored head. */
-function rebirth(change: Change, { born, revision, fence }: Task): Change {
+function republish(change: Change, { born, revision, fence }: Task): Change {
   return {
     ...change,
     after: { ...change.after, revision: revision + 1, fence },

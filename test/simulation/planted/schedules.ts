@@ -36,9 +36,9 @@ const FAULTS: readonly PlantedFault[] = [
   {
     name: 'a removed schedule ticks on',
     spoil: (system, table) => {
-      const removed = graves.get(table) ?? new Map<string, Task>()
-      graves.set(table, removed)
-      const risen = (found: Task | undefined) =>
+      const removed = removedSchedules.get(table) ?? new Map<string, Task>()
+      removedSchedules.set(table, removed)
+      const asBeforeRemoval = (found: Task | undefined) =>
         (found?.state === 'removed' ? removed.get(found.id) : undefined) ?? found
       return {
         ...system,
@@ -49,8 +49,8 @@ const FAULTS: readonly PlantedFault[] = [
             if (before?.schedule && after.operation === 'remove') removed.set(after.id, before)
             return system.tasks.apply(change)
           },
-          head: async id => risen(await system.tasks.head(id)),
-          heads: async ids => (await system.tasks.heads(ids)).map(found => risen(found) ?? found),
+          head: async id => asBeforeRemoval(await system.tasks.head(id)),
+          heads: async ids => (await system.tasks.heads(ids)).map(found => asBeforeRemoval(found) ?? found),
         },
       }
     },
@@ -81,7 +81,7 @@ export const SCHEDULE_FAULTS: readonly PlantedFault[] = FAULTS.map(fault => ({
 const LEAD_MS = 10_000
 
 /** Removed schedules of each simulated system, as they were before their removal. */
-const graves = new WeakMap<Table, Map<string, Task>>()
+const removedSchedules = new WeakMap<Table, Map<string, Task>>()
 
 type Apply = (change: Change) => Promise<Applied>
 

@@ -50,9 +50,9 @@ function textOf(event: HistoryEvent): string {
       return `IS ANSWERED ${event.step.do} ${JSON.stringify(rest)}`
     }
     case 'report-answer': {
-      const { reported: said, refused, id, fence } = event
+      const { reported, refused, id, fence } = event
       const answer = refused === undefined ? 'is accepted' : `is refused: ${refused}`
-      return `IS TOLD that ${JSON.stringify(said)} of ${id} (fence ${fence}) ${answer}`
+      return `IS ANSWERED that ${JSON.stringify(reported)} of ${id} (fence ${fence}) ${answer}`
     }
     case 'began': {
       const { id, fence, piece, workerId } = event

@@ -7,18 +7,18 @@ const seedsOf = ({ broken }: Tally) => broken.map(({ seed }) => seed)
 
 describe('playing seeds', () => {
   it('counts what was played', async () => {
-    const told: Tally[] = []
+    const progress: Tally[] = []
 
     const tally = await playSeeds({
       from: 0,
       count: 3,
       program: FRAGILE,
-      onProgress: tally => told.push(tally),
+      onProgress: tally => progress.push(tally),
     })
 
     expect(tally).toEqual({ seeds: 3, events: 0 + 1 + 2, virtualMs: 300, broken: [] })
-    expect(told.map(({ seeds }) => seeds)).toEqual([1, 2, 3])
-    expect(told.at(-1)).toEqual(tally)
+    expect(progress.map(({ seeds }) => seeds)).toEqual([1, 2, 3])
+    expect(progress.at(-1)).toEqual(tally)
   })
 
   it('counts seeds that end their thread as broken, and continues', async () => {

@@ -41,13 +41,13 @@ export async function playSeeds({
   only,
   program = PROGRAM,
 }: Seeds): Promise<Tally> {
-  let begun = 0
+  let started = 0
   let tally: Tally = { seeds: 0, events: 0, virtualMs: 0, broken: [] }
 
   const next = () => {
-    if (begun >= count || tally.broken.length >= mostBroken) return undefined
-    begun += 1
-    return from + begun - 1
+    if (started >= count || tally.broken.length >= mostBroken) return undefined
+    started += 1
+    return from + started - 1
   }
   const playOn = async () => {
     const player = startPlayer(program, only)

@@ -41,6 +41,10 @@ const TIMEOUT_MS = { machinery: 60_000, executor: 120_000 }
 
 /**
  * Plays a scenario to its end, or until an invariant is broken. `trace` receives every event as a line of text.
+ *
+ * This is the entry of this room. `judge.ts` checks the events against the invariants. `play-seeds.ts` plays
+ * many seeds on all cores, `player.ts` controls one thread of it, and `seed-thread.ts` is that thread's
+ * program.
  */
 export async function simulate(
   scenario: Scenario,

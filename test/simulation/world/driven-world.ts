@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ManualClock } from '../../../shared/testing/clock.ts'
 import { CALM, type Scenario, type Weather } from '../scenario.ts'
 import { createServices, type Services } from './aws/services.ts'
@@ -44,7 +44,7 @@ export async function createDrivenWorld({
   ...rest
 }: Parts = {}): Promise<DrivenWorld> {
   const notes: string[] = []
-  const told: HistoryEvent[] = []
+  const events: HistoryEvent[] = []
   const scenario: Scenario = {
     seed: 1,
     weather: { ...CALM, ...weather },
@@ -57,7 +57,7 @@ export async function createDrivenWorld({
     ...rest,
   }
   const history: History = {
-    record: event => void told.push(event),
+    record: event => void events.push(event),
     note: (_at, by, text) => void notes.push(`${by} ${text()}`),
   }
   const world = createWorld(scenario, history, startsAt)
@@ -76,7 +76,7 @@ export async function createDrivenWorld({
   let running = Promise.resolve()
   const runWhileAwaited = async () => {
     // Some answers take no virtual time.
-    await turn()
+    await nextTurn()
     if (awaited > 0) await timeline.run(timeline.now() + WAIT_MS_MAX, () => awaited === 0)
   }
   const until = <T>(answer: Promise<T>): Promise<T> => {
@@ -91,7 +91,7 @@ export async function createDrivenWorld({
   return {
     world,
     notes,
-    events: told,
+    events,
     table,
     services,
     process: (name = 'a process') => createProcess(world, name),

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { onUnhandledError } from './unhandled-errors.ts'
 
@@ -7,7 +7,7 @@ async function unhandledBy(code: () => void): Promise<unknown[]> {
   const reported: unknown[] = []
   const stop = onUnhandledError(error => reported.push(error))
   code()
-  await turn()
+  await nextTurn()
   stop()
   return reported
 }

@@ -15,22 +15,22 @@ export const HANDLER_START_INVARIANTS: readonly Invariant[] = [
     name: 'a handler begins once per run and local retry, in the worker that claimed the run',
     watch: () => {
       const claims = new Map<string, string>()
-      const begun = new Map<string, number>()
+      const starts = new Map<string, number>()
       return {
         on: event => {
           const run = claimIn(event)
           if (run && event.what === 'write') {
             // After a head was deleted, the next birth of its key may use the same fences again.
             claims.set(`${event.after.id} ${run.fence}`, run.workerId)
-            begun.delete(`${event.after.id} ${run.fence}`)
+            starts.delete(`${event.after.id} ${run.fence}`)
           }
           if (event.what !== 'began') return undefined
           const { id, fence, workerId } = event
           const name = `${id} ${fence}`
           if (claims.get(name) !== workerId)
             return `${workerId} runs ${id} under fence ${fence}, which it did not claim`
-          const times = (begun.get(name) ?? 0) + 1
-          begun.set(name, times)
+          const times = (starts.get(name) ?? 0) + 1
+          starts.set(name, times)
           return times > STARTS_PER_RUN_MAX
             ? `the handler of ${id} began ${times} times under fence ${fence}`
             : undefined

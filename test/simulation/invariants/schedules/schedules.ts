@@ -30,12 +30,12 @@ export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no tick is published once the pause or removal of its schedule was acknowledged',
     watch: ({ weather }) => {
-      const silence = createSilence()
+      const endedSchedules = createEndedSchedules()
       return {
         on: event => {
-          silence.see(event)
+          endedSchedules.see(event)
           const task = tickedBy(event)
-          const since = task && silence.since(task.parentId ?? '')
+          const since = task && endedSchedules.since(task.parentId ?? '')
           // A process with a fast clock may have read the schedule before it was paused.
           return task && since !== undefined && task.dueAt > since + 2 * weather.skewMs
             ? `${task.id} is published for a tick ${Math.round(task.dueAt - since)} ms after the end of its schedule was acknowledged`
@@ -76,7 +76,7 @@ export const SCHEDULE_INVARIANTS: readonly Invariant[] = [
 ]
 
 /** Since when each schedule is acknowledged to be paused or removed. `see` must get every event. */
-function createSilence() {
+function createEndedSchedules() {
   const since = new Map<string, number>()
   const ticking = new Set<string>()
   const written = ({ before, after }: Write) => {
@@ -89,18 +89,18 @@ function createSilence() {
     since: (id: string) => since.get(id),
     see: (event: HistoryEvent) => {
       if (event.what === 'write') written(event)
-      const id = silencedBy(event)
+      const id = endedBy(event)
       if (id !== undefined && !ticking.has(id) && !since.has(id)) since.set(id, event.at)
     },
   }
 }
 
 /** The schedule that an answer acknowledges to be paused or removed. */
-function silencedBy(event: HistoryEvent): string | undefined {
+function endedBy(event: HistoryEvent): string | undefined {
   if (event.what !== 'answer' || !event.answer.ok) return undefined
   const { step } = event
-  const isSilence = step.do === 'pause-schedule' || step.do === 'remove-schedule'
-  return isSilence ? `schedule:${step.schedule}` : undefined
+  const isEnd = step.do === 'pause-schedule' || step.do === 'remove-schedule'
+  return isEnd ? `schedule:${step.schedule}` : undefined
 }
 
 /** What is wrong with a tick: a tick that it must not pass over, or a wrong next one. */

@@ -32,12 +32,12 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
   const { timeline, history } = world
   const chance = createSeededChance(world.seedOf(`queue ${name}`))
   const messages = new Map<string, Message<Body>>()
-  const lookers = new Set<() => void>()
+  const listeners = new Set<() => void>()
   let sent = 0
 
   const announceAt = (time: number) =>
     timeline.at(time, () => {
-      for (const look of [...lookers]) look()
+      for (const look of [...listeners]) look()
     })
   const note = (text: () => string) => history.note(timeline.now(), `queue ${name}`, text)
 
@@ -67,10 +67,10 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
       if (chance.fraction() < weather.messageDoubled) put(body, delaySeconds * 1_000)
     },
     receive: max => {
-      const lots = [...messages.values()]
+      const shuffled = [...messages.values()]
         .filter(isVisible)
-        .map(message => ({ message, lot: chance.fraction() }))
-      const picked = lots.sort((a, b) => a.lot - b.lot).slice(0, max)
+        .map(message => ({ message, order: chance.fraction() }))
+      const picked = shuffled.sort((a, b) => a.order - b.order).slice(0, max)
       return picked.flatMap(({ message }) => {
         message.receives += 1
         message.visibleAt = timeline.now() + visibilityMs
@@ -88,12 +88,12 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     },
     drop: () => {
       messages.clear()
-      lookers.clear()
+      listeners.clear()
     },
     visible: () => [...messages.values()].filter(isVisible).length,
     onVisible: look => {
-      lookers.add(look)
-      return () => lookers.delete(look)
+      listeners.add(look)
+      return () => listeners.delete(look)
     },
   }
 }
