@@ -16,7 +16,7 @@ const SLOW_LATENCY_MS_MAX = 18_000
 /** Promises about pausing and resuming types. */
 export const PAUSE_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'once a pause is acknowledged, no handler starts a run that was claimed before the type is resumed',
+    name: 'once a pause is acknowledged, no handler begins a run that is claimed during that pause',
     watch: () => {
       const pauses = acknowledgedPauses()
       /** The runs that were claimed during a pause, and that pause. */
@@ -34,7 +34,7 @@ export const PAUSE_INVARIANTS: readonly Invariant[] = [
           const pause = claimedIn.get(`${event.id} ${event.fence}`)
           // If the type was resumed before the claim was answered, the run may start.
           return pause && pauses.of(pause.type) === pause
-            ? `${event.id} (fence ${event.fence}) was claimed and started while ${pause.type} was paused`
+            ? `${event.id} (fence ${event.fence}) was claimed and began while ${pause.type} was paused`
             : undefined
         },
       }

@@ -11,8 +11,7 @@ export type HistoryEvent = {
   readonly at: number
   /** The process or service that caused the event. */
   readonly by: string
-} & /** A head was written. `clock` is the time that the writer's clock showed. */
-(
+} /** A head was written. `clock` is the time that the writer's clock showed. */ & (
   | {
       readonly what: 'write'
       readonly before: Task | undefined

@@ -20,7 +20,10 @@ type DrawnTrial = {
   /** The share of all seeds that are drawn as this trial. Trials that cost much time are rare. */
   readonly share: number
   readonly draw: Trial
-  /** Hashed with the seed. @default the trial's name */
+  /**
+   * Hashed with the seed. It differs from the name where a trial was renamed, so that its seeds keep their
+   * scenarios. @default the trial's name
+   */
   readonly salt?: string
 }
 
