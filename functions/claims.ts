@@ -1,4 +1,4 @@
-import { required } from '../shared/aws/environment.ts'
+import { requiredVariable } from '../shared/aws/environment.ts'
 import { composeSystem } from './compose/compose.ts'
 import { createApi } from './http/create-api.ts'
 import { claimRoutes } from './http/routes/claims.ts'
@@ -6,8 +6,8 @@ import { serveHttp } from './serve-http.ts'
 
 const system = composeSystem()
 const pace = {
-  retryAfterMs: Number(required('BATON_CLAIM_RETRY_MS')),
-  maxWaiting: Number(required('BATON_CLAIM_MAX_WAITING')),
+  retryAfterMs: Number(requiredVariable('BATON_CLAIM_RETRY_MS')),
+  maxWaiting: Number(requiredVariable('BATON_CLAIM_MAX_WAITING')),
 }
 
 /** The claims of HTTP workers, apart from the rest of the API: they wait, and are many where many workers idle. */

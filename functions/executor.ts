@@ -4,9 +4,9 @@ import type { AwsWorld } from '../shared/aws/system.ts'
 import { invocationWorkerId } from '../shared/core/worker/worker.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { serveDispatches } from '../shared/runtime/dispatch/dispatch.ts'
-import type { Received } from '../shared/runtime/dispatch/received-dispatch.ts'
+import type { ReceivedDispatch } from '../shared/runtime/dispatch/received-dispatch.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
-import { cachedTypes } from '../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../shared/runtime/types/type-cache.ts'
 import { composeWorld, flushMetrics } from './compose/compose.ts'
 import { lockIntrinsics } from './lock-intrinsics.ts'
 
@@ -20,7 +20,7 @@ export function executorOf(definition: TaskDefinition): Handler {
   lockIntrinsics()
   const world = composeWorld()
   const { system } = world
-  const typeOf = cachedTypes(system)
+  const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS
@@ -38,7 +38,7 @@ export function executorOf(definition: TaskDefinition): Handler {
   }
 }
 
-type ReadRecord = { readonly received?: Received; readonly unread?: string }
+type ReadRecord = { readonly received?: ReceivedDispatch; readonly unread?: string }
 
 /** What cannot be read at all is let go; the sweeper sends a fresh dispatch. What cannot be read now comes again. */
 async function readRecord({ system, readDispatch }: AwsWorld, record: SQSRecord): Promise<ReadRecord> {

@@ -1,4 +1,4 @@
-import { required } from '../shared/aws/environment.ts'
+import { requiredVariable } from '../shared/aws/environment.ts'
 
 /**
  * Takes the place of the AWS SDK's search for credentials (files, single sign-on, other roles, metadata services) in the
@@ -7,8 +7,8 @@ import { required } from '../shared/aws/environment.ts'
  */
 export function defaultProvider() {
   return async () => ({
-    accessKeyId: required('AWS_ACCESS_KEY_ID'),
-    secretAccessKey: required('AWS_SECRET_ACCESS_KEY'),
+    accessKeyId: requiredVariable('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: requiredVariable('AWS_SECRET_ACCESS_KEY'),
     ...(process.env.AWS_SESSION_TOKEN && { sessionToken: process.env.AWS_SESSION_TOKEN }),
   })
 }

@@ -3,7 +3,7 @@ import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-changes.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { countOutcomes } from '../shared/runtime/events/count-outcomes.ts'
-import { createEventPublisher, type PublishedChange } from '../shared/runtime/events/events.ts'
+import { createEventPublisher, type StreamChange } from '../shared/runtime/events/events.ts'
 import { planLimits } from '../shared/runtime/limits/serve-limit-looks.ts'
 import { planChanges } from '../shared/runtime/stream/stream.ts'
 import { composeHeadReader, flushMetrics } from './compose/compose.ts'
@@ -30,7 +30,7 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
  * What cannot be read will not become readable: it is logged and let go, so that it does not block its shard. When the
  * store does not answer, the whole batch comes again.
  */
-async function readChange(record: DynamoDBRecord): Promise<PublishedChange[]> {
+async function readChange(record: DynamoDBRecord): Promise<StreamChange[]> {
   const { NewImage = {}, Keys } = record.dynamodb ?? {}
   const position = positionOf(record)
   try {

@@ -1,6 +1,10 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
-import { flowDeployed, handlerDeployed, handlerGone } from '../shared/runtime/types/register-type.ts'
+import {
+  registerFlowType,
+  registerHandlerType,
+  removeHandler,
+} from '../shared/runtime/types/register-type.ts'
 import { composeSystem } from './compose/compose.ts'
 
 type TypeProperties = {
@@ -20,8 +24,8 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
     const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
     const parsed = JSON.parse(configuration) as TypeConfiguration
     if (parsed.kind === 'flow') await registerFlow(event.RequestType, type, parsed)
-    else if (event.RequestType === 'Delete') await handlerGone(system, type)
-    else await handlerDeployed(system, type, parsed, { servedBy, version })
+    else if (event.RequestType === 'Delete') await removeHandler(system, type)
+    else await registerHandlerType(system, type, parsed, { servedBy, version })
     await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
   } catch (error) {
     system.log.error('type not registered', { error })
@@ -38,7 +42,7 @@ async function registerFlow(
   type: string,
   configuration: TypeConfiguration,
 ): Promise<void> {
-  if (request !== 'Delete') await flowDeployed(system, type, configuration)
+  if (request !== 'Delete') await registerFlowType(system, type, configuration)
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

@@ -1,12 +1,12 @@
-import { type Rounds, type SweepReport, sweep } from '../shared/runtime/sweep/sweep.ts'
-import type { SeenMinutes } from '../shared/runtime/sweep/sweep-minutes.ts'
+import { type SweepReport, type SweepRounds, sweep } from '../shared/runtime/sweep/sweep.ts'
+import type { CheckedMinutes } from '../shared/runtime/sweep/sweep-minutes.ts'
 import { sweepWorkers } from '../shared/runtime/worker/worker.ts'
 import { flushMetrics } from './compose/compose.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'
 
 const system = composePlanningSystem()
-const rounds: Rounds = new Map()
-const minutes: SeenMinutes = new Set()
+const rounds: SweepRounds = new Map()
+const minutes: CheckedMinutes = new Set()
 
 /** Every minute: repairs what lost messages left behind. */
 export async function handler(): Promise<SweepReport> {

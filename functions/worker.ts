@@ -1,4 +1,4 @@
-import { required, versionOfEnvironment } from '../shared/aws/environment.ts'
+import { requiredVariable, versionOfEnvironment } from '../shared/aws/environment.ts'
 import { systemClock } from '../shared/aws/machine.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
@@ -16,8 +16,8 @@ const METRICS_PERIOD_MS = 60_000
 export function serveTasks(tasks: readonly TaskDefinition[]): void {
   const worker = createWorker({
     tasks,
-    concurrency: Number(required('BATON_CONCURRENCY')),
-    drainMs: Number(required('BATON_DRAIN_MS')),
+    concurrency: Number(requiredVariable('BATON_CONCURRENCY')),
+    drainMs: Number(requiredVariable('BATON_DRAIN_MS')),
     ...versionOfEnvironment(),
     log,
     metrics,

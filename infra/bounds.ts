@@ -1,7 +1,7 @@
 /** Numbers of the deployment, with their unit and where they come from. */
 
 /** Keeps the prefix `<system>-q-` and the hash of a long type within SQS's 80 characters. Source: SQS quotas. */
-export const MAX_SYSTEM_NAME_LENGTH = 40
+export const SYSTEM_NAME_CHARACTERS_MAX = 40
 
 /** Source: Lambda quotas. */
 export const FUNCTION_MEMORY_MB_MIN = 128
@@ -21,7 +21,7 @@ export const CLAIM_RETRY_MS_MIN = 500
 /** Below the 30 s after which a silent worker counts as gone. */
 export const CLAIM_RETRY_MS_MAX = 20_000
 /** A twentieth of an account's usual 1,000 executions. */
-export const CLAIM_MAX_WAITING = 50
+export const CLAIMS_WAITING_MAX = 50
 /** Of the reserved executions; the others answer claims that find their task at once. */
 export const CLAIMS_WAITING_SHARE = 0.8
 /** A fifth of what API Gateway gives to all APIs of an account. Source: API Gateway quotas, 10,000 requests a second. */
@@ -39,14 +39,14 @@ export const REGISTRAR_TIMEOUT_S = 60
 export const REGISTRATION_WAIT_S = 300
 
 /** A function takes events of 256 KB asynchronously, a template has 1 MB for everything. Source: Lambda, CloudFormation quotas. */
-export const MAX_CONFIGURATION_CHARACTERS = 100_000
+export const CONFIGURATION_CHARACTERS_MAX = 100_000
 
 /** For handlers whose task sets no `timeoutMs`. */
-export const DEFAULT_HANDLER_TIMEOUT_S = 300
+export const HANDLER_TIMEOUT_S = 300
 /** Left to a handler's function after its task's `timeoutMs`, to record the outcome. */
 export const HANDLER_MARGIN_S = 15
 /** Source: Lambda quotas. */
-export const MAX_FUNCTION_TIMEOUT_S = 900
+export const FUNCTION_TIMEOUT_S_MAX = 900
 
 /** SQS gives at most 10 messages at once without a batching window. Source: Lambda with SQS. */
 export const QUEUE_BATCH_SIZE = 10
@@ -54,32 +54,32 @@ export const QUEUE_BATCH_SIZE = 10
  * Concurrent batches per mapping, set on every one: without it a full account throttles, each throttle counts as a
  * receive, and good messages end in the dead-letter queue. Source: Lambda with SQS, maximum concurrency (2–1,000).
  */
-export const HANDLER_MAX_CONCURRENCY = 50
-export const WAKER_MAX_CONCURRENCY = 50
+export const HANDLER_CONCURRENCY_MAX = 50
+export const WAKER_CONCURRENCY_MAX = 50
 /** Long jobs may take their time: this keeps them from the table's capacity and from the account's executions. */
-export const JOBS_MAX_CONCURRENCY = 5
+export const JOBS_CONCURRENCY_MAX = 5
 /** Six times the function's timeout lets Lambda retry a throttled batch. Source: Lambda with SQS. */
-export const VISIBILITY_TIMEOUTS = 6
+export const TIMEOUTS_PER_VISIBILITY = 6
 /** Also what a batch partner of a crashing task can bear; the least that AWS recommends is 5. */
-export const MAX_RECEIVES = 10
+export const RECEIVES_MAX = 10
 /**
  * The most that SQS takes. A dispatch carries its task's head: the steps of a flow, up to 180 KB as they travel, and the progress
  * of up to 100 runs, 1 KB each, which takes three times as much where it is escaped. Source: SQS quotas.
  */
-export const MAX_MESSAGE_BYTES = 1_048_576
+export const MESSAGE_BYTES_MAX = 1_048_576
 /** The most that SQS keeps. Source: SQS quotas. */
 export const DEAD_LETTER_RETENTION_DAYS = 14
 
 export const STREAM_BATCH_SIZE = 100
 /** With bisection and partial answers only the bad record itself is retried so often. */
-export const STREAM_RETRIES = 10
+export const STREAM_RETRIES_MAX = 10
 /** Half of what the stream keeps, so that a blocked shard gives up before records are lost. Source: 24 h, DynamoDB Streams. */
-export const STREAM_RECORD_AGE_HOURS = 12
+export const STREAM_RECORD_AGE_HOURS_MAX = 12
 
 /** The next round comes anyway. */
-export const SWEEP_RETRIES = 3
+export const SWEEP_RETRIES_MAX = 3
 /** The least that Scheduler takes. Source: EventBridge Scheduler, RetryPolicy. */
-export const SWEEP_EVENT_AGE_S = 60
+export const SWEEP_EVENT_AGE_S_MAX = 60
 
 /** The smallest CPU that Fargate has, and the smallest memory that goes with it. Source: Fargate task sizes. */
 export const WORKER_CPU_UNITS = 256
@@ -98,17 +98,17 @@ export const FARGATE_MEMORY_MB: Readonly<
 }
 export const WORKER_CONCURRENCY = 10
 export const WORKER_CONCURRENCY_MAX = 1_000
-export const WORKER_MIN_TASKS = 1
-export const WORKER_MAX_TASKS = 10
+export const SERVICE_CONTAINERS_MIN = 1
+export const SERVICE_CONTAINERS_MAX = 10
 /** Source: ECS quotas, tasks per service. */
-export const WORKER_TASKS_MAX = 5_000
+export const SERVICE_CONTAINERS_QUOTA = 5_000
 /** Between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
-export const MAX_STOP_TIMEOUT_S = 120
+export const STOP_TIMEOUT_S_MAX = 120
 /** Left after draining, to give runs back and end. */
 export const WORKER_STOP_MARGIN_S = 10
-export const WORKER_DRAIN_S = MAX_STOP_TIMEOUT_S - WORKER_STOP_MARGIN_S
+export const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
 /** An alarm of an expression reads at most 10 metrics, one of them the running containers. Source: CloudWatch quotas. */
-export const MAX_SCALED_QUEUES = 9
+export const SCALED_QUEUES_MAX = 9
 /** A container is up within a minute; asking again sooner would count the same backlog twice. */
 export const SCALE_OUT_COOLDOWN_S = 60
 export const SCALE_IN_COOLDOWN_S = 300
@@ -116,19 +116,19 @@ export const SCALE_IN_COOLDOWN_S = 300
 export const LOG_RETENTION_DAYS = 30
 
 export const ALARM_PERIOD_MINUTES = 5
-export const MAX_ITERATOR_AGE_MS = 60_000
+export const ITERATOR_AGE_MS_MAX = 60_000
 
 /** Source: CloudFormation quotas. */
-export const MAX_STACK_RESOURCES = 500
+export const STACK_RESOURCES_MAX = 500
 /** What a new on-demand table and each of its indexes serve at once. Source: DynamoDB, warm throughput. */
 export const WARM_READ_UNITS_MIN = 12_000
 export const WARM_WRITE_UNITS_MIN = 4_000
 
 /** Of SQS mappings. Source: Lambda event source mapping API reference. */
-export const MIN_MAPPING_CONCURRENCY = 2
+export const MAPPING_CONCURRENCY_MIN = 2
 export const MAPPING_CONCURRENCY_MAX = 1_000
 /** Runs are told to stop 3 s before the function's end; less than this leaves them no time. */
-export const MIN_HANDLER_TIMEOUT_S = 10
+export const HANDLER_TIMEOUT_S_MIN = 10
 
 /** Types that one grant may name: each takes some 500 characters, with a name of 20, of a role's inline policies, which end at 10,240. */
 export const GRANTED_TYPES_MAX = 15

@@ -3,7 +3,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
-import { LOG_RETENTION_DAYS, MAX_SYSTEM_NAME_LENGTH } from './bounds.ts'
+import { LOG_RETENTION_DAYS, SYSTEM_NAME_CHARACTERS_MAX } from './bounds.ts'
 import { TypeMetrics } from './monitoring/monitoring.ts'
 
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
@@ -102,7 +102,7 @@ function oneOf<Value extends string>(name: string, value: Value, legal: readonly
   throw new BatonError('invalid', `${name} is '${value}'; give ${legal.map(one => `'${one}'`).join(', ')}`)
 }
 
-const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${MAX_SYSTEM_NAME_LENGTH - 1}}$`)
+const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${SYSTEM_NAME_CHARACTERS_MAX - 1}}$`)
 
 function systemNameOf(scope: Construct, given: string | undefined): string {
   const name = given ?? Stack.of(scope).stackName
@@ -111,7 +111,7 @@ function systemNameOf(scope: Construct, given: string | undefined): string {
   }
   // A system named 'a-q-b' would own queues that the permissions of system 'a' cover.
   if (!SYSTEM_NAME.test(name) || name.includes('-q-')) {
-    const legal = `1–${MAX_SYSTEM_NAME_LENGTH} of A–Z a–z 0–9 -, beginning with a letter, without '-q-'`
+    const legal = `1–${SYSTEM_NAME_CHARACTERS_MAX} of A–Z a–z 0–9 -, beginning with a letter, without '-q-'`
     throw new BatonError('invalid', `'${name}' is no name of a system: give 'systemName' with ${legal}`)
   }
   return name

@@ -2,7 +2,7 @@ import { CfnResource, Stack, Token } from 'aws-cdk-lib'
 import { CfnEventBus } from 'aws-cdk-lib/aws-events'
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
-import { MAX_STACK_RESOURCES } from './bounds.ts'
+import { STACK_RESOURCES_MAX } from './bounds.ts'
 
 /**
  * Whether two constructs may be deployed to one account and region, where names must be unique. A stack without a fixed
@@ -51,11 +51,11 @@ function named(construct: IConstruct): Array<{ readonly construct: IConstruct; r
 export function tooManyResources(system: Construct, handlers: Construct): string[] {
   const stack = Stack.of(system)
   const inAll = resourcesOf(stack, stack)
-  if (inAll <= MAX_STACK_RESOURCES) return []
+  if (inAll <= STACK_RESOURCES_MAX) return []
   const served = handlers.node.children.length
   const each = Math.ceil(resourcesOf(handlers, stack) / Math.max(1, served))
   return [
-    `the stack ${stack.stackName} has ${inAll} resources, and CloudFormation takes ${MAX_STACK_RESOURCES}. ` +
+    `the stack ${stack.stackName} has ${inAll} resources, and CloudFormation takes ${STACK_RESOURCES_MAX}. ` +
       `The ${served} handlers, worker services and flows of ${system.node.path} take about ${each} each: ` +
       "serve several types with one worker service, claim some over HTTP, or move some to another system's stack",
   ]

@@ -19,7 +19,7 @@ import type { Parts } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
 import { allow, type Grantee, granteeUnder } from './permissions/permissions.ts'
 import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
-import { type GrantProps, namedTypes, TypeReach } from './permissions/type-reach.ts'
+import { type GrantProps, grantedTypes, TypeReach } from './permissions/type-reach.ts'
 import { FarTimers } from './queues/far-timers.ts'
 import { Messages } from './queues/queues.ts'
 import { type SettingsProps, settingsOf } from './settings.ts'
@@ -167,7 +167,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
   grantPublish(fn: Grantee, { types }: GrantProps = {}): void {
-    const named = namedTypes(types)
+    const named = grantedTypes(types)
     grantTableToPublisher(fn, this.parts, named)
     this.addressTo(fn)
     this.api.openTo(fn, publishingRoutes(named))
@@ -186,7 +186,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
   grantOperate(fn: Grantee, { types }: GrantProps = {}): void {
-    this.api.openTo(fn, operatingRoutes(namedTypes(types)))
+    this.api.openTo(fn, operatingRoutes(grantedTypes(types)))
   }
 
   /**
@@ -197,7 +197,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
   grantServe(role: IRole, { types }: Required<GrantProps>): Readonly<Record<string, string>> {
-    const named = namedTypes(types)
+    const named = grantedTypes(types)
     const { runner, environment } = granteeUnder(role)
     grantTableToWorker(runner, this.parts, { types: named, others: [], isRegistered: true })
     this.parts.messages.openQueuesTo(runner, types)

@@ -29,7 +29,7 @@ export type TableUse = {
  * What a publisher does; it lists types to name them when one is unknown, reads members of canvases, and reads from the
  * index where tenants stand that take turns.
  */
-export const PUBLISHING: TableUse = {
+export const PUBLISHER_ACCESS: TableUse = {
   items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
   queries: ['items', 'place'],
 }
@@ -63,7 +63,7 @@ export class TaskTable extends Construct {
 
   constructor(scope: Construct, id: string, settings: Settings, { limits = {}, warmThroughput }: TableProps) {
     super(scope, id)
-    if (warmThroughput) refuseCold(warmThroughput)
+    if (warmThroughput) refuseColdTable(warmThroughput)
     const warm = warmThroughput && { warmThroughput }
     this.table = new TableV2(this, 'Table', {
       partitionKey: { name: PRIMARY_KEY.partition, type: AttributeType.STRING },
@@ -136,7 +136,7 @@ export class TaskTable extends Construct {
   }
 }
 
-function refuseCold({ readUnitsPerSecond, writeUnitsPerSecond }: WarmThroughput): void {
+function refuseColdTable({ readUnitsPerSecond, writeUnitsPerSecond }: WarmThroughput): void {
   const isWarm = readUnitsPerSecond >= WARM_READ_UNITS_MIN && writeUnitsPerSecond >= WARM_WRITE_UNITS_MIN
   if (isWarm && Number.isInteger(readUnitsPerSecond) && Number.isInteger(writeUnitsPerSecond)) return
   throw new BatonError(

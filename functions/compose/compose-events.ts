@@ -1,9 +1,9 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { required } from '../../shared/aws/environment.ts'
+import { requiredVariable } from '../../shared/aws/environment.ts'
 import { createEventBridge } from '../../shared/aws/eventbridge/events.ts'
-import { patient } from '../../shared/aws/requests.ts'
-import { createLateBox } from '../../shared/aws/sqs/late-box.ts'
+import { withConnectionQueue } from '../../shared/aws/requests.ts'
+import { createLateEventQueue } from '../../shared/aws/sqs/late-box.ts'
 import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 
@@ -17,10 +17,13 @@ export function composeEventSystem({ types, clock, log }: System): EventSystem {
     types,
     clock,
     log,
-    events: createEventBridge(client, { bus: required('BATON_EVENT_BUS'), system: required('BATON_SYSTEM') }),
-    lateBox: createLateBox(
-      patient(requestHandler => new SQSClient({ requestHandler })),
-      required('BATON_WAKE_QUEUE_URL'),
+    events: createEventBridge(client, {
+      bus: requiredVariable('BATON_EVENT_BUS'),
+      system: requiredVariable('BATON_SYSTEM'),
+    }),
+    lateBox: createLateEventQueue(
+      withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
+      requiredVariable('BATON_WAKE_QUEUE_URL'),
     ),
     scope: process.env.BATON_EVENTS === 'all' ? 'all' : 'types',
   }

@@ -1,7 +1,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
-import { required } from '../../shared/aws/environment.ts'
+import { requiredVariable } from '../../shared/aws/environment.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
-import { patient } from '../../shared/aws/requests.ts'
+import { withConnectionQueue } from '../../shared/aws/requests.ts'
 import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
 import { encodeMinute } from '../../shared/aws/sqs/wire.ts'
 import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
@@ -20,13 +20,13 @@ const PATIENTLY = {
 /** The system of those who plan ahead; apart from `compose.ts`, so that others do not load the Scheduler's client. */
 export function composePlanningSystem(): PlanningSystem {
   const timers = createFarTimers(
-    patient(requestHandler => new SchedulerClient({ ...PATIENTLY, requestHandler })),
+    withConnectionQueue(requestHandler => new SchedulerClient({ ...PATIENTLY, requestHandler })),
     systemClock,
     {
-      group: required('BATON_SCHEDULE_GROUP'),
-      roleArn: required('BATON_SCHEDULE_ROLE_ARN'),
-      queueArn: required('BATON_WAKE_QUEUE_ARN'),
-      deadLetterArn: required('BATON_SCHEDULE_DLQ_ARN'),
+      group: requiredVariable('BATON_SCHEDULE_GROUP'),
+      roleArn: requiredVariable('BATON_SCHEDULE_ROLE_ARN'),
+      queueArn: requiredVariable('BATON_WAKE_QUEUE_ARN'),
+      deadLetterArn: requiredVariable('BATON_SCHEDULE_DLQ_ARN'),
       message: minute => encodeMinute({ minute }),
     },
   )

@@ -18,11 +18,11 @@ export function check<Schema extends z.ZodType>(
   at = '',
 ): Checked<z.infer<Schema>> {
   const unstorable = jsonProblem(value, at)
-  return unstorable ? { ok: false, problems: [unstorable] } : fits(schema, value, at)
+  return unstorable ? { ok: false, problems: [unstorable] } : checkSchema(schema, value, at)
 }
 
 /** As `check`, for values whose members are checked one by one. */
-export function fits<Schema extends z.ZodType>(
+export function checkSchema<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   at = '',
@@ -35,15 +35,15 @@ export function fits<Schema extends z.ZodType>(
 /** One issue names all unknown members at once, with a line for each; a reader looks for each under its own path. */
 function problemsOf(issue: z.core.$ZodIssue, at: string): FieldProblem[] {
   const path = issue.path.map(String)
-  if (issue.code !== 'unrecognized_keys') return [{ path: dotted(at, path), message: messageOf(issue) }]
+  if (issue.code !== 'unrecognized_keys') return [{ path: joinPath(at, path), message: messageOf(issue) }]
   const messages = issue.message.split('\n')
   return issue.keys.map((unknown, index) => ({
-    path: dotted(at, [...path, unknown]),
+    path: joinPath(at, [...path, unknown]),
     message: messages[index] ?? issue.message,
   }))
 }
 
-export function dotted(at: string, path: readonly string[]): string {
+export function joinPath(at: string, path: readonly string[]): string {
   return [...(at === '' ? [] : [at]), ...path].join('.')
 }
 

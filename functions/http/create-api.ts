@@ -5,8 +5,8 @@ import { strict } from '../../shared/api/scalars.ts'
 import { type ClaimPace, DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import { cachedAllowance } from '../../shared/runtime/limits/allows-start.ts'
-import { cachedTypes } from '../../shared/runtime/types/type-cache.ts'
-import { httpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
+import { cachedTypeReader } from '../../shared/runtime/types/type-cache.ts'
+import { createHttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../../shared/runtime/worker/worker.ts'
 import { check } from './check.ts'
 import { type Found, routeFinder } from './find-route.ts'
@@ -37,10 +37,10 @@ export function createApi(
 ): Hono<Environment> {
   const api: Api = {
     system,
-    typeOf: cachedTypes(system),
+    typeOf: cachedTypeReader(system),
     liveWorkers: cachedLiveWorkers(system),
     allowsStart: cachedAllowance(system),
-    httpWorkers: httpWorkers(system),
+    httpWorkers: createHttpWorkers(system),
     claimPace,
   }
   const find = routeFinder(routes)
@@ -133,7 +133,9 @@ async function serve(
   const principal = principalOf(context.env?.requestContext)
   const call: Call<unknown, unknown> = {
     ...api,
-    ...(route.notedAs && { system: { ...api.system, operator: { by: principal, what: route.notedAs } } }),
+    ...(route.recordedAs && {
+      system: { ...api.system, operator: { by: principal, what: route.recordedAs } },
+    }),
     principal,
     params,
     query: query.value,

@@ -8,7 +8,7 @@
  * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
  */
 import type { ApiTask } from '../../shared/api/tasks.ts'
-import { MAX_ANSWER_BYTES } from '../../shared/core/bounds.ts'
+import { ANSWER_BYTES_MAX } from '../../shared/core/bounds.ts'
 import { escapedBytes, type Json } from '../../shared/core/json.ts'
 import { fittedTask } from './fit-task.ts'
 import type { Answer } from './route.ts'
@@ -40,8 +40,8 @@ export async function fittedAnswer(
     if (items && items.length > 1) shown = await askAgain(fewerThan(items, body))
     else if (results) return { ...shown, body: { ...body, results: fittedResults(results, body) } }
     else if (task)
-      return { ...shown, body: { ...body, task: fittedTask(task, MAX_ANSWER_BYTES - FRAME_BYTES) } }
-    else if (runs) return { ...shown, body: fittedTask(body, MAX_ANSWER_BYTES) }
+      return { ...shown, body: { ...body, task: fittedTask(task, ANSWER_BYTES_MAX - FRAME_BYTES) } }
+    else if (runs) return { ...shown, body: fittedTask(body, ANSWER_BYTES_MAX) }
     else throw new Error(`an answer has ${bytesOf(body)} bytes, of which nothing can be left out`)
   }
   return shown
@@ -53,12 +53,12 @@ const FRAME_BYTES = 4_096
 function isDeliverable(body: unknown): boolean {
   if (body === undefined) return true
   const { length } = JSON.stringify(body)
-  return length * MOST_BYTES_PER_CHARACTER <= MAX_ANSWER_BYTES || bytesOf(body) <= MAX_ANSWER_BYTES
+  return length * MOST_BYTES_PER_CHARACTER <= ANSWER_BYTES_MAX || bytesOf(body) <= ANSWER_BYTES_MAX
 }
 
 /** How many of the first items there is room for: fewer than there are, and one at least. */
 function fewerThan(items: readonly unknown[], body: Body): number {
-  let excess = bytesOf(body) - MAX_ANSWER_BYTES
+  let excess = bytesOf(body) - ANSWER_BYTES_MAX
   let count = items.length
   while (excess > 0 && count > 1) {
     count -= 1
@@ -68,7 +68,7 @@ function fewerThan(items: readonly unknown[], body: Body): number {
 }
 
 function fittedResults(results: readonly Result[], body: Body): Result[] {
-  let excess = bytesOf(body) - MAX_ANSWER_BYTES
+  let excess = bytesOf(body) - ANSWER_BYTES_MAX
   return results
     .toReversed()
     .map(result => {

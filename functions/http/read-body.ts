@@ -1,5 +1,5 @@
 import type { Problem } from '../../shared/api/problems.ts'
-import { MAX_REQUEST_BYTES } from '../../shared/core/bounds.ts'
+import { REQUEST_BYTES_MAX } from '../../shared/core/bounds.ts'
 import { parseExactly } from './parse-exactly.ts'
 import { invalid, problem } from './problems.ts'
 
@@ -19,7 +19,7 @@ export async function readBody(request: Request): Promise<Body> {
   if (wrongType !== undefined) return refuse(problem('unsupported-media-type', wrongType))
   if (bytes) return parse(bytes)
   return refuse(
-    problem('too-large', `the body has more than ${MAX_REQUEST_BYTES} bytes; send less at a time`),
+    problem('too-large', `the body has more than ${REQUEST_BYTES_MAX} bytes; send less at a time`),
   )
 }
 
@@ -37,12 +37,12 @@ function refuse(reason: Problem): Body {
 
 /** Undefined when the body is longer than the limit; the rest of it is not kept. */
 async function readLimited(request: Request): Promise<Uint8Array | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_REQUEST_BYTES) return undefined
+  if (Number(request.headers.get('content-length') ?? 0) > REQUEST_BYTES_MAX) return undefined
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
     size += chunk.length
-    if (size > MAX_REQUEST_BYTES) return undefined
+    if (size > REQUEST_BYTES_MAX) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -14,11 +14,11 @@ import {
   taskIdPrefix,
 } from '../../shared/core/task/task.ts'
 import { reservedFor } from '../../shared/core/types/reserved-types.ts'
-import type { Operated } from '../../shared/runtime/operate/operate.ts'
+import type { OperateOutcome } from '../../shared/runtime/operate/operate.ts'
 import type { UnknownType } from '../../shared/runtime/publish/publication-of.ts'
 import type { PublishOutcome } from '../../shared/runtime/publish/publish.ts'
 import type { RunRefusal } from '../../shared/runtime/run/http-runs.ts'
-import { dotted } from './check.ts'
+import { joinPath } from './check.ts'
 import { iso } from './present/iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
 
@@ -49,12 +49,12 @@ export function unknownType(type: string, existing: readonly string[], path: str
 export function unknownTypes(unknown: readonly UnknownType[], existing: readonly string[], at = ''): Problem {
   const [first] = unknown
   const errors = unknown.map(({ type, path }) => ({
-    path: dotted(at, [path]),
+    path: joinPath(at, [path]),
     message: reservedProblem(type) ?? unknownTypeProblem(type, existing),
   }))
   const more = unknown.length > 1 ? ` (and ${unknown.length - 1} more)` : ''
   const { type = '', path = '' } = first ?? {}
-  const where = path === 'type' || path === '' ? '' : ` in ${dotted(at, [path])}`
+  const where = path === 'type' || path === '' ? '' : ` in ${joinPath(at, [path])}`
   const detail = reservedProblem(type) ?? `'${type}'${where} is not registered${thereAre(type, existing)}`
   return problem('unknown-type', `${detail}${more}`, { errors })
 }
@@ -74,7 +74,7 @@ export function publishProblem(
     case 'unknown-type':
       return unknownTypes(outcome.unknown, outcome.existing, at)
     case 'invalid':
-      return invalid(outcome.problems.map(({ path, message }) => ({ path: dotted(at, [path]), message })))
+      return invalid(outcome.problems.map(({ path, message }) => ({ path: joinPath(at, [path]), message })))
     case 'running':
       return problem('conflict', `${outcome.task.id} exists and ${holders(outcome.task)}`)
     case 'error':
@@ -83,7 +83,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  Operated<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
+  OperateOutcome<'finished' | 'undoing' | 'owes-nothing' | RestartRefusal | ResumeRefusal>,
   { ok: false }
 >
 

@@ -2,11 +2,11 @@ import type * as z from 'zod'
 import type { Problem } from '../../shared/api/problems.ts'
 import type { ClaimPace } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
-import type { ReadContext } from '../../shared/runtime/read/describe-task.ts'
+import type { StatusReaders } from '../../shared/runtime/read/describe-task.ts'
 import type { HttpWorkers } from '../../shared/runtime/worker/announce-http-workers.ts'
 
 /** What every route works with. */
-export type Api = ReadContext & {
+export type Api = StatusReaders & {
   readonly system: System
   readonly httpWorkers: HttpWorkers
   readonly claimPace: ClaimPace
@@ -40,7 +40,7 @@ export type Route = {
   readonly operation: string
   readonly summary: string
   /** What it does is noted under this word where it is done, with who asked for it. */
-  readonly notedAs?: string
+  readonly recordedAs?: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   /** A request without a body counts as `{}`. */

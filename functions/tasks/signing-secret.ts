@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import { required } from '../../shared/aws/environment.ts'
+import { requiredVariable } from '../../shared/aws/environment.ts'
 import { systemClock } from '../../shared/aws/machine.ts'
 import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
 
@@ -11,7 +11,7 @@ const known = createTimedCache<string>(LIFETIME_MS)
 
 /** The secret that signs a type's calls, from Secrets Manager under `<system>/webhook/<name>`. */
 export async function signingSecret(name: string): Promise<string> {
-  const id = `${required('BATON_SYSTEM')}/webhook/${name}`
+  const id = `${requiredVariable('BATON_SYSTEM')}/webhook/${name}`
   return (await known.get(systemClock, name, () => readSecret(id))).value
 }
 

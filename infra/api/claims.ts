@@ -4,17 +4,17 @@ import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
   API_TIMEOUT_S,
-  CLAIM_MAX_WAITING,
   CLAIM_RETRY_MS,
   CLAIM_RETRY_MS_MAX,
   CLAIM_RETRY_MS_MIN,
   CLAIMS_MEMORY_MB,
+  CLAIMS_WAITING_MAX,
   CLAIMS_WAITING_SHARE,
 } from '../bounds.ts'
 import { functionFile } from '../functions/function-file.ts'
 import { createFunction, reserving } from '../functions/functions.ts'
 import type { Parts } from '../parts.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 
 export type ClaimsProps = {
   /** When an idle worker is told to ask again, in milliseconds, 500–20,000. @default 2,000 */
@@ -47,7 +47,7 @@ export class Claims extends Construct {
       ...reserving(reservedConcurrency),
     })
     // As a worker of every type does; what it changes, the planner tells.
-    table.openTo(this.function, PUBLISHING)
+    table.openTo(this.function, PUBLISHER_ACCESS)
     messages.openTo(this.function, {})
   }
 }
@@ -61,7 +61,7 @@ function environmentFor(props: ClaimsProps, reserved: number | undefined): Recor
 
 /** The rest is for claims that find their task at once. */
 function waitingOf(reserved: number | undefined): number {
-  if (reserved === undefined) return CLAIM_MAX_WAITING
+  if (reserved === undefined) return CLAIMS_WAITING_MAX
   return Math.max(1, Math.floor(reserved * CLAIMS_WAITING_SHARE))
 }
 

@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { JOBS_MAX_CONCURRENCY, JOBS_TIMEOUT_S } from '../bounds.ts'
+import { JOBS_CONCURRENCY_MAX, JOBS_TIMEOUT_S } from '../bounds.ts'
 import type { Parts } from '../parts.ts'
 import { concurrencyWithin } from '../queues/fed-queue.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
@@ -23,10 +23,10 @@ export class Jobs extends Construct {
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, { items: PUBLISHING.items, queries: ['items', 'view', 'place'] })
+    table.openTo(this.function, { items: PUBLISHER_ACCESS.items, queries: ['items', 'view', 'place'] })
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     messages.jobs.feed(this.function, {
-      maxConcurrency: concurrencyWithin('jobs', JOBS_MAX_CONCURRENCY, reservedConcurrency),
+      maxConcurrency: concurrencyWithin('jobs', JOBS_CONCURRENCY_MAX, reservedConcurrency),
     })
   }
 }

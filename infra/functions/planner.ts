@@ -10,7 +10,7 @@ import { Construct } from 'constructs'
 import {
   BEAT_OPERATION,
   FREED_ATTRIBUTE,
-  FREED_TO_NOBODY,
+  FREED_NO_WAITERS,
   HEAD_SORT_KEY,
   NOTED_ATTRIBUTE,
   OPERATION_ATTRIBUTE,
@@ -18,12 +18,17 @@ import {
   PRIMARY_KEY,
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
-import { PLANNER_TIMEOUT_S, STREAM_BATCH_SIZE, STREAM_RECORD_AGE_HOURS, STREAM_RETRIES } from '../bounds.ts'
+import {
+  PLANNER_TIMEOUT_S,
+  STREAM_BATCH_SIZE,
+  STREAM_RECORD_AGE_HOURS_MAX,
+  STREAM_RETRIES_MAX,
+} from '../bounds.ts'
 import { watchAttention, watchIteratorAge } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { allow } from '../permissions/permissions.ts'
 import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
@@ -40,7 +45,7 @@ export class Planner extends Construct {
       timeout: Duration.seconds(PLANNER_TIMEOUT_S),
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, PUBLISHING)
+    table.openTo(this.function, PUBLISHER_ACCESS)
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     timers.openTo(this.function)
     events.openTo(this.function)
@@ -64,8 +69,8 @@ export class Planner extends Construct {
       batchSize: STREAM_BATCH_SIZE,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      retryAttempts: STREAM_RETRIES,
-      maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS),
+      retryAttempts: STREAM_RETRIES_MAX,
+      maxRecordAge: Duration.hours(STREAM_RECORD_AGE_HOURS_MAX),
       onFailure: { bind: () => ({ destination: failures.queueArn }) },
       filters: [changedHeads, comingAndGoingWorkers, freedPermits, notedWaits],
     })
@@ -92,7 +97,7 @@ const freedPermits = FilterCriteria.filter({
   eventName: FilterRule.isEqual('MODIFY'),
   dynamodb: {
     Keys: { [PRIMARY_KEY.sort]: { S: FilterRule.isEqual(PERMITS_SORT_KEY) } },
-    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_TO_NOBODY)) } },
+    NewImage: { [FREED_ATTRIBUTE]: { N: FilterRule.notEquals(String(FREED_NO_WAITERS)) } },
   },
 })
 

@@ -1,11 +1,11 @@
 import { Duration } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { WAKER_MAX_CONCURRENCY, WAKER_TIMEOUT_S } from '../bounds.ts'
+import { WAKER_CONCURRENCY_MAX, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { watchLookLoops } from '../monitoring/alarms.ts'
 import type { Parts } from '../parts.ts'
 import { concurrencyWithin } from '../queues/fed-queue.ts'
-import { PUBLISHING } from '../task-table.ts'
+import { PUBLISHER_ACCESS } from '../task-table.ts'
 import { functionFile } from './function-file.ts'
 import { createFunction, reserving } from './functions.ts'
 
@@ -25,7 +25,7 @@ export class Waker extends Construct {
       ...reserving(reservedConcurrency),
     })
     table.openTo(this.function, {
-      items: PUBLISHING.items,
+      items: PUBLISHER_ACCESS.items,
       queries: ['items', 'view', 'place'],
     })
     messages.openTo(this.function, {
@@ -38,7 +38,7 @@ export class Waker extends Construct {
     events.openTo(this.function)
     watchLookLoops(this, settings)
     messages.wake.feed(this.function, {
-      maxConcurrency: concurrencyWithin('waker', WAKER_MAX_CONCURRENCY, reservedConcurrency),
+      maxConcurrency: concurrencyWithin('waker', WAKER_CONCURRENCY_MAX, reservedConcurrency),
     })
   }
 }

@@ -18,7 +18,7 @@ import type { Construct } from 'constructs'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
-import { ALARM_PERIOD_MINUTES, MAX_ITERATOR_AGE_MS } from '../bounds.ts'
+import { ALARM_PERIOD_MINUTES, ITERATOR_AGE_MS_MAX } from '../bounds.ts'
 import type { Settings } from '../settings.ts'
 import { taskMetric } from './monitoring.ts'
 
@@ -26,7 +26,7 @@ const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
 
 /** Whatever lies in a dead-letter queue needs a person. */
 export function watchDeadLetters(scope: Construct, settings: Settings, queue: IQueue): void {
-  raise(scope, 'DeadLetterAlarm', settings, {
+  addAlarm(scope, 'DeadLetterAlarm', settings, {
     metric: queue.metricApproximateNumberOfMessagesVisible({
       period: Duration.minutes(1),
       statistic: 'Maximum',
@@ -46,12 +46,12 @@ export function watchFunction(
   fn: LambdaFunction,
   isEssential = false,
 ): void {
-  raise(scope, 'ErrorAlarm', settings, {
+  addAlarm(scope, 'ErrorAlarm', settings, {
     isEssential,
     metric: fn.metricErrors({ period: PERIOD }),
     description: 'A function crashed, timed out or ran out of memory; a failing task is not counted here',
   })
-  raise(scope, 'ThrottleAlarm', settings, {
+  addAlarm(scope, 'ThrottleAlarm', settings, {
     metric: fn.metricThrottles({ period: PERIOD }),
     description: 'A function was throttled; the concurrency of the account or of the function is used up',
   })
@@ -59,7 +59,7 @@ export function watchFunction(
 
 /** A flow has stopped half undone, or a task owes callbacks that its types make impossible: a person has to decide. */
 export function watchAttention(scope: Construct, settings: Settings): void {
-  raise(scope, 'NeedsAttentionAlarm', settings, {
+  addAlarm(scope, 'NeedsAttentionAlarm', settings, {
     isEssential: true,
     metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
     description:
@@ -69,7 +69,7 @@ export function watchAttention(scope: Construct, settings: Settings): void {
 
 /** Tasks that somebody could work on, and nobody does. */
 export function watchStuckTasks(scope: Construct, settings: Settings): void {
-  raise(scope, 'StuckAlarm', settings, {
+  addAlarm(scope, 'StuckAlarm', settings, {
     isEssential: true,
     metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
     description:
@@ -79,7 +79,7 @@ export function watchStuckTasks(scope: Construct, settings: Settings): void {
 
 /** A look that was armed anew 100,000 times is given up: something sends it in circles. */
 export function watchLookLoops(scope: Construct, settings: Settings): void {
-  raise(scope, 'LookLoopAlarm', settings, {
+  addAlarm(scope, 'LookLoopAlarm', settings, {
     metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
     description: 'A look at a task was armed anew too often; the log of the waker names the task',
   })
@@ -87,9 +87,9 @@ export function watchLookLoops(scope: Construct, settings: Settings): void {
 
 /** The planner falls behind when a batch keeps failing or writes outrun it: tasks then start late. */
 export function watchIteratorAge(scope: Construct, settings: Settings, fn: LambdaFunction): void {
-  raise(scope, 'IteratorAgeAlarm', settings, {
+  addAlarm(scope, 'IteratorAgeAlarm', settings, {
     metric: fn.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
-    above: MAX_ITERATOR_AGE_MS,
+    above: ITERATOR_AGE_MS_MAX,
     isEssential: true,
     description: 'Changes of tasks are read more than a minute late',
   })
@@ -97,7 +97,7 @@ export function watchIteratorAge(scope: Construct, settings: Settings, fn: Lambd
 
 /** Missing data counts as an alarm: a safety net that is not called is not one. */
 export function watchInvocations(scope: Construct, settings: Settings, fn: LambdaFunction): void {
-  raise(scope, 'NotInvokedAlarm', settings, {
+  addAlarm(scope, 'NotInvokedAlarm', settings, {
     metric: fn.metricInvocations({ period: PERIOD }),
     below: 1,
     isEssential: true,
@@ -112,7 +112,7 @@ export function watchWorkers(
   service: FargateService,
   least: number,
 ): void {
-  raise(scope, 'TooFewAlarm', settings, {
+  addAlarm(scope, 'TooFewAlarm', settings, {
     metric: new Metric({
       namespace: 'ECS/ContainerInsights',
       metricName: 'RunningTaskCount',
@@ -127,7 +127,7 @@ export function watchWorkers(
 }
 
 export function watchServerErrors(scope: Construct, settings: Settings, api: HttpApi): void {
-  raise(scope, 'ServerErrorAlarm', settings, {
+  addAlarm(scope, 'ServerErrorAlarm', settings, {
     metric: api.metricServerError({ period: PERIOD, statistic: 'Sum' }),
     isEssential: true,
     description: 'The HTTP API answered with a status of 500 or more',
@@ -142,7 +142,7 @@ export function watchThrottling(
   indexes: readonly string[],
 ): void {
   for (const index of [undefined, ...indexes]) {
-    raise(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
+    addAlarm(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
       metric: throttledEvents(table, index),
       description: `Requests to ${index ? `the index ${index}` : 'the table'} are throttled; look for a hot key`,
     })
@@ -175,7 +175,7 @@ export type FailureAlarmProps = {
 /** An alarm for tasks that have failed for good; retries do not count. It does not depend on the system's `alarms`. */
 export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
   const { type = EVERY_TYPE, failures, perMinutes, topic } = props
-  refuseUnlessWhole('failures', failures, MAX_FAILURES)
+  refuseUnlessWhole('failures', failures, FAILURES_MAX)
   refuseUnlessWhole('perMinutes', perMinutes, MINUTES_PER_DAY)
   refuseOtherType(type)
   settings.typeMetrics.ask('Failed', type)
@@ -194,7 +194,7 @@ export function watchFailures(scope: Construct, settings: Settings, props: Failu
 
 /** Of one period of an alarm. Source: CloudWatch, PutMetricAlarm. */
 const MINUTES_PER_DAY = 1_440
-const MAX_FAILURES = 1_000_000_000
+const FAILURES_MAX = 1_000_000_000
 
 function refuseUnlessWhole(name: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return
@@ -220,7 +220,12 @@ type Condition = {
   readonly isEssential?: boolean
 }
 
-function raise(scope: Construct, id: string, { alarmTopic, alarms }: Settings, condition: Condition): void {
+function addAlarm(
+  scope: Construct,
+  id: string,
+  { alarmTopic, alarms }: Settings,
+  condition: Condition,
+): void {
   const { metric, description, above = 0, below, isEssential = false } = condition
   if (alarms === 'none' || (alarms === 'essential' && !isEssential)) return
   const alarm = new Alarm(scope, id, {

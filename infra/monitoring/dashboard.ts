@@ -15,7 +15,7 @@ import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import type { MetricName } from '../../shared/ports/machine.ts'
 import type { Parts } from '../parts.ts'
 import { DeadLetterQueue } from '../queues/dead-letter-queue.ts'
-import { FedQueue } from '../queues/fed-queue.ts'
+import { SourceQueue } from '../queues/fed-queue.ts'
 import { taskMetric } from './monitoring.ts'
 
 const WIDTH = 12
@@ -23,7 +23,7 @@ const HEIGHT = 6
 const PERIOD = Duration.minutes(1)
 
 /** A graph whose metrics are looked for at synthesis: handlers may be added after the dashboard. */
-class LateGraph extends ConcreteWidget {
+class LazyGraph extends ConcreteWidget {
   private readonly title: string
   private readonly found: () => IMetric[]
 
@@ -49,7 +49,7 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
       period: PERIOD,
       ...(statistic && { statistic, label: `${name} ${statistic}` }),
     })
-  const graph = (graphTitle: string, found: () => IMetric[]) => new LateGraph(graphTitle, found)
+  const graph = (graphTitle: string, found: () => IMetric[]) => new LazyGraph(graphTitle, found)
   const queues = () => found(scope, isFedQueue)
   const functions = () => found(scope, isFunction)
   return new Dashboard(scope, id, {
@@ -113,7 +113,7 @@ function found<Kind extends IConstruct>(
 }
 
 const isFunction = (one: IConstruct) => one instanceof LambdaFunction
-const isFedQueue = (one: IConstruct) => one instanceof FedQueue
+const isFedQueue = (one: IConstruct) => one instanceof SourceQueue
 const isDeadLetterQueue = (one: IConstruct) => one instanceof DeadLetterQueue
 const isApi = (one: IConstruct) => one instanceof HttpApi
 
@@ -134,7 +134,7 @@ function throttledRequests(table: string): IMetric[] {
   )
 }
 
-type WithQueue = FedQueue | DeadLetterQueue
+type WithQueue = SourceQueue | DeadLetterQueue
 
 function visible(scope: Construct, one: WithQueue): IMetric {
   return one.queue.metricApproximateNumberOfMessagesVisible({ ...labelled(scope, one), statistic: 'Maximum' })

@@ -31,7 +31,7 @@ const STATISTICS: Record<MetricName, string> = {
 const OUTCOMES: readonly MetricName[] = ['Published', 'Succeeded', 'Failed', 'Retried']
 
 /** Of `BATON_TYPE_METRICS`, in an environment that Lambda ends at 4 KB. */
-const MAX_NAMES_LENGTH = 1_500
+const TYPE_METRICS_CHARACTERS_MAX = 1_500
 
 /**
  * Which metrics are kept for which types. CloudWatch takes $0.30 a month for each metric of each type, so functions measure all
@@ -57,7 +57,7 @@ export class TypeMetrics {
       produce: () => {
         if (this.asked.size === 0) return undefined
         const text = [...this.asked].sort().join(',')
-        return text.length <= MAX_NAMES_LENGTH ? text : this.namesForEveryType()
+        return text.length <= TYPE_METRICS_CHARACTERS_MAX ? text : this.namesForEveryType()
       },
     })
   }

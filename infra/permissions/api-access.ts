@@ -1,4 +1,4 @@
-import type { NamedTypes } from './type-reach.ts'
+import type { GrantedTypes } from './type-reach.ts'
 
 /** A route, or many by a pattern of IAM: its method and its path. */
 export type AllowedRoute = { readonly method: string; readonly path: string }
@@ -28,13 +28,13 @@ export function readingRoutes(): readonly AllowedRoute[] {
 }
 
 /** A publisher may wait for the results of its tasks. */
-export function publishingRoutes(types: NamedTypes): readonly AllowedRoute[] {
+export function publishingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
   if (types === 'any') return [...PUBLISHING, route('GET', '/v1/tasks/*'), route('GET', '/v1/canvases/*')]
   return types.flatMap(type => ofTasks('GET', type))
 }
 
 /** An operator reads what it operates on. */
-export function operatingRoutes(types: NamedTypes): readonly AllowedRoute[] {
+export function operatingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
   if (types === 'any') return [...READING, ...operatingOn('*'), ...OPERATING]
   return types.flatMap(type => [
     ...ofTasks('GET', type),

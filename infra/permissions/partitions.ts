@@ -3,12 +3,12 @@ import {
   frontPartition,
   permitsPartition,
   recordPartition,
-  startsPartition,
+  slotsPartition,
   targetPartition,
   turnsPartition,
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
-import { concurrencyName } from '../../shared/core/limits/limits.ts'
+import { concurrencyLimitName } from '../../shared/core/limits/limits.ts'
 import { limitPlace, readyPlace } from '../../shared/core/place/place-names.ts'
 
 /**
@@ -27,7 +27,7 @@ export function taskPartitions(types: readonly string[]): string[] {
 /** What is counted of the limits of types, and whose turn it is. */
 export function countPartitions(types: readonly string[]): string[] {
   return [
-    ...limitNames(types).flatMap(limit => [permitsPartition(limit), startsPartition(limit)]),
+    ...limitNames(types).flatMap(limit => [permitsPartition(limit), slotsPartition(limit)]),
     ...linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)]),
   ]
 }
@@ -58,7 +58,9 @@ export const MARKER_CURSORS = recordPartition('targets#*')
 
 /** The limit of a type, and those for single values of a field. */
 function limitNames(types: readonly string[]): string[] {
-  return types.flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, concurrencyName(type, 'any', '*')]))
+  return types.flatMap(type =>
+    type === ANY_TYPE ? [ANY_TYPE] : [type, concurrencyLimitName(type, 'any', '*')],
+  )
 }
 
 /** Lines of tenants: of a type, by priority where it is run by it. */

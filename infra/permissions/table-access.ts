@@ -18,7 +18,7 @@ import {
   turnPartitions,
 } from './partitions.ts'
 import { allow, type Conditions, type Grantee } from './permissions.ts'
-import type { NamedTypes } from './type-reach.ts'
+import type { GrantedTypes } from './type-reach.ts'
 
 /**
  * What code of users may do in the table, by the leading keys of partitions: workers with the types that they serve, publishers
@@ -27,9 +27,9 @@ import type { NamedTypes } from './type-reach.ts'
  */
 
 export type Serving = {
-  readonly types: NamedTypes
+  readonly types: GrantedTypes
   /** Types that its handlers publish besides, or read results of. */
-  readonly others: NamedTypes
+  readonly others: GrantedTypes
   /** Whether it is a process that announces itself, and that tasks may name. */
   readonly isRegistered: boolean
 }
@@ -54,7 +54,7 @@ export function grantTableToWorker(runner: Grantee, parts: Parts, serving: Servi
 }
 
 /** Lets `runner` write new tasks of these types, or update and restart those whose keys are taken. */
-export function grantTableToPublisher(runner: Grantee, parts: Parts, types: NamedTypes): void {
+export function grantTableToPublisher(runner: Grantee, parts: Parts, types: GrantedTypes): void {
   const named = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const lines = () => parts.reach.withSteps(named())
   onPartitions(runner, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [

@@ -13,7 +13,7 @@ export type GrantProps = {
 }
 
 /** Types that are named, or all of them. */
-export type NamedTypes = readonly string[] | 'any'
+export type GrantedTypes = readonly string[] | 'any'
 
 /**
  * The flows of one system. The tasks of a flow stand under its own type, whatever type does their present step, and wait in the
@@ -28,7 +28,7 @@ export class TypeReach {
   }
 
   /** With the flows that the types do steps of: as which tasks their work stands in the table. */
-  withFlows(types: NamedTypes): readonly string[] {
+  withFlows(types: GrantedTypes): readonly string[] {
     if (types === 'any') return [ANY_TYPE]
     const flows = this.flows.filter(({ does }) => does.some(type => types.includes(type)))
     return distinct([...types, ...flows.map(({ type }) => type)])
@@ -42,7 +42,7 @@ export class TypeReach {
 }
 
 /** @throws BatonError `invalid` for an empty list, as `typesWithin`. */
-export function namedTypes(types: readonly string[] | undefined): NamedTypes {
+export function grantedTypes(types: readonly string[] | undefined): GrantedTypes {
   if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; name at least one type")
   return types === undefined ? 'any' : typesWithin('types', types)
 }

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { DEAD_LETTER_RETENTION_DAYS, MAX_MESSAGE_BYTES } from '../bounds.ts'
+import { DEAD_LETTER_RETENTION_DAYS, MESSAGE_BYTES_MAX } from '../bounds.ts'
 import { watchDeadLetters } from '../monitoring/alarms.ts'
 import type { Settings } from '../settings.ts'
 
@@ -13,7 +13,7 @@ export class DeadLetterQueue extends Construct {
     super(scope, id)
     this.queue = new Queue(this, 'Queue', {
       retentionPeriod: Duration.days(DEAD_LETTER_RETENTION_DAYS),
-      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
+      maxMessageSizeBytes: MESSAGE_BYTES_MAX,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
     })

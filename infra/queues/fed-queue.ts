@@ -5,23 +5,23 @@ import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
-  MAX_MESSAGE_BYTES,
-  MAX_RECEIVES,
-  MIN_MAPPING_CONCURRENCY,
+  MAPPING_CONCURRENCY_MIN,
+  MESSAGE_BYTES_MAX,
   QUEUE_BATCH_SIZE,
-  VISIBILITY_TIMEOUTS,
+  RECEIVES_MAX,
+  TIMEOUTS_PER_VISIBILITY,
 } from '../bounds.ts'
 import type { Settings } from '../settings.ts'
 import { DeadLetterQueue } from './dead-letter-queue.ts'
 
-export type FedQueueSpec = {
+export type SourceQueueSpec = {
   /** Physical name, where functions must be able to derive it. @default generated */
   readonly queueName?: string
   /** How long a message that was received and not deleted stays hidden from others. */
   readonly visibilityTimeout: Duration
 }
 
-export type Feeding = {
+export type MappingOptions = {
   /** Messages per invocation, at most 10. @default 10 */
   readonly batchSize?: number
   /** Concurrent invocations, 2–1,000. */
@@ -30,7 +30,7 @@ export type Feeding = {
 
 /** For a queue that feeds a function. */
 export function visibilityFor(functionTimeout: Duration): Duration {
-  return Duration.seconds(functionTimeout.toSeconds() * VISIBILITY_TIMEOUTS)
+  return Duration.seconds(functionTimeout.toSeconds() * TIMEOUTS_PER_VISIBILITY)
 }
 
 /**
@@ -40,27 +40,27 @@ export function visibilityFor(functionTimeout: Duration): Duration {
  */
 export function concurrencyWithin(name: string, usual: number, reserved: number | undefined): number {
   if (reserved === undefined) return usual
-  if (Number.isInteger(reserved) && reserved >= MIN_MAPPING_CONCURRENCY) return Math.min(usual, reserved)
+  if (Number.isInteger(reserved) && reserved >= MAPPING_CONCURRENCY_MIN) return Math.min(usual, reserved)
   throw new BatonError(
     'invalid',
-    `reservedConcurrency.${name} is ${reserved}; give a whole number of ${MIN_MAPPING_CONCURRENCY} or more`,
+    `reservedConcurrency.${name} is ${reserved}; give a whole number of ${MAPPING_CONCURRENCY_MIN} or more`,
   )
 }
 
 /** A queue that feeds a function or workers, with its dead-letter queue. */
-export class FedQueue extends Construct {
+export class SourceQueue extends Construct {
   readonly queue: Queue
   readonly deadLetterQueue: Queue
 
-  constructor(scope: Construct, id: string, settings: Settings, spec: FedQueueSpec) {
+  constructor(scope: Construct, id: string, settings: Settings, spec: SourceQueueSpec) {
     super(scope, id)
     this.deadLetterQueue = new DeadLetterQueue(this, 'DeadLetters', settings).queue
     this.queue = new Queue(this, 'Queue', {
       ...(spec.queueName !== undefined && { queueName: spec.queueName }),
       visibilityTimeout: spec.visibilityTimeout,
       retentionPeriod: Duration.millis(MESSAGE_LIFE_MS),
-      maxMessageSizeBytes: MAX_MESSAGE_BYTES,
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVES },
+      maxMessageSizeBytes: MESSAGE_BYTES_MAX,
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: RECEIVES_MAX },
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
     })
@@ -71,7 +71,10 @@ export class FedQueue extends Construct {
    *
    * @throws BatonError `invalid` when the batch size is not 1–10.
    */
-  feed(fn: LambdaFunction, { batchSize = QUEUE_BATCH_SIZE, maxConcurrency }: Feeding): EventSourceMapping {
+  feed(
+    fn: LambdaFunction,
+    { batchSize = QUEUE_BATCH_SIZE, maxConcurrency }: MappingOptions,
+  ): EventSourceMapping {
     if (batchSize < 1 || batchSize > QUEUE_BATCH_SIZE) {
       throw new BatonError('invalid', `batchSize is ${batchSize}; give 1–${QUEUE_BATCH_SIZE}`)
     }

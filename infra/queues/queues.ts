@@ -11,7 +11,7 @@ import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
 import type { Settings } from '../settings.ts'
-import { FedQueue, visibilityFor } from './fed-queue.ts'
+import { SourceQueue, visibilityFor } from './fed-queue.ts'
 
 export type MessageUse = {
   /** Sends looks to the wake queue. */
@@ -29,18 +29,18 @@ export type MessageUse = {
  * and those of the types, which are found by their names.
  */
 export class Messages extends Construct {
-  readonly wake: FedQueue
-  readonly jobs: FedQueue
+  readonly wake: SourceQueue
+  readonly jobs: SourceQueue
   private readonly typeQueueArns: string
   private readonly system: string
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id)
     this.system = settings.system
-    this.wake = new FedQueue(this, 'Wake', settings, {
+    this.wake = new SourceQueue(this, 'Wake', settings, {
       visibilityTimeout: visibilityFor(Duration.seconds(WAKER_TIMEOUT_S)),
     })
-    this.jobs = new FedQueue(this, 'Jobs', settings, {
+    this.jobs = new SourceQueue(this, 'Jobs', settings, {
       visibilityTimeout: visibilityFor(Duration.seconds(JOBS_TIMEOUT_S)),
     })
     // A prefix, because policies end at 10,240 characters, and because a send to the queue of a type without a

@@ -66,7 +66,7 @@ export function readFlows(entry: string): FoundDefinition[] {
 }
 
 /** The type as defined, but for whether its events are told, where its construct says that. */
-export function toldAs<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
+export function withEvents<Spec extends TaskSpec>(spec: Spec, events: boolean | undefined): Spec {
   return events === undefined ? spec : { ...spec, config: { ...spec.config, events } }
 }
 

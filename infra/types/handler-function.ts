@@ -7,10 +7,10 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import {
-  DEFAULT_HANDLER_TIMEOUT_S,
+  FUNCTION_TIMEOUT_S_MAX,
+  HANDLER_CONCURRENCY_MAX,
   HANDLER_MARGIN_S,
-  HANDLER_MAX_CONCURRENCY,
-  MAX_FUNCTION_TIMEOUT_S,
+  HANDLER_TIMEOUT_S,
 } from '../bounds.ts'
 import { BUNDLING } from '../functions/bundling.ts'
 import { functionFile } from '../functions/function-file.ts'
@@ -19,13 +19,13 @@ import { generatedFile, specifier, writeGenerated } from '../functions/generated
 import type { Parts } from '../parts.ts'
 import { grantTableToWorker } from '../permissions/table-access.ts'
 import { typesWithin } from '../permissions/type-reach.ts'
-import { FedQueue, type Feeding, visibilityFor } from '../queues/fed-queue.ts'
+import { type MappingOptions, SourceQueue, visibilityFor } from '../queues/fed-queue.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
-import { type FoundDefinition, readDefinition, refuseHttp, toldAs } from './definition.ts'
+import { type FoundDefinition, readDefinition, refuseHttp, withEvents } from './definition.ts'
 import { refuseHandlerProps, refuseReserved, WORKER_VERSION } from './refuse-props.ts'
 import type { TypeRegistrar } from './types.ts'
 
-export type HandlerProps = Partial<Feeding> & {
+export type HandlerProps = Partial<MappingOptions> & {
   /** The file that exports the task's definition, relative to the working directory. */
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
@@ -67,7 +67,7 @@ export class HandlerFunction extends Construct {
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: HandlerProps) {
     super(scope, id)
     const { settings, table, messages } = parts
-    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
+    const definition = withEvents(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     refuseReserved(props.environment)
     this.type = definition.type
@@ -85,7 +85,7 @@ export class HandlerFunction extends Construct {
       environment: { ...props.environment, ...versionIn(props) },
       ...reserving(props.reservedConcurrency),
     })
-    const fed = new FedQueue(this, 'Tasks', settings, {
+    const fed = new SourceQueue(this, 'Tasks', settings, {
       queueName,
       visibilityTimeout: visibilityFor(timeout),
     })
@@ -123,7 +123,7 @@ function versionIn({ version }: HandlerProps): Record<string, string> {
 /** Pollers that are throttled count receives, which would send good messages to the dead-letter queue. */
 function maxConcurrencyOf({ entry, maxConcurrency, reservedConcurrency }: HandlerProps): number {
   const most = reservedConcurrency ?? Number.POSITIVE_INFINITY
-  if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_MAX_CONCURRENCY, most)
+  if ((maxConcurrency ?? 0) <= most) return maxConcurrency ?? Math.min(HANDLER_CONCURRENCY_MAX, most)
   const message = `must be at least maxConcurrency, which is ${maxConcurrency}, not ${reservedConcurrency}`
   throw new BatonError('invalid', `${entry}: reservedConcurrency ${message}`)
 }
@@ -135,8 +135,8 @@ function isServingMany({ kind }: TypeConfiguration): boolean {
 /** Tasks of a batch run side by side, so one task's timeout is also the batch's. */
 function timeoutOf({ defaults }: TypeConfiguration): Duration {
   const { timeoutMs } = defaults
-  if (timeoutMs === undefined) return Duration.seconds(DEFAULT_HANDLER_TIMEOUT_S)
-  return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, MAX_FUNCTION_TIMEOUT_S))
+  if (timeoutMs === undefined) return Duration.seconds(HANDLER_TIMEOUT_S)
+  return Duration.seconds(Math.min(Math.ceil(timeoutMs / 1_000) + HANDLER_MARGIN_S, FUNCTION_TIMEOUT_S_MAX))
 }
 
 /** Writes the Lambda entry that serves a definition, and returns its absolute path. */

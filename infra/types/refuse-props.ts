@@ -8,14 +8,14 @@ import {
   FARGATE_MEMORY_MB,
   FUNCTION_MEMORY_MB_MAX,
   FUNCTION_MEMORY_MB_MIN,
+  FUNCTION_TIMEOUT_S_MAX,
   HANDLER_MARGIN_S,
+  HANDLER_TIMEOUT_S_MIN,
   MAPPING_CONCURRENCY_MAX,
-  MAX_FUNCTION_TIMEOUT_S,
-  MIN_HANDLER_TIMEOUT_S,
-  MIN_MAPPING_CONCURRENCY,
+  MAPPING_CONCURRENCY_MIN,
   QUEUE_BATCH_SIZE,
+  SERVICE_CONTAINERS_QUOTA,
   WORKER_CONCURRENCY_MAX,
-  WORKER_TASKS_MAX,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
 
@@ -24,15 +24,15 @@ type Rules = Readonly<Record<string, Rule>>
 const HANDLER_RULES: Rules = {
   memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
   batchSize: whole(1, QUEUE_BATCH_SIZE),
-  maxConcurrency: whole(MIN_MAPPING_CONCURRENCY, MAPPING_CONCURRENCY_MAX),
-  reservedConcurrency: whole(MIN_MAPPING_CONCURRENCY, Number.MAX_SAFE_INTEGER),
+  maxConcurrency: whole(MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MAX),
+  reservedConcurrency: whole(MAPPING_CONCURRENCY_MIN, Number.MAX_SAFE_INTEGER),
   version: versionRule,
 }
 
 const SERVICE_RULES: Rules = {
   concurrency: whole(1, WORKER_CONCURRENCY_MAX),
-  minTasks: whole(1, WORKER_TASKS_MAX),
-  maxTasks: whole(1, WORKER_TASKS_MAX),
+  minTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
+  maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   backlogPerTask: whole(1, Number.MAX_SAFE_INTEGER),
   version: versionRule,
 }
@@ -53,8 +53,8 @@ export function refuseHandlerProps(
 }
 
 function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
-  const expected = `a Duration of ${MIN_HANDLER_TIMEOUT_S} s at least and ${MAX_FUNCTION_TIMEOUT_S} s at most, which is all that Lambda gives`
-  const isLegal = timeoutS >= MIN_HANDLER_TIMEOUT_S && timeoutS <= MAX_FUNCTION_TIMEOUT_S
+  const expected = `a Duration of ${HANDLER_TIMEOUT_S_MIN} s at least and ${FUNCTION_TIMEOUT_S_MAX} s at most, which is all that Lambda gives`
+  const isLegal = timeoutS >= HANDLER_TIMEOUT_S_MIN && timeoutS <= FUNCTION_TIMEOUT_S_MAX
   return isLegal ? [] : [{ path: 'timeout', message: `must be ${expected}, not ${timeoutS} s` }]
 }
 
@@ -62,7 +62,7 @@ function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
 function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | undefined): FieldProblem[] {
   if (timeoutMs === undefined) return []
   const mostMs =
-    timeoutS === undefined ? (MAX_FUNCTION_TIMEOUT_S - HANDLER_MARGIN_S) * 1_000 : timeoutS * 1_000
+    timeoutS === undefined ? (FUNCTION_TIMEOUT_S_MAX - HANDLER_MARGIN_S) * 1_000 : timeoutS * 1_000
   if (timeoutMs <= mostMs) return []
   const where = timeoutS === undefined ? 'on Lambda' : 'within the timeout of its function'
   const message = `must be at most ${mostMs} ${where}, not ${timeoutMs}; serve longer runs with addWorkerService`

@@ -5,8 +5,8 @@ import { Construct } from 'constructs'
 import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { Parts } from '../parts.ts'
-import { FedQueue } from '../queues/fed-queue.ts'
-import { readDefinition, refuseHttp, toldAs } from './definition.ts'
+import { SourceQueue } from '../queues/fed-queue.ts'
+import { readDefinition, refuseHttp, withEvents } from './definition.ts'
 import type { TypeRegistrar } from './types.ts'
 
 export type WorkerQueueProps = {
@@ -29,10 +29,10 @@ export class WorkerQueue extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
-    const definition = toldAs(readDefinition(props.entry, props.task), props.events)
+    const definition = withEvents(readDefinition(props.entry, props.task), props.events)
     refuseHttp(definition)
     this.type = definition.type
-    const fed = new FedQueue(this, 'Tasks', parts.settings, {
+    const fed = new SourceQueue(this, 'Tasks', parts.settings, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })

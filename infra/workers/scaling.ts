@@ -4,7 +4,7 @@ import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { MAX_SCALED_QUEUES, SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S } from '../bounds.ts'
+import { SCALE_IN_COOLDOWN_S, SCALE_OUT_COOLDOWN_S, SCALED_QUEUES_MAX } from '../bounds.ts'
 
 export type ScalingSpec = {
   readonly minTasks: number
@@ -59,10 +59,10 @@ function refuseImpossible(minTasks: number, maxTasks: number, queues: readonly I
       `minTasks ${minTasks} to maxTasks ${maxTasks} is no range; begin with 1 or more`,
     )
   }
-  if (queues.length > MAX_SCALED_QUEUES) {
+  if (queues.length > SCALED_QUEUES_MAX) {
     throw new BatonError(
       'invalid',
-      `a service scales by at most ${MAX_SCALED_QUEUES} types, not ${queues.length}; use several services`,
+      `a service scales by at most ${SCALED_QUEUES_MAX} types, not ${queues.length}; use several services`,
     )
   }
 }

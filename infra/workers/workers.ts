@@ -23,13 +23,13 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import {
-  MAX_STOP_TIMEOUT_S,
+  SERVICE_CONTAINERS_MAX,
+  SERVICE_CONTAINERS_MIN,
+  STOP_TIMEOUT_S_MAX,
   WORKER_CONCURRENCY,
   WORKER_CPU_UNITS,
   WORKER_DRAIN_S,
-  WORKER_MAX_TASKS,
   WORKER_MEMORY_MB,
-  WORKER_MIN_TASKS,
   WORKER_STOP_MARGIN_S,
 } from '../bounds.ts'
 import { environmentOf } from '../functions/functions.ts'
@@ -191,7 +191,7 @@ export class WorkerService extends Construct {
 type Props = ReturnType<typeof withDefaults>
 
 function withDefaults(given: WorkerServiceProps) {
-  const { concurrency = WORKER_CONCURRENCY, minTasks = WORKER_MIN_TASKS } = given
+  const { concurrency = WORKER_CONCURRENCY, minTasks = SERVICE_CONTAINERS_MIN } = given
   const { drainSeconds = WORKER_DRAIN_S } = given
   refuseReserved(given.environment)
   refuseDrain(drainSeconds)
@@ -201,7 +201,7 @@ function withDefaults(given: WorkerServiceProps) {
     memory: given.memory ?? WORKER_MEMORY_MB,
     concurrency,
     minTasks,
-    maxTasks: given.maxTasks ?? Math.max(minTasks, WORKER_MAX_TASKS),
+    maxTasks: given.maxTasks ?? Math.max(minTasks, SERVICE_CONTAINERS_MAX),
     backlogPerTask: given.backlogPerTask ?? concurrency,
     drainSeconds,
   }
@@ -233,7 +233,7 @@ function runnerOf(definition: FargateTaskDefinition, container: ContainerDefinit
 }
 
 function refuseDrain(drainSeconds: number): void {
-  const most = MAX_STOP_TIMEOUT_S - WORKER_STOP_MARGIN_S
+  const most = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
   if (drainSeconds >= 0 && drainSeconds <= most) return
   throw new BatonError('invalid', `drainSeconds is ${drainSeconds}; Fargate leaves time for 0–${most}`)
 }

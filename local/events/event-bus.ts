@@ -3,8 +3,8 @@ import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.t
 import type { EventLog } from './event-log.ts'
 
 /** Source: EventBridge quotas. */
-const MAX_ENTRIES = 10
-const MAX_REQUEST_BYTES = 256 * 1024
+const ENTRIES_MAX = 10
+const REQUEST_BYTES_MAX = 256 * 1024
 
 type Entry = {
   readonly EventBusName?: string
@@ -23,10 +23,10 @@ export function createEventBus(log: EventLog, buses: readonly string[]): Backend
       return errorAnswer(400, 'InvalidAction', `${call.operation} is not supported locally`)
     }
     const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
-    if (!entries || entries.length < 1 || entries.length > MAX_ENTRIES) {
-      return errorAnswer(400, 'ValidationException', `Entries must be 1 to ${MAX_ENTRIES}`)
+    if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX) {
+      return errorAnswer(400, 'ValidationException', `Entries must be 1 to ${ENTRIES_MAX}`)
     }
-    if (call.body.length > MAX_REQUEST_BYTES) {
+    if (call.body.length > REQUEST_BYTES_MAX) {
       return errorAnswer(
         400,
         'ValidationException',

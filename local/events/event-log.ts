@@ -1,5 +1,5 @@
 /** An event as it is told on. */
-export type ToldEvent = {
+export type LoggedEvent = {
   readonly id: string
   readonly type: string
   readonly taskId?: string
@@ -10,20 +10,20 @@ export type ToldEvent = {
 /** The last events, numbered from 0 in the order in which they came. */
 export type EventLog = {
   /** Keeps an event, unless it is one of those that are kept: a stream that is read again tells nothing new. */
-  append(event: ToldEvent): void
+  append(event: LoggedEvent): void
   /** The number of the oldest one that is kept, and the one that the next will have. */
   oldest(): number
   end(): number
   /** Its number; undefined when it is not kept. */
   numberOf(id: string): number | undefined
   /** Those from a number on, as far as they are kept, at most `limit`. */
-  read(from: number, limit: number): ToldEvent[]
+  read(from: number, limit: number): LoggedEvent[]
   /** Resolves when there is an event of this number or a later one, or when `signal` aborts. */
   arrival(number: number, signal: AbortSignal): Promise<void>
 }
 
 export function createEventLog(kept: number): EventLog {
-  const slots: ToldEvent[] = []
+  const slots: LoggedEvent[] = []
   const numbers = new Map<string, number>()
   const waiting = new Set<() => void>()
   let end = 0
@@ -62,6 +62,6 @@ export function createEventLog(kept: number): EventLog {
   }
 }
 
-function isThere(event: ToldEvent | undefined): event is ToldEvent {
+function isThere(event: LoggedEvent | undefined): event is LoggedEvent {
   return event !== undefined
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
 import { type HttpAnswer, problemAnswer } from '../http/answer.ts'
-import type { EventLog, ToldEvent } from './event-log.ts'
+import type { EventLog, LoggedEvent } from './event-log.ts'
 
-const MAX_READERS = 100
+const READERS_MAX = 100
 /** Proxies cut connections that say nothing for a minute. */
 const KEEP_ALIVE_MS = 15_000
 /** How long a browser waits before it connects again. */
 const RETRY_MS = 1_000
-const EVENTS_AT_ONCE = 100
+const READ_EVENTS_MAX = 100
 
 /** Answers a request by itself, or leaves it to others. */
 export type StreamHandler = (request: IncomingMessage, response: ServerResponse) => boolean
@@ -24,7 +24,7 @@ export function createEventStream(log: EventLog): StreamHandler {
     const wish = readSubscription(request)
     if ('problems' in wish) {
       send(response, invalid(wish.problems))
-    } else if (readers >= MAX_READERS) {
+    } else if (readers >= READERS_MAX) {
       send(response, crowded)
     } else {
       readers += 1
@@ -49,7 +49,7 @@ const crowded = problemAnswer(
   'unavailable',
   503,
   'Too many readers',
-  `${MAX_READERS} connections read events already`,
+  `${READERS_MAX} connections read events already`,
   { headers: { 'retry-after': '5' } },
 )
 
@@ -96,7 +96,7 @@ async function writeFrom(
       response.write(`: too slow, ${missed} events were missed\n\n`)
       next += missed
     }
-    const events = log.read(next, EVENTS_AT_ONCE)
+    const events = log.read(next, READ_EVENTS_MAX)
     next += events.length
     const text = events.filter(wish.wants).map(frameOf).join('')
     if (text !== '') response.write(text)
@@ -105,7 +105,7 @@ async function writeFrom(
   }
 }
 
-function frameOf({ id, type, json }: ToldEvent): string {
+function frameOf({ id, type, json }: LoggedEvent): string {
   return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`
 }
 
@@ -133,7 +133,7 @@ function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
 type Subscription = {
   /** The last event it has seen. */
   readonly lastEventId?: string
-  wants(event: ToldEvent): boolean
+  wants(event: LoggedEvent): boolean
 }
 
 type Problem = { readonly path: string; readonly message: string }

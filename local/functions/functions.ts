@@ -10,7 +10,7 @@ import { invocationsIn, isLoop, nextInChain } from './lineage.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './payload-limits.ts'
 import { createPool, type Pool } from './pool.ts'
 import type { InvocationResult } from './sandbox.ts'
-import { functionSpecOf, memoryMbOf, mostSandboxesOf, timeoutMsOf } from './spec.ts'
+import { functionSpecOf, maxSandboxesOf, memoryMbOf, timeoutMsOf } from './spec.ts'
 
 const LINES_KEPT = 1000
 
@@ -23,7 +23,7 @@ export type LocalFunction = {
   readonly arn: string
   readonly timeoutMs: number
   /** How many processes it may have. */
-  readonly most: number
+  readonly maxProcesses: number
   /**
    * Runs it and waits; a failure is a result, never an exception. `trace` is the header of the chain that the request belongs to;
    * without one a chain begins.
@@ -78,7 +78,7 @@ function createFunction(
   setting: Setting,
 ): LocalFunction {
   const { physicalId: name, arn } = stack.describe(logicalId)
-  const most = mostSandboxesOf(stack, logicalId, setting.maxSandboxes)
+  const most = maxSandboxesOf(stack, logicalId, setting.maxSandboxes)
   const memoryMb = memoryMbOf(stack, logicalId)
   const logs = keepLines(logicalId, setting)
   const retryDelays = ASYNC_RETRY_DELAYS_MS.slice(0, asyncRetriesOf(stack, name))
@@ -120,7 +120,7 @@ function createFunction(
     logicalId,
     name,
     arn,
-    most,
+    maxProcesses: most,
     timeoutMs: timeoutMsOf(stack, logicalId),
     invoke,
     refuses: recursion.refuses,

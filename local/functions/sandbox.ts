@@ -42,7 +42,7 @@ type Running = { readonly requestId: string; finish(outcome: Outcome): void }
 type Outcome = { ok: true; payload: unknown } | { ok: false; error: InvocationError }
 
 /** Lambda gives no function less; Node itself needs about that much. */
-const LEAST_HEAP_MB = 128
+const HEAP_MB_MIN = 128
 
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
@@ -129,7 +129,7 @@ const timedOut = ({ timeoutMs }: FunctionSpec): InvocationError => ({
 
 function spawnRuntime(spec: FunctionSpec): ChildProcess {
   const bootstrap = fileURLToPath(new URL('./bootstrap.ts', import.meta.url))
-  const heap = `--max-old-space-size=${Math.max(LEAST_HEAP_MB, spec.memoryMb)}`
+  const heap = `--max-old-space-size=${Math.max(HEAP_MB_MIN, spec.memoryMb)}`
   return spawn(process.execPath, [heap, '--disable-warning=ExperimentalWarning', bootstrap], {
     cwd: spec.codeDir,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

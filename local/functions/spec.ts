@@ -18,7 +18,7 @@ export const memoryMbOf = (stack: Stack, logicalId: string) =>
   Number(stack.read(logicalId, 'MemorySize') ?? DEFAULT_MEMORY_MB)
 
 /** How many processes a function may have: what its reserved concurrency allows of `most`, at least one. */
-export function mostSandboxesOf(stack: Stack, logicalId: string, most: number) {
+export function maxSandboxesOf(stack: Stack, logicalId: string, most: number) {
   const reserved = stack.read(logicalId, 'ReservedConcurrentExecutions') as number | undefined
   return Math.max(1, Math.min(most, reserved ?? most))
 }

@@ -24,10 +24,10 @@ import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
-const BODY_LIMIT_BYTES = 10 * 1024 * 1024
+const BODY_BYTES_MAX = 10 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 /** Billed per started 512 KB. */
-const BILLED_BYTES = 512 * 1024
+const BILLED_CHUNK_BYTES = 512 * 1024
 
 export type ApiServer = {
   readonly url: string
@@ -90,7 +90,7 @@ export async function startApiServer(port: number, allowedHosts: readonly string
   return {
     url,
     serve: served => {
-      serve = tellingHealth(served, createServe(served))
+      serve = answeringHealth(served, createServe(served))
       stream = served.stream
     },
     stop: () => close(server),
@@ -119,7 +119,7 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
       operation: 'Request',
       resource: match.route.key,
     }
-    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_BYTES)) })
+    meter.add(place, { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) })
     const caller = callerOf(request, permissions)
     if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
     const event = httpEventOf(request, body, { match, apiId, caller })
@@ -134,15 +134,15 @@ function createServe({ stack, functions, meter, permissions }: Served): Serve {
 }
 
 /** `/healthz` is answered by its function, which reads no store, while all parts run. */
-function tellingHealth({ isDown }: Served, serve: Serve): Serve {
+function answeringHealth({ isDown }: Served, serve: Serve): Serve {
   return async (request, body) => {
     const [path] = (request.url ?? '/').split('?')
     const down = path === '/healthz' ? await isDown() : []
-    return down.length > 0 ? illness(down) : serve(request, body)
+    return down.length > 0 ? unhealthyAnswer(down) : serve(request, body)
   }
 }
 
-function illness(down: readonly string[]): HttpAnswer {
+function unhealthyAnswer(down: readonly string[]): HttpAnswer {
   const detail = `not running at the moment: ${down.join(', ')}`
   const more = { headers: { 'retry-after': '1' }, members: { down } }
   return problemAnswer('unavailable', 503, 'A part of the local system is down', detail, more)
@@ -179,9 +179,9 @@ async function readLimited(request: IncomingMessage): Promise<Buffer | undefined
   for await (const chunk of request) {
     size += (chunk as Buffer).length
     // Read to the end all the same: an answer before that would reach the client as a broken connection.
-    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk as Buffer)
+    if (size <= BODY_BYTES_MAX) chunks.push(chunk as Buffer)
   }
-  return size <= BODY_LIMIT_BYTES ? Buffer.concat(chunks) : undefined
+  return size <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined
 }
 
 function send(response: ServerResponse, answer: HttpAnswer) {

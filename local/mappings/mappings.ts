@@ -43,7 +43,7 @@ type MappingProperties = {
 }
 
 /** Lambda's own ceiling of concurrent batches per SQS mapping. */
-const SQS_CONCURRENCY = 1250
+const SQS_CONCURRENCY_MAX = 1250
 
 /** Starts every event source mapping of the template. */
 export function startMappings(stack: Stack, parts: Parts): Mapping[] {
@@ -65,7 +65,7 @@ function startSqs(stack: Stack, logicalId: string, properties: MappingProperties
     ...commonOf(logicalId, properties, 10),
     queueArn: properties.EventSourceArn,
     queueUrl: stack.describe(queueId).physicalId,
-    concurrency: properties.ScalingConfig?.MaximumConcurrency ?? SQS_CONCURRENCY,
+    concurrency: properties.ScalingConfig?.MaximumConcurrency ?? SQS_CONCURRENCY_MAX,
   }
   return startSqsMapping(spec, parts.functions.find(properties.FunctionName), parts)
 }

@@ -9,13 +9,13 @@ import { deliverMessages } from './sqs-delivery.ts'
 import type { Message } from './sqs-records.ts'
 
 /** SQS gives no more at once; larger batches are gathered from several receives. */
-const RECEIVE_MOST = 10
+const RECEIVE_MESSAGES_MAX = 10
 
 /** Lambda's pollers wait as long as SQS lets them. */
 const LONG_POLL_S = 20
 
 const PAUSE_POLL_MS = 20
-const TROUBLE_WAIT_MS = 500
+const ERROR_WAIT_MS = 500
 
 export type SqsMappingSpec = {
   readonly logicalId: string
@@ -37,7 +37,7 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
   const state = newMappingState()
   const delivery = { ...spec, target, state, traceOf: parts.sqs.traceOf, remove: queue.remove }
   // More batches than processes would only wait here while their visibility runs out.
-  const most = Math.min(spec.concurrency, target.most)
+  const most = Math.min(spec.concurrency, target.maxProcesses)
   const running = new Set<Promise<void>>()
 
   async function poll() {
@@ -74,7 +74,7 @@ export function startSqsMapping(spec: SqsMappingSpec, target: LocalFunction, par
   async function waitAfterTrouble(cause: unknown) {
     if (state.stopped) return
     parts.log(`${logicalId} could not poll: ${cause}`)
-    await sleep(TROUBLE_WAIT_MS)
+    await sleep(ERROR_WAIT_MS)
   }
 
   const wake = () => parts.sqs.wakeReceivers(nameOfArn(queueArn))
@@ -101,7 +101,7 @@ function openQueue({ logicalId, queueUrl: QueueUrl }: SqsMappingSpec, gateway: G
     receive: async (count: number, WaitTimeSeconds: number): Promise<Message[]> => {
       const answer = await gateway.call(logicalId, 'sqs', 'ReceiveMessage', {
         QueueUrl,
-        MaxNumberOfMessages: Math.min(count, RECEIVE_MOST),
+        MaxNumberOfMessages: Math.min(count, RECEIVE_MESSAGES_MAX),
         WaitTimeSeconds,
         MessageSystemAttributeNames: ['All'],
         MessageAttributeNames: ['All'],
@@ -109,8 +109,8 @@ function openQueue({ logicalId, queueUrl: QueueUrl }: SqsMappingSpec, gateway: G
       return (answer.Messages ?? []) as Message[]
     },
     remove: async (messages: readonly Message[]) => {
-      for (let at = 0; at < messages.length; at += RECEIVE_MOST) {
-        const slice = messages.slice(at, at + RECEIVE_MOST)
+      for (let at = 0; at < messages.length; at += RECEIVE_MESSAGES_MAX) {
+        const slice = messages.slice(at, at + RECEIVE_MESSAGES_MAX)
         const Entries = slice.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
         await gateway.call(logicalId, 'sqs', 'DeleteMessageBatch', { QueueUrl, Entries })
       }

@@ -5,7 +5,7 @@ import { controlOf, type Mapping, newMappingState } from './mapping.ts'
 import { runShard } from './shard-loop.ts'
 import { type Checkpoints, openShard } from './shard-reader.ts'
 import type { RetryRules } from './stream-batch.ts'
-import { createWakeUp, type WakeUp } from './wake-up.ts'
+import { createWakeSignal, type WakeSignal } from './wake-up.ts'
 
 /** How often new shards are looked for; the children of a shard that closed are looked for at once. */
 const SHARD_LIST_MS = 2_000
@@ -37,8 +37,8 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
   const state = newMappingState()
   const known = new Map<string, 'open' | 'finished'>()
   const reading = new Set<Promise<void>>()
-  const shardBell = createWakeUp()
-  const bells = new Set<WakeUp>([shardBell])
+  const shardBell = createWakeSignal()
+  const bells = new Set<WakeSignal>([shardBell])
   const log = (line: string) => parts.log(`${logicalId} ${line}`)
   const batches = { ...spec, target, state, sendLost: parts.sendLost }
 
@@ -66,7 +66,7 @@ export function startStreamMapping(spec: StreamMappingSpec, target: LocalFunctio
   async function readShard(shardId: string, start: StreamMappingSpec['start']) {
     const position = { streamArn, shardId, caller: logicalId }
     const reader = openShard(gateway, position, checkpoints.get(shardId), start)
-    const bell = createWakeUp()
+    const bell = createWakeSignal()
     bells.add(bell)
     await runShard({ ...spec, reader, bell, batches, checkpoints, log })
     bells.delete(bell)

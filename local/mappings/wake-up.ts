@@ -1,5 +1,5 @@
 /** A bell that several readers wait for. */
-export type WakeUp = {
+export type WakeSignal = {
   ring(): void
   /**
    * Waits until rung, at most `idleMs`. After a ring the next waits are the short ones of `looksMs`, one after the
@@ -8,7 +8,7 @@ export type WakeUp = {
   wait(idleMs: number, looksMs: readonly number[]): Promise<void>
 }
 
-export function createWakeUp(): WakeUp {
+export function createWakeSignal(): WakeSignal {
   const sleepers = new Set<() => void>()
   let looks = Number.POSITIVE_INFINITY
 

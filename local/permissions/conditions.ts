@@ -35,7 +35,7 @@ export function wildcard(pattern: string, flags = 's'): RegExp {
 }
 
 /** The operators and keys of the conditions that cannot be judged here. */
-export function unjudged(conditions: Conditions): string[] {
+export function unknownConditions(conditions: Conditions): string[] {
   return Object.entries(conditions).flatMap(([operator, keys]) =>
     Object.keys(keys)
       .filter(key => !isJudged(operator, key))
@@ -44,7 +44,7 @@ export function unjudged(conditions: Conditions): string[] {
 }
 
 /** Whether all conditions hold; one that cannot be judged holds as `otherwise` says. */
-export function hold(conditions: Conditions, context: Context, otherwise: boolean): boolean {
+export function conditionsHold(conditions: Conditions, context: Context, otherwise: boolean): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
     Object.entries(keys).every(([key, wanted]) =>
       isJudged(operator, key) ? holds(operator, context(key), listOf(wanted)) : otherwise,

@@ -1,5 +1,5 @@
 import type { Stack } from '../template/stack.ts'
-import { unjudged } from './conditions.ts'
+import { unknownConditions } from './conditions.ts'
 import { lazily } from './lazily.ts'
 import { compilePolicy, type Policy, type Statement } from './policy.ts'
 
@@ -25,7 +25,7 @@ export function rolesIn(stack: Stack, log: (line: string) => void) {
       log(`NOT SUPPORTED locally: ${logicalId} is not held to its policies: ${statements.message}`)
       return undefined
     }
-    const unknown = new Set(statements.flatMap(({ Condition = {} }) => unjudged(Condition)))
+    const unknown = new Set(statements.flatMap(({ Condition = {} }) => unknownConditions(Condition)))
     for (const condition of unknown) {
       log(`NOT SUPPORTED locally: ${logicalId} has the condition ${condition}, which is not judged here`)
     }

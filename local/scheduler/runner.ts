@@ -4,14 +4,14 @@ import type { Schedule, Target } from './schedule.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 
 /** A timer of Node holds at most 24.8 days; looking again each minute also notices a machine that slept. */
-const LONGEST_TIMER_MS = 60_000
+const TIMER_MS_MAX = 60_000
 
 /** After the machine slept, a recurring schedule fires once, not once for every time it missed. */
 const CATCH_UP_MS = 1000
 
 /** The service's defaults when a schedule names no retry policy. */
-const DEFAULT_RETRIES = 185
-const DEFAULT_MAX_AGE_S = 86_400
+const RETRIES_MAX = 185
+const EVENT_AGE_S_MAX = 86_400
 
 const retryDelayMs = (attempt: number) => Math.min(1000 * 2 ** (attempt - 1), 60_000)
 
@@ -52,7 +52,7 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
     if (!next) return
     timer = setTimeout(
       () => void fireDue(now(), 'latest'),
-      Math.min(Math.max(0, next.at - now()), LONGEST_TIMER_MS),
+      Math.min(Math.max(0, next.at - now()), TIMER_MS_MAX),
     )
   }
 
@@ -82,8 +82,8 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
     } catch (cause) {
       parts.log(`schedule ${schedule.Name} could not invoke its target: ${cause}`)
       const policy = target.RetryPolicy ?? {}
-      const exhausted = attempt > (policy.MaximumRetryAttempts ?? DEFAULT_RETRIES)
-      const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? DEFAULT_MAX_AGE_S) * 1000
+      const exhausted = attempt > (policy.MaximumRetryAttempts ?? RETRIES_MAX)
+      const tooOld = now() - at > (policy.MaximumEventAgeInSeconds ?? EVENT_AGE_S_MAX) * 1000
       if (exhausted || tooOld) return giveUp(schedule, input)
       retryLater(schedule, at, attempt)
     }

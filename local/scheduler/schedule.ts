@@ -40,7 +40,7 @@ export type Schedule = ScheduleRequest & {
 }
 
 const namePattern = /^[0-9a-zA-Z\-_.]{1,64}$/
-const INPUT_LIMIT_BYTES = 256 * 1024
+const INPUT_BYTES_MAX = 256 * 1024
 
 /** What is wrong with a request, in the words of a ValidationException; `undefined` when nothing is. */
 export function findFault(name: string, request: Partial<ScheduleRequest>): string | undefined {
@@ -60,7 +60,7 @@ function findTargetFault(target: Partial<Target> | undefined): string | undefine
   const { MaximumRetryAttempts: retries = 0, MaximumEventAgeInSeconds: age = 60 } = target.RetryPolicy ?? {}
   if (retries < 0 || retries > 185) return 'MaximumRetryAttempts must be between 0 and 185.'
   if (age < 60 || age > 86_400) return 'MaximumEventAgeInSeconds must be between 60 and 86400.'
-  const tooLarge = Buffer.byteLength(target.Input ?? '') > INPUT_LIMIT_BYTES
+  const tooLarge = Buffer.byteLength(target.Input ?? '') > INPUT_BYTES_MAX
   return tooLarge ? 'Input must not be larger than 256 KB.' : undefined
 }
 

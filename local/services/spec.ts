@@ -18,7 +18,7 @@ type Container = {
 }
 
 /** ECS's own where a task definition is silent. */
-const DEFAULT_STOP_TIMEOUT_S = 30
+const STOP_TIMEOUT_S = 30
 
 /**
  * What the one container of a service is started with. `shared` comes after the template's own variables, and the
@@ -42,6 +42,6 @@ export function serviceSpecOf(
     logicalId,
     imageDir: assembly.imageDirOf(container.Image),
     environment: { ...Object.fromEntries(own), ...shared, AWS_ACCESS_KEY_ID: logicalId },
-    stopTimeoutMs: (container.StopTimeout ?? DEFAULT_STOP_TIMEOUT_S) * 1_000,
+    stopTimeoutMs: (container.StopTimeout ?? STOP_TIMEOUT_S) * 1_000,
   }
 }

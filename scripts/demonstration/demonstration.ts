@@ -9,7 +9,7 @@ import type { LocalCloud } from '../../local/cloud.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import type { Status } from '../../shared/core/task/lifecycle.ts'
 import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
-import { type CanvasJob, type Job, type Types, tasksOf } from './job.ts'
+import { type CanvasJob, type Job, type Types, taskCountOf } from './job.ts'
 import { startReceiver } from './receiver.ts'
 import { sagaTypes } from './sagas.ts'
 import { summarise } from './summary.ts'
@@ -32,7 +32,7 @@ export async function runDemonstration(cloud: LocalCloud): Promise<boolean> {
   const { jobs, canvases } = workload(texts, receiver.url)
   for (const [type, configuration] of Object.entries(typesAt(receiver.url)))
     await client.putType(type, configuration)
-  const tasks = tasksOf(jobs, canvases)
+  const tasks = taskCountOf(jobs, canvases)
   const worker = startHttpWorker(client)
   const before = cloud.meter.snapshot()
   try {

@@ -32,7 +32,7 @@ export type CanvasJob = {
 export type Types = Readonly<Record<string, TypeBody>>
 
 /** How many tasks come of these: members of canvases are tasks, and so are the callbacks that each end has. */
-export function tasksOf(jobs: readonly Job[], canvases: readonly CanvasJob[]): number {
+export function taskCountOf(jobs: readonly Job[], canvases: readonly CanvasJob[]): number {
   const members = canvases.reduce((sum, { tasks }) => sum + tasks, 0)
   const callbacks = jobs.reduce((sum, job) => sum + callbacksOf(job).length, 0)
   return jobs.length + members + callbacks

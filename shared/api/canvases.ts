@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_KEY_LENGTH } from '../core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { MEMBER_STATUSES } from '../core/states.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
@@ -22,7 +22,7 @@ export const leafBody = strict(leafFields).meta({ id: 'CanvasTask' })
 
 /** Of a canvas beside what it is composed of. */
 export const canvasFields = strict({
-  key: optional(pathName(MAX_KEY_LENGTH).meta({ description: 'Idempotency key' })),
+  key: optional(pathName(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key' })),
   userId: optional(userId).meta({ description: 'For tasks that name none' }),
   /** How many of its tasks are published at a time; 25 when left out. */
   sendConcurrency: optional(whole(1, 100)).describe(

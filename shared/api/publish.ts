@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_BATCH_TASKS, MAX_CALLBACKS, MAX_KEY_LENGTH } from '../core/bounds.ts'
+import { BATCH_TASKS_MAX, CALLBACKS_MAX, KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { isTraceparent, text } from '../core/rules/scalars.ts'
 import { fromRule } from './from-rule.ts'
 import { givenOptions, priority } from './options.ts'
@@ -27,7 +27,7 @@ const publishFields = {
   /** Takes nothing that the task before it hands on. */
   immutable: optional(z.boolean()).describe('Takes nothing that the task before it hands on.'),
   /** Whose task it is: those of different keys take turns. */
-  fairnessKey: optional(name(MAX_KEY_LENGTH)).describe(
+  fairnessKey: optional(name(KEY_CHARACTERS_MAX)).describe(
     'Whose task it is: those of different keys take turns.',
   ),
 }
@@ -49,7 +49,7 @@ const callbackBody: z.ZodType<DerivedBody> = z.lazy(() =>
   }),
 )
 
-const callbacks = z.array(callbackBody).max(MAX_CALLBACKS)
+const callbacks = z.array(callbackBody).max(CALLBACKS_MAX)
 
 export const publishBody = strict({
   ...publishFields,
@@ -77,7 +77,7 @@ export const publishBody = strict({
 export type PublishBody = TypeOf<typeof publishBody>
 
 /** Members are checked one by one, so that a bad one harms no other. */
-export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
+export const publishManyBody = strict({ tasks: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
 export const publishAnswer = z.object({ id: z.string(), created: z.boolean(), task })
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import {
-  MAX_BATCH_TASKS,
-  MAX_CLAIM_WAIT_MS,
-  MAX_CLAIMS,
-  MAX_DELAY_MS,
-  MAX_KEY_LENGTH,
+  BATCH_TASKS_MAX,
+  CLAIM_TASKS_MAX,
+  CLAIM_WAIT_MS_MAX,
+  DELAY_MS_MAX,
+  KEY_CHARACTERS_MAX,
   RUN_LOG_BYTES_MAX,
 } from '../core/bounds.ts'
 import { optionsInForce, priority } from './options.ts'
@@ -32,10 +32,10 @@ export const claimsBody = strict({
   type: optional(typeName),
   types: optional(z.array(typeName).min(1).max(20)),
   workerId,
-  limit: optional(whole(1, MAX_CLAIMS)),
+  limit: optional(whole(1, CLAIM_TASKS_MAX)),
   workerVersion: optional(version),
-  requestId: optional(name(MAX_KEY_LENGTH)),
-  waitMs: optional(whole(0, MAX_CLAIM_WAIT_MS)),
+  requestId: optional(name(KEY_CHARACTERS_MAX)),
+  waitMs: optional(whole(0, CLAIM_WAIT_MS_MAX)),
 })
 
 export type ClaimsBody = TypeOf<typeof claimsBody>
@@ -75,7 +75,7 @@ const failure = {
   fence,
   error: givenError,
   fatal: optional(z.boolean()),
-  retryInMs: optional(duration(0, MAX_DELAY_MS)),
+  retryInMs: optional(duration(0, DELAY_MS_MAX)),
   /** The last that the run logged, at most 4,096 bytes in UTF-8. It is shown with the failed run. */
   log: optional(
     // Its length is checked where the word is said.
@@ -116,10 +116,10 @@ export type FinishMember = {
 }[keyof typeof finishMembers]
 
 /** Which of its three forms a member of a batch has, as its outcome says. */
-export const outcomeOnly = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
+export const finishOutcome = z.object({ outcome: z.enum(['succeed', 'fail', 'release']) })
 
 /** Members are checked one by one, so that a bad one harms no other. */
-export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(MAX_BATCH_TASKS) })
+export const runsBody = strict({ runs: z.array(z.unknown()).min(1).max(BATCH_TASKS_MAX) })
 
 const runResult = {
   ...runName,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_KEY_LENGTH } from '../core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import type { Json } from '../core/json.ts'
 import { noFields } from '../core/rules/compound.ts'
 import { versionRule, workerIdRule } from '../core/rules/options.ts'
@@ -37,9 +37,9 @@ export function pathName(maxCharacters: number) {
   return fromRule(rules.text(`${expected}, that does not begin with ~`, fits, schema))
 }
 
-export const key = name(MAX_KEY_LENGTH).meta({ description: 'Idempotency key, unique within the type' })
+export const key = name(KEY_CHARACTERS_MAX).meta({ description: 'Idempotency key, unique within the type' })
 export const workerId = fromRule(workerIdRule)
-export const userId = name(MAX_KEY_LENGTH)
+export const userId = name(KEY_CHARACTERS_MAX)
 
 export function whole(min: number, max: number) {
   return fromRule(rules.whole(min, max))

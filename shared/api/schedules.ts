@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import {
-  MAX_CATCH_UP,
-  MAX_CRON_LENGTH,
-  MIN_EVERY_MS,
+  CATCH_UP_TICKS_MAX,
+  CRON_CHARACTERS_MAX,
+  EVERY_MS_MIN,
   SCHEDULE_GRACE_MS,
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
@@ -30,17 +30,17 @@ const scheduledTask = strict(taskFields).meta({ id: 'ScheduledTask' })
 /** What each tick publishes: its key and its due time follow from the tick. */
 export type ScheduledTask = TypeOf<typeof scheduledTask>
 
-const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, MAX_CATCH_UP) })], {
-  error: `must be "skip" or {catchUp: n} with n from 1 to ${MAX_CATCH_UP}`,
+const missed = z.union([z.literal('skip'), strict({ catchUp: whole(1, CATCH_UP_TICKS_MAX) })], {
+  error: `must be "skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_MAX}`,
 })
 
 const timing = {
   /** 5 fields, or 6 with seconds first; this, everyMs or at */
-  cron: optional(z.string().max(MAX_CRON_LENGTH)).meta({
+  cron: optional(z.string().max(CRON_CHARACTERS_MAX)).meta({
     description: '5 fields, or 6 with seconds first; this, everyMs or at',
   }),
   /** From the creation of the schedule on */
-  everyMs: optional(duration(MIN_EVERY_MS)).meta({ description: 'From the creation of the schedule on' }),
+  everyMs: optional(duration(EVERY_MS_MIN)).meta({ description: 'From the creation of the schedule on' }),
   /** Once */
   at: optional(time).meta({ description: 'Once' }),
   /** Of cron: an IANA name; UTC when left out */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { MAX_KEY_LENGTH, MAX_TYPE_LENGTH } from '../core/bounds.ts'
+import { KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../core/bounds.ts'
 import { patchedOptionRules } from '../core/rules/options.ts'
 import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
 import { optionalFields } from './from-rule.ts'
@@ -27,7 +27,7 @@ import type { TypeOf } from './type-of.ts'
 /** Tasks: how they are changed and listed, and how answers show them. */
 
 export const clean = z.array(z.enum(['failed', 'succeeded'])).max(2)
-export const stage = name(MAX_TYPE_LENGTH)
+export const stage = name(TYPE_CHARACTERS_MAX)
 
 export const patchBody = strict({
   dueAt: optional(time),
@@ -50,7 +50,7 @@ export type RetryTaskBody = TypeOf<typeof retryBody>
 
 export const listQuery = strict({
   type: optional(typeName),
-  canvasId: optional(name(MAX_KEY_LENGTH + 20)),
+  canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
   userId: optional(userId),
   status: optional(z.array(z.enum(STATUSES))),
   order: optional(z.enum(['due', '-due', 'created', '-created', 'ended', '-ended'])),

@@ -2,7 +2,7 @@ import { BatonError } from '../core/errors.ts'
 import type { SystemAddress } from './system.ts'
 
 /** An environment variable that the constructs set. @throws BatonError `misconfigured` when it is missing. */
-export function required(name: string): string {
+export function requiredVariable(name: string): string {
   const value = process.env[name]
   if (!value) throw new BatonError('misconfigured', `environment variable ${name} is not set`)
   return value
@@ -28,9 +28,9 @@ export function versionOfEnvironment(): { readonly version?: string } {
 export function systemOfEnvironment(): SystemAddress {
   const jobsQueueUrl = process.env.BATON_JOBS_QUEUE_URL
   return {
-    table: required('BATON_TABLE'),
-    system: required('BATON_SYSTEM'),
-    wakeQueueUrl: required('BATON_WAKE_QUEUE_URL'),
+    table: requiredVariable('BATON_TABLE'),
+    system: requiredVariable('BATON_SYSTEM'),
+    wakeQueueUrl: requiredVariable('BATON_WAKE_QUEUE_URL'),
     ...(jobsQueueUrl && { jobsQueueUrl }),
   }
 }

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid'
-import { inOrderOfMaking } from '../core/ulid.ts'
+import { monotonicUlids } from '../core/ulid.ts'
 import type { Chance, Clock } from '../ports/machine.ts'
 
 /** The time of this machine. */
@@ -20,4 +20,4 @@ export const systemClock: Clock = {
 }
 
 /** The randomness of this machine. */
-export const systemChance: Chance = { ulid: inOrderOfMaking(ulid), fraction: () => Math.random() }
+export const systemChance: Chance = { ulid: monotonicUlids(ulid), fraction: () => Math.random() }

@@ -8,7 +8,7 @@ import type {
 import pLimit from 'p-limit'
 
 /** What the SDK opens unless told otherwise. Source: AWS SDK for JavaScript v3, `maxSockets`. */
-export const CONNECTIONS = 50
+export const CONNECTIONS_DEFAULT = 50
 
 /** A connection that says nothing must not hold a heartbeat until the lease is gone. The SDK tries three times. */
 const LIMITS = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true }
@@ -40,9 +40,9 @@ type RequestHandler = ReturnType<typeof requestHandler>
  * An AWS client whose requests wait for a connection as long as it takes. The SDK would count that as connecting, so of 400
  * tasks that a worker claims at once the last ones would be given up without having been asked for.
  */
-export function patient<Client extends Layered>(
+export function withConnectionQueue<Client extends Layered>(
   make: (handler: RequestHandler) => Client,
-  { connections = CONNECTIONS, ...limits }: RequestSettings = {},
+  { connections = CONNECTIONS_DEFAULT, ...limits }: RequestSettings = {},
 ): Client {
   const client = make(requestHandler(connections, limits))
   const inTurn = pLimit(connections)

@@ -17,7 +17,7 @@ import { createTypeStore } from './dynamo/types/type-store.ts'
 import { createTargets } from './dynamo/worker/targets.ts'
 import { createWorkerStore } from './dynamo/worker/worker-store.ts'
 import { systemChance, systemClock } from './machine.ts'
-import { patient } from './requests.ts'
+import { withConnectionQueue } from './requests.ts'
 import { createSqsMessages } from './sqs/messages.ts'
 import { createDispatchReader, type DispatchReader } from './sqs/read-dispatch.ts'
 
@@ -74,16 +74,16 @@ function systemOn(
   return {
     clock,
     chance,
-    tasks: createTaskStore(documents, { table, token: newWriteId, clock, chance, log }),
+    tasks: createTaskStore(documents, { table, newWriteId: newWriteId, clock, chance, log }),
     types: createTypeStore(documents, { table, clock, log }),
     canvases: createCanvasStore(documents, { table, clock, chance }),
-    limits: createLimitStore(documents, { table, token: newWriteId }),
+    limits: createLimitStore(documents, { table, newWriteId: newWriteId }),
     turns: createTurnStore(documents, { table }),
     records: createRecordStore(documents, { table, clock }),
     targets: createTargets(documents, { table, clock, chance }),
     workers: createWorkerStore(documents, { table, clock }),
     messages: createSqsMessages(
-      patient(requestHandler => new SQSClient({ requestHandler })),
+      withConnectionQueue(requestHandler => new SQSClient({ requestHandler })),
       {
         system,
         wakeQueueUrl,
@@ -103,7 +103,9 @@ export function createAwsHeadReader({ table }: Pick<SystemAddress, 'table'>): He
 }
 
 function createDocuments(): DynamoDBDocumentClient {
-  return DynamoDBDocumentClient.from(patient(requestHandler => new DynamoDBClient({ requestHandler })))
+  return DynamoDBDocumentClient.from(
+    withConnectionQueue(requestHandler => new DynamoDBClient({ requestHandler })),
+  )
 }
 
 /** Names one write, so that its repetition recognises it: 48 random bits among the writers of one revision. */

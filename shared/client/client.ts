@@ -3,7 +3,7 @@ import type { ApiEvent } from '../api/events.ts'
 import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'
 import type { Page } from '../api/scalars.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
-import { MAX_BATCH_TASKS, MAX_REQUEST_BYTES } from '../core/bounds.ts'
+import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
 import { escapedBytes, type Json, jsonBytes } from '../core/json.ts'
 import type { AnyDefinition, InputOf, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
@@ -65,7 +65,7 @@ export type Client = Operations & {
  * What a batch must stay below: 4 MB, and as escaped text, as which it is in the event, what Lambda takes. The frame of
  * the event and its headers get the rest.
  */
-const BATCH_BYTES = MAX_REQUEST_BYTES - 1_024
+const BATCH_BYTES = REQUEST_BYTES_MAX - 1_024
 const BATCH_ESCAPED_BYTES = 6_000_000
 
 /**
@@ -120,7 +120,7 @@ function* batchesOf(bodies: readonly PublishBody[]): Generator<PublishBody[], vo
     const json = body as unknown as Json
     bytes += jsonBytes(json) + 1
     escaped += escapedBytes(json) + 1
-    const isFull = batch.length === MAX_BATCH_TASKS || bytes > BATCH_BYTES || escaped > BATCH_ESCAPED_BYTES
+    const isFull = batch.length === BATCH_TASKS_MAX || bytes > BATCH_BYTES || escaped > BATCH_ESCAPED_BYTES
     if (isFull && batch.length > 0) {
       yield batch
       batch = []

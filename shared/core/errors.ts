@@ -38,7 +38,7 @@ const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
  * Whether an error is about the one item that was worked on: what was to be stored or what is stored is at fault, or the code
  * is at odds with it. The others of a batch can be worked on, and trying this one again at once is of no use.
  */
-export function isFaultOfOne(error: unknown): boolean {
+export function isItemFault(error: unknown): boolean {
   if (error instanceof BatonError) return OF_ONE.includes(error.code)
   return MISTAKES.some(mistake => error instanceof mistake)
 }

@@ -4,7 +4,7 @@ import type { FieldProblem } from './errors.ts'
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /** Deeper values are refused, so that no walk over one can overflow the stack. */
-export const MAX_DEPTH = 200
+export const JSON_DEPTH_MAX = 200
 
 /** Stands in a parsed value for a whole number whose digits a double does not hold. */
 export const INEXACT: unique symbol = Symbol('inexact number')
@@ -14,7 +14,7 @@ export const INEXACT: unique symbol = Symbol('inexact number')
  * undefined members, class instances, or nesting beyond 200 levels. Undefined when all is well.
  */
 export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem | undefined {
-  if (depth > MAX_DEPTH) return { path, message: `nests deeper than ${MAX_DEPTH} levels` }
+  if (depth > JSON_DEPTH_MAX) return { path, message: `nests deeper than ${JSON_DEPTH_MAX} levels` }
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (typeof value === 'number') return numberProblem(value, path)
   if (typeof value !== 'object') return { path, message: whyNoJson(value) }
@@ -29,7 +29,7 @@ export function jsonProblem(value: unknown, path = '', depth = 0): FieldProblem 
 
 /** The path at which a value contains itself, which JSON cannot say; undefined when it nowhere does. */
 export function circularAt(value: unknown, path = '', within: readonly object[] = []): string | undefined {
-  if (typeof value !== 'object' || value === null || within.length > MAX_DEPTH) return undefined
+  if (typeof value !== 'object' || value === null || within.length > JSON_DEPTH_MAX) return undefined
   if (within.includes(value)) return path
   if (!Array.isArray(value) && !isPlain(value)) return undefined
   for (const [name, member] of Object.entries(value)) {

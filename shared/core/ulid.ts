@@ -5,7 +5,7 @@ const TIME_CHARACTERS = 10
  * ULIDs that sort in the order in which they are made, also within one millisecond: a ULID is the one before it, plus one,
  * where both are of the same time. `fresh` makes one whose time part is `now`.
  */
-export function inOrderOfMaking(fresh: (now: number) => string): (now: number) => string {
+export function monotonicUlids(fresh: (now: number) => string): (now: number) => string {
   let last = ''
   return now => {
     const made = fresh(now)

@@ -1,17 +1,17 @@
 import { BatonError } from '../core/errors.ts'
 import type { AnyDefinition, OutputOf } from './any-definition.ts'
-import type { Resulting, Signature } from './signature.ts'
+import type { Signature, WithResult } from './signature.ts'
 
 /** Tasks one after the other, each handing its result on. */
-type Chain<Result = unknown> = { readonly chain: readonly Member[] } & Resulting<Result>
+type Chain<Result = unknown> = { readonly chain: readonly Member[] } & WithResult<Result>
 
 /** Tasks side by side. */
-type Group<Result = unknown> = { readonly group: readonly Member[] } & Resulting<Result>
+type Group<Result = unknown> = { readonly group: readonly Member[] } & WithResult<Result>
 
 /** Tasks side by side, and one for what they come to, once all of them are done. */
 type Chord<Result = unknown> = {
   readonly chord: { readonly group: readonly Member[]; readonly then: Member; readonly onError?: Member }
-} & Resulting<Result>
+} & WithResult<Result>
 
 /** What `POST /v1/canvases` takes, typed by what it comes to. */
 export type Canvas<Result = unknown> = Chain<Result> | Group<Result> | Chord<Result>
@@ -26,7 +26,7 @@ type Part = Member | Bare
 /** What a canvas or a member of one comes to. */
 export type ResultOf<One> = One extends AnyDefinition
   ? OutputOf<One>
-  : One extends Resulting<infer Result>
+  : One extends WithResult<infer Result>
     ? Result
     : unknown
 

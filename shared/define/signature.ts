@@ -4,7 +4,7 @@ import type { Json } from '../core/json.ts'
 declare const RESULT: unique symbol
 
 /** What something comes to, for the compiler alone: no value has this member. */
-export type Resulting<Result> = { readonly [RESULT]?: Result }
+export type WithResult<Result> = { readonly [RESULT]?: Result }
 
 /** How a task within a canvas is published; its key is made by its canvas. */
 export type SignatureOptions = Omit<DerivedBody, 'type' | 'input' | 'key'>
@@ -13,7 +13,7 @@ export type SignatureOptions = Omit<DerivedBody, 'type' | 'input' | 'key'>
 export type Signature<Result = unknown> = SignatureOptions & {
   readonly type: string
   readonly input?: Json
-} & Resulting<Result>
+} & WithResult<Result>
 
 /**
  * What `with` takes. Of an input that is a tuple, the arguments that the tasks before hand on are left out: `[4]` where

@@ -81,7 +81,7 @@ export type Messages = {
   /** Goes to the jobs queue: a canvas may take seconds. */
   lookAtCanvases(looks: readonly CanvasLook[]): Promise<SendFailure[]>
   /** Goes to the jobs queue: a job may take minutes. */
-  goOnWithJobs(looks: readonly JobLook[]): Promise<SendFailure[]>
+  continueJobs(looks: readonly JobLook[]): Promise<SendFailure[]>
   lookAtLimits(looks: readonly LimitLook[]): Promise<SendFailure[]>
   /** Messages that wait visibly in the queue of a type that has a handler; undefined when there is no such queue. */
   backlog(servingType: string): Promise<number | undefined>
@@ -109,7 +109,7 @@ export type LateEvents = {
 }
 
 /** Keeps events until they can be told. */
-export type LateBox = {
+export type LateEventQueue = {
   put(late: readonly LateEvents[]): Promise<SendFailure[]>
 }
 
@@ -121,7 +121,7 @@ export type Delivery = {
   /** Takes it off the queue. */
   done(): Promise<void>
   /** Puts it back, to be delivered again after so many seconds (a whole number, 0 to 900), to any worker. */
-  again(delaySeconds: number, passedOn?: number): Promise<void>
+  putBack(delaySeconds: number, passedOn?: number): Promise<void>
 }
 
 /** The other end of `Messages.dispatch`, for workers that fetch their dispatches themselves. */

@@ -116,16 +116,16 @@ export type CanvasStore = {
 /** What the limits of types have granted, by the names of the limits. */
 export type LimitStore = {
   /** Strongly consistent. */
-  starts(limit: string): Promise<StoredSlots>
+  slots(limit: string): Promise<StoredSlots>
   /** Puts a log in the place of this very one; undefined when it did, else what is stored. */
-  putStarts(
+  putSlots(
     limit: string,
     log: SlotLog,
     seen: StoredSlots,
     expiresAt: number,
   ): Promise<StoredSlots | undefined>
   /** Counts so many more starts after the log of this version; answers how many that makes, undefined if it is another. */
-  countStarts(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
+  countSlots(limit: string, version: number, count: number, expiresAt: number): Promise<number | undefined>
   /** Records a holder if fewer than `max` are recorded; undefined when it did, else what is. May be repeated. */
   acquire(limit: string, holder: Holder, max: number): Promise<HeldPermits | undefined>
   /**
@@ -134,7 +134,7 @@ export type LimitStore = {
    */
   release(limit: string, holder: string, since?: number): Promise<HeldPermits>
   /** Records anew since when a holder is; false when it is not recorded any more. */
-  keep(limit: string, holder: string, now: number): Promise<boolean>
+  renew(limit: string, holder: string, now: number): Promise<boolean>
   /** Strongly consistent. */
   permits(limit: string): Promise<HeldPermits>
   /**

@@ -1,4 +1,4 @@
-import { inOrderOfMaking } from '../core/ulid.ts'
+import { monotonicUlids } from '../core/ulid.ts'
 import type { Chance } from '../ports/machine.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -18,7 +18,7 @@ export function createSeededChance(seed: number): Chance {
   const randomCharacter = () => ALPHABET.charAt(Math.floor(fraction() * ALPHABET.length))
   return {
     fraction,
-    ulid: inOrderOfMaking(
+    ulid: monotonicUlids(
       now => timeText(now) + Array.from({ length: RANDOM_CHARACTERS }, randomCharacter).join(''),
     ),
   }

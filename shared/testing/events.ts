@@ -1,11 +1,11 @@
 import type { BatonEvent } from '../core/events/event-types.ts'
-import type { Events, LateBox, LateEvents } from '../ports/messages.ts'
+import type { Events, LateEventQueue, LateEvents } from '../ports/messages.ts'
 
 /** Events that are told to nobody: each that was published, in order. */
-export function createMemoryEvents(): Events & { readonly told: BatonEvent[] } {
+export function createMemoryEvents(): Events & { readonly published: BatonEvent[] } {
   const told: BatonEvent[] = []
   return {
-    told,
+    published: told,
     publish: async events => {
       told.push(...events)
       return []
@@ -14,7 +14,7 @@ export function createMemoryEvents(): Events & { readonly told: BatonEvent[] } {
 }
 
 /** Late events that stay where they are put. */
-export function createMemoryLateBox(): LateBox & { readonly late: LateEvents[] } {
+export function createMemoryLateEventQueue(): LateEventQueue & { readonly late: LateEvents[] } {
   const late: LateEvents[] = []
   return {
     late,

@@ -33,7 +33,7 @@ export function createMemoryInbox(clock: Clock): MemoryInbox {
       done: async () => {
         queue.delete(queued)
       },
-      again: async (delaySeconds, passedOn = queued.passedOn) => {
+      putBack: async (delaySeconds, passedOn = queued.passedOn) => {
         queue.delete(queued)
         queue.add({ task: queued.task, passedOn, visibleAt: clock.now() + delaySeconds * 1_000 })
       },

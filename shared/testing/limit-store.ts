@@ -17,19 +17,20 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
     return { holders: [...holders.values()], ...(waitsSince !== undefined && { waitsSince }) }
   }
   return {
-    starts: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
-    putStarts: async (limit, log, seen) => {
+    slots: async limit => starts.get(limit) ?? { log: undefined, version: 0 },
+    putSlots: async (limit, log, seen) => {
       const stored = starts.get(limit)
-      const isSeen = (stored?.version ?? 0) === seen.version && stored?.log.more === seen.log?.more
+      const isSeen =
+        (stored?.version ?? 0) === seen.version && stored?.log.bookedAhead === seen.log?.bookedAhead
       if (!isSeen) return stored
       starts.set(limit, { log: asStored(log), version: seen.version + 1 })
       return undefined
     },
-    countStarts: async (limit, version, count) => {
+    countSlots: async (limit, version, count) => {
       const stored = starts.get(limit)
       if (stored?.version !== version) return undefined
-      const more = stored.log.more + count
-      starts.set(limit, { version, log: { ...stored.log, more } })
+      const more = stored.log.bookedAhead + count
+      starts.set(limit, { version, log: { ...stored.log, bookedAhead: more } })
       return more
     },
     acquire: async (limit, holder, max) => {
@@ -46,7 +47,7 @@ export function createMemoryLimitStore(tell: (change: LimitChange) => void = () 
       if (isFreed && since === undefined && waitsSince !== undefined) tell({ kind: 'freed', limit })
       return shown(limit)
     },
-    keep: async (limit, holder, now) => {
+    renew: async (limit, holder, now) => {
       const { holders } = of(limit)
       const held = holders.get(holder)
       if (held) holders.set(holder, { ...held, since: now })

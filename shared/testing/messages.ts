@@ -44,7 +44,7 @@ export function createMemoryMessages(): MemoryMessages {
       canvasLooks.push(...looks)
       return []
     },
-    goOnWithJobs: async looks => {
+    continueJobs: async looks => {
       jobLooks.push(...looks)
       return []
     },

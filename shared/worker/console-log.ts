@@ -1,4 +1,4 @@
-import { readable } from '../core/task-error/task-error.ts'
+import { jsonReplacer } from '../core/task-error/task-error.ts'
 import type { Log, LogFields } from '../ports/machine.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -13,7 +13,7 @@ export function createConsoleLog(least: LogLevel = 'info'): Log {
       if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return
       const timestamp = new Date().toISOString()
       const fixed = { level: level.toUpperCase(), timestamp, message }
-      console.log(JSON.stringify({ ...fixed, ...fields, ...fixed }, readable))
+      console.log(JSON.stringify({ ...fixed, ...fields, ...fixed }, jsonReplacer))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

@@ -6,7 +6,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { logLevelOfEnvironment, systemOfEnvironment } from '../aws/environment.ts'
 import { systemClock } from '../aws/machine.ts'
-import { CONNECTIONS, patient } from '../aws/requests.ts'
+import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
 import { createAwsWorld, type SystemAddress } from '../aws/system.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
@@ -53,9 +53,9 @@ export function createWorker(options: WorkerOptions): Worker {
   const { system: world, codec, readDispatch } = createAwsWorld({ table, system, wakeQueueUrl, log, metrics })
   const definitions = distinctTasks(options.tasks)
   // A client of its own, in which each type may wait: else receives would keep other calls from their connections.
-  const connections = definitions.length + CONNECTIONS
+  const connections = definitions.length + CONNECTIONS_DEFAULT
   const inbox = createSqsInbox(
-    patient(requestHandler => new SQSClient({ requestHandler }), {
+    withConnectionQueue(requestHandler => new SQSClient({ requestHandler }), {
       connections,
       requestTimeout: RECEIVE_TIMEOUT_MS,
     }),

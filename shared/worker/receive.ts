@@ -3,7 +3,7 @@ import type { Delivery, Inbox } from '../ports/messages.ts'
 import type { Claimed } from '../runtime/claim/claim.ts'
 import { claimTargets } from '../runtime/claim/claim-targets.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import type { Slots } from './slots.ts'
+import type { Capacity } from './slots.ts'
 
 /** The most that a queue hands out at once. Source: SQS, ReceiveMessage. */
 const MAX_DELIVERIES = 10
@@ -17,14 +17,14 @@ const PAUSE_MS = 1_000
 export type Receiving = {
   readonly system: System
   readonly inbox: Inbox
-  readonly slots: Slots
+  readonly capacity: Capacity
   /** Ends the receiving. */
-  readonly over: AbortSignal
+  readonly draining: AbortSignal
   /** Serves a delivery of the type's queue whose slot is taken, and releases that slot at its end. */
   readonly serve: (type: string, delivery: Delivery) => void
   /** The same for a task that is claimed already. */
   readonly serveClaimed: (claimed: Claimed) => void
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -32,8 +32,8 @@ export type Receiving = {
  * has slots; an idle one waits for its next dispatch and holds no slot meanwhile, so that many idle types cost a busy
  * one nothing.
  */
-export async function receive(type: string, receiving: Receiving): Promise<void> {
-  const { over, system, onTrouble } = receiving
+export async function receiveDispatches(type: string, receiving: Receiving): Promise<void> {
+  const { draining: over, system, onError: onTrouble } = receiving
   let isIdle = false
   while (!over.aborted) {
     try {
@@ -50,10 +50,10 @@ export async function receive(type: string, receiving: Receiving): Promise<void>
 export async function receiveTargets(
   types: readonly string[],
   claimer: Claimer,
-  { system, slots, over, serveClaimed, onTrouble }: Receiving,
+  { system, capacity: slots, draining: over, serveClaimed, onError: onTrouble }: Receiving,
 ): Promise<void> {
   while (!over.aborted) {
-    const room = await slots.take(MAX_DELIVERIES, over)
+    const room = await slots.takeUpTo(MAX_DELIVERIES, over)
     let served = 0
     try {
       const claimed = room > 0 ? await claimTargets(system, claimer, types, room) : []
@@ -71,8 +71,11 @@ export async function receiveTargets(
 }
 
 /** Not aborted in the middle: what had just been handed out would hide until its visibility timeout. */
-async function fetchMany(type: string, { inbox, slots, over, serve }: Receiving): Promise<number> {
-  const max = await slots.take(MAX_DELIVERIES, over)
+async function fetchMany(
+  type: string,
+  { inbox, capacity: slots, draining: over, serve }: Receiving,
+): Promise<number> {
+  const max = await slots.takeUpTo(MAX_DELIVERIES, over)
   if (max === 0) return 0
   let served = 0
   try {
@@ -88,12 +91,15 @@ async function fetchMany(type: string, { inbox, slots, over, serve }: Receiving)
 }
 
 /** What comes when the last slot has just been taken goes back, for another worker or this one's next turn. */
-async function awaitOne(type: string, { inbox, slots, over, serve }: Receiving): Promise<number> {
-  if (!(await slots.room(over))) return 0
+async function awaitOne(
+  type: string,
+  { inbox, capacity: slots, draining: over, serve }: Receiving,
+): Promise<number> {
+  if (!(await slots.whenFree(over))) return 0
   const deliveries = await inbox.receive(type, { max: 1, waitMs: LONG_POLL_MS }, over)
   for (const delivery of deliveries) {
-    if (slots.takeNow()) serve(type, delivery)
-    else await delivery.again(0)
+    if (slots.tryTake()) serve(type, delivery)
+    else await delivery.putBack(0)
   }
   return deliveries.length
 }

@@ -10,11 +10,11 @@ import type { Inbox } from '../ports/messages.ts'
 import { createTicketWaitList } from '../runtime/claim/claim-by-ticket.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { startInOwnSlot } from '../runtime/limits/start-policy.ts'
-import { cachedTypes } from '../runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { type Hooks, safeHooks } from './hooks.ts'
-import { type Receiving, receive, receiveTargets } from './receive.ts'
-import { type Serving, serve, serveClaimed } from './serve.ts'
-import { createSlots, createWaitList } from './slots.ts'
+import { type Receiving, receiveDispatches, receiveTargets } from './receive.ts'
+import { type Serving, serveClaimed, serveDispatch } from './serve.ts'
+import { createCapacity, createInPlaceWait } from './slots.ts'
 import { automaticWorkerId } from './worker-id.ts'
 
 const DEFAULT_CONCURRENCY = 10
@@ -59,15 +59,15 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
   const workerId = checkedWorkerId(settings.workerId ?? automaticWorkerId())
   const definitions = byType(settings.tasks)
   const types = [...definitions.keys()]
-  const slots = createSlots(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
+  const slots = createCapacity(checkedConcurrency(settings.concurrency ?? DEFAULT_CONCURRENCY))
   const over = endless(new AbortController())
   const stopping = endless(new AbortController())
   const gone = new AbortController()
   const claimer = { workerId, ...(version !== undefined && { version }) }
   const hooks = safeHooks(settings, system.log, stopping.signal)
-  const typeOf = cachedTypes(system)
+  const typeOf = cachedTypeReader(system)
   const takeToken = createTicketWaitList(system, claimer)
-  const starting = startInOwnSlot(createWaitList(system.clock, slots, over.signal))
+  const starting = startInOwnSlot(createInPlaceWait(system.clock, slots, over.signal))
   const running = new Set<Promise<void>>()
   let loops: Promise<void>[] | undefined
   let presence: Promise<void> | undefined
@@ -76,19 +76,26 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     const definition = definitions.get(type)
     if (!definition) throw new Error(`received a task of '${type}', which is not served here`)
     const signals = { over: over.signal, stopping: stopping.signal }
-    const ran = run({ system, claimer, definition, hooks, typeOf, takeToken, starting, ...signals }).finally(
-      () => {
-        running.delete(ran)
-        slots.release()
-      },
-    )
+    const ran = run({
+      system,
+      claimer,
+      definition,
+      hooks,
+      typeOf,
+      claimByTicket: takeToken,
+      starting,
+      ...signals,
+    }).finally(() => {
+      running.delete(ran)
+      slots.release()
+    })
     running.add(ran)
   }
   const receiving: Receiving = {
-    ...{ system, inbox, slots, over: over.signal },
-    serve: (type, delivery) => begin(type, serving => serve(delivery, serving)),
+    ...{ system, inbox, capacity: slots, draining: over.signal },
+    serve: (type, delivery) => begin(type, serving => serveDispatch(delivery, serving)),
     serveClaimed: claimed => begin(workOf(claimed.task).type, serving => serveClaimed(claimed, serving)),
-    onTrouble: error => {
+    onError: error => {
       system.log.error('tasks could not be received', { error })
       void hooks.onError({ error })
     },
@@ -106,7 +113,10 @@ export function runWorker(system: System, inbox: Inbox, settings: WorkerSettings
     workerId,
     start: () => {
       if (over.signal.aborted) throw new BatonError('refused', `worker ${workerId} was stopped`)
-      loops ??= [...types.map(type => receive(type, receiving)), receiveTargets(types, claimer, receiving)]
+      loops ??= [
+        ...types.map(type => receiveDispatches(type, receiving)),
+        receiveTargets(types, claimer, receiving),
+      ]
       presence ??= announce(system, { ...claimer, types }, () => running.size, gone.signal)
     },
     setConcurrency: concurrency => slots.resize(checkedConcurrency(concurrency)),

@@ -12,10 +12,10 @@ import {
   type TicketWaitList,
 } from '../runtime/claim/claim-by-ticket.ts'
 import {
-  MAX_PASSES,
+  earlyDelaySeconds,
+  notDueDelaySeconds,
   PASS_DELAY_S,
-  sendBackSeconds,
-  setBackSeconds,
+  PASSES_MAX,
 } from '../runtime/dispatch/received-dispatch.ts'
 import { sleepUntil } from '../runtime/kernel/moment.ts'
 import type { System } from '../runtime/kernel/system.ts'
@@ -39,10 +39,10 @@ export type Serving = {
   readonly definition: TaskDefinition
   readonly hooks: SafeHooks
   readonly typeOf: (type: string) => Promise<TaskType | undefined>
-  readonly takeToken: TicketWaitList
+  readonly claimByTicket: TicketWaitList
   readonly starting: StartPolicy
   /** The worker takes on nothing more. */
-  readonly over: AbortSignal
+  readonly draining: AbortSignal
   /** The worker ends now: runs are released. */
   readonly stopping: AbortSignal
 }
@@ -52,7 +52,7 @@ export type Serving = {
  * lease and its looks guard the run, which may take hours. When the store does not answer, the message stays and comes
  * again. Never throws.
  */
-export function serve(delivery: Delivery, serving: Serving): Promise<void> {
+export function serveDispatch(delivery: Delivery, serving: Serving): Promise<void> {
   const { system } = serving
   const { task } = delivery
   return guarded(serving, task, async onClaimed => {
@@ -82,7 +82,7 @@ async function serveTicket(
   serving: Serving,
   onClaimed: (claimed: Claimed) => Promise<void>,
 ): Promise<Ran | undefined> {
-  const { system, takeToken } = serving
+  const { system, claimByTicket: takeToken } = serving
   // What is dropped in a pause is sent again at its end.
   const outcome = type.paused ? 'held' : await takeToken(type, delivery.task)
   if (typeof outcome === 'object') {
@@ -92,7 +92,7 @@ async function serveTicket(
     return ran
   }
   const isPassable = outcome === 'nothing' && delivery.passedOn < TICKET_PASSES_MAX
-  if (isPassable) await delivery.again(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
+  if (isPassable) await delivery.putBack(TICKET_PASS_DELAY_S, delivery.passedOn + 1)
   else await delivery.done()
   return undefined
 }
@@ -107,7 +107,7 @@ export function serveClaimed(claimed: Claimed, serving: Serving): Promise<void> 
 type Work = (onClaimed: (claimed: Claimed) => Promise<void>) => Promise<Ran | undefined>
 
 /** Does the work between its hooks; trouble is told and slept over. */
-async function guarded({ system, hooks, over }: Serving, task: Task, work: Work): Promise<void> {
+async function guarded({ system, hooks, draining: over }: Serving, task: Task, work: Work): Promise<void> {
   let claimed: Claimed | undefined
   try {
     const ran = await work(taken => {
@@ -124,16 +124,16 @@ async function guarded({ system, hooks, over }: Serving, task: Task, work: Work)
 }
 
 /** Waits out less than a second and a half; anything earlier, or a worker that stops, sends the dispatch back. */
-async function isBeforeItsTime(delivery: Delivery, { system, over }: Serving): Promise<boolean> {
-  const delaySeconds = sendBackSeconds(delivery.task, system.clock.now())
+async function isBeforeItsTime(delivery: Delivery, { system, draining: over }: Serving): Promise<boolean> {
+  const delaySeconds = earlyDelaySeconds(delivery.task, system.clock.now())
   if (delaySeconds !== undefined) {
-    await delivery.again(delaySeconds)
+    await delivery.putBack(delaySeconds)
     return true
   }
   if (!over.aborted) await sleepUntil(system.clock, delivery.task.dueAt)
-  const restSeconds = over.aborted ? 0 : setBackSeconds(delivery.task, system.clock.now())
+  const restSeconds = over.aborted ? 0 : notDueDelaySeconds(delivery.task, system.clock.now())
   if (restSeconds === undefined) return false
-  await delivery.again(restSeconds)
+  await delivery.putBack(restSeconds)
   return true
 }
 
@@ -171,9 +171,9 @@ async function settleRefused(
 ): Promise<void> {
   const { task, passedOn } = delivery
   const isFresh = system.clock.now() - Math.max(task.updatedAt, task.dueAt) < FRESH_MS
-  const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < MAX_PASSES)
+  const isPassable = OTHERS_MAY.has(reason) && (isFresh || passedOn < PASSES_MAX)
   if (isPassable && isUnchanged(task, await system.tasks.head(task.id))) {
-    await delivery.again(PASS_DELAY_S, passedOn + 1)
+    await delivery.putBack(PASS_DELAY_S, passedOn + 1)
   } else {
     await delivery.done()
   }

@@ -2,13 +2,13 @@ import type { Clock } from '../ports/machine.ts'
 import type { WaitList } from '../runtime/limits/start-policy.ts'
 
 /** The room of a worker: how many runs it may have at a time. Whoever waits for room gets it in turn. */
-export type Slots = {
+export type Capacity = {
   /** Takes at least one slot and at most `most`, as soon as there are any; 0 when `signal` aborts. */
-  take(most: number, signal: AbortSignal): Promise<number>
+  takeUpTo(most: number, signal: AbortSignal): Promise<number>
   /** Waits until there is room, and takes nothing; false when `signal` aborts. */
-  room(signal: AbortSignal): Promise<boolean>
+  whenFree(signal: AbortSignal): Promise<boolean>
   /** Takes one slot if there is one right now. */
-  takeNow(): boolean
+  tryTake(): boolean
   /** How many there are, taken or not. */
   size(): number
   release(count?: number): void
@@ -18,7 +18,7 @@ export type Slots = {
 
 type Waiter = { readonly most: number; resolve(granted: number): void }
 
-export function createSlots(initialSize: number): Slots {
+export function createCapacity(initialSize: number): Capacity {
   let size = initialSize
   let taken = 0
   const waiting = new Set<Waiter>()
@@ -55,9 +55,9 @@ export function createSlots(initialSize: number): Slots {
     })
 
   return {
-    take: async (most, signal) => Math.max(0, await wait(most, signal)),
-    room: async signal => (await wait(0, signal)) >= 0,
-    takeNow: () => {
+    takeUpTo: async (most, signal) => Math.max(0, await wait(most, signal)),
+    whenFree: async signal => (await wait(0, signal)) >= 0,
+    tryTake: () => {
       if (taken >= size) return false
       taken += 1
       return true
@@ -78,7 +78,7 @@ export function createSlots(initialSize: number): Slots {
  * Who waits for a turn keeps the slot, so that there is one when the turn comes; at least half of the slots are left to others. All
  * leave when the worker takes on nothing more.
  */
-export function createWaitList(clock: Clock, slots: Slots, over: AbortSignal): WaitList {
+export function createInPlaceWait(clock: Clock, slots: Capacity, over: AbortSignal): WaitList {
   let waiting = 0
   return async time => {
     if (2 * (waiting + 1) > slots.size()) return

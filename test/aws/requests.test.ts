@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { patient } from '../../shared/aws/requests.ts'
+import { withConnectionQueue } from '../../shared/aws/requests.ts'
 
 /** Longer than a busy machine takes to connect to itself. */
 const CONNECTION_TIMEOUT_MS = 3_000
@@ -31,7 +31,7 @@ afterAll(() => void server.close())
 it('a request waits for its connection for longer than connecting may take', async () => {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
   const options = { endpoint, region: 'eu-central-1', credentials, maxAttempts: 1 }
-  const client = patient(
+  const client = withConnectionQueue(
     handler => {
       const requestHandler = { ...handler, connectionTimeout: CONNECTION_TIMEOUT_MS, requestTimeout: 60_000 }
       return new DynamoDBClient({ ...options, requestHandler })

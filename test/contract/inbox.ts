@@ -51,10 +51,10 @@ export function inboxContract(create: () => Promise<TriedInbox>): void {
     await put(aTask())
     const [delivery] = await inbox.receive('resize', { max: 1, waitMs: 0 })
 
-    await delivery?.again(1)
+    await delivery?.putBack(1)
     const atOnce = await inbox.receive('resize', { max: 1, waitMs: 0 })
     const later = await inbox.receive('resize', { max: 1, waitMs: 3_000 })
-    await later[0]?.again(0)
+    await later[0]?.putBack(0)
     const again = await inbox.receive('resize', { max: 1, waitMs: 1_000 })
 
     expect(atOnce).toEqual([])

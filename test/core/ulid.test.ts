@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inOrderOfMaking } from '../../shared/core/ulid.ts'
+import { monotonicUlids } from '../../shared/core/ulid.ts'
 
 const TIME = '01KDWPVNG0'
 
@@ -9,14 +9,14 @@ test.each([
   ['000000000000ZZZZ', '0000000000010000'],
   ['1234567890ABCDEZ', '1234567890ABCDF0'],
 ])('after %s of one time comes %s', (random, following) => {
-  const ulid = inOrderOfMaking(() => TIME + random)
+  const ulid = monotonicUlids(() => TIME + random)
 
   expect([ulid(0), ulid(0)]).toEqual([TIME + random, TIME + following])
 })
 
 test('after the last of one time comes a fresh one', () => {
   const made = ['ZZZZZZZZZZZZZZZZ', '1234567890ABCDEZ'].map(random => TIME + random)
-  const ulid = inOrderOfMaking(() => made.shift() ?? '')
+  const ulid = monotonicUlids(() => made.shift() ?? '')
 
   expect([ulid(0), ulid(0)]).toEqual([`${TIME}ZZZZZZZZZZZZZZZZ`, `${TIME}1234567890ABCDEZ`])
 })

@@ -20,7 +20,7 @@ export function synthesize(build: (stack: Stack) => void): string {
 }
 
 /** Synthesises and boots. */
-export async function bootTiny(
+export async function bootTinyCloud(
   build: (stack: Stack) => void,
   options: Partial<LocalCloudOptions> = {},
 ): Promise<LocalCloud> {

@@ -64,7 +64,7 @@ function onOneQueue({ services }: DrivenWorld, system: PlanningSystem): Planning
     ...system,
     messages: {
       ...system.messages,
-      goOnWithJobs: async looks => {
+      continueJobs: async looks => {
         for (const look of looks) services.wakes.send({ kind: 'job', look }, look.delaySeconds)
         return []
       },

@@ -2,7 +2,7 @@ import type { Claim, HeartbeatAnswer } from '../../../shared/api/runs.ts'
 import { beatIntervalMs } from '../../../shared/core/run/heartbeat.ts'
 import { idempotencyKey } from '../../../shared/core/task/piece.ts'
 import { runId, type Task } from '../../../shared/core/task/task.ts'
-import type { HeldTask } from '../../../shared/runtime/claim/held-task.ts'
+import type { ClaimedTask } from '../../../shared/runtime/claim/held-task.ts'
 import type { TaskDescription } from '../../../shared/runtime/read/describe-task.ts'
 import { iso } from './iso.ts'
 
@@ -10,7 +10,7 @@ import { presentTask } from './tasks.ts'
 
 /** A claim: the task, running, with what it is to work on, and what its worker needs to speak for the run; not who changed it. */
 export function presentClaim(
-  { task, run, input, params, previous, isPreviousPaged, isInputParams }: HeldTask,
+  { task, run, input, params, previous, isPreviousPaged, isInputParams }: ClaimedTask,
   { input: _stored, ...description }: TaskDescription,
 ): Claim {
   const { operations: _operations, ...shown } = presentTask({
@@ -38,7 +38,7 @@ export function presentClaim(
  * What a worker is told when it shows a sign of life. The interval is the one it must keep, which a longer lease in the
  * options stretches only for runs that have that lease.
  */
-export function presentBeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
+export function presentHeartbeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
   const heartbeatMs = beatIntervalMs(task, fence)
   return { leaseUntil: iso(leaseUntil), options: { ...task.options, heartbeatMs } }
 }

@@ -1,11 +1,11 @@
 import { canvasFields, leafBody } from '../../../shared/api/canvases.ts'
-import { MAX_CANVAS_DEPTH } from '../../../shared/core/bounds.ts'
+import { CANVAS_DEPTH_MAX } from '../../../shared/core/bounds.ts'
 import type { Composition } from '../../../shared/core/canvas/shape.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonProblem } from '../../../shared/core/json.ts'
 import type { LeafRequest } from '../../../shared/runtime/canvas/canvas.ts'
 import type { CanvasRequest } from '../../../shared/runtime/canvas/publish-canvas.ts'
-import { dotted, fits } from '../check.ts'
+import { checkSchema, joinPath } from '../check.ts'
 import {
   callbacksSizeProblem,
   fieldProblems,
@@ -34,7 +34,7 @@ export function canvasRequestOf(body: unknown, headers: Headers, now: number): R
   const unstorable = jsonProblem(body)
   if (unstorable) return { ok: false, kind: 'invalid', problems: [unstorable] }
   const { composed, rest } = taken(body)
-  const fields = fits(canvasFields, rest ?? {})
+  const fields = checkSchema(canvasFields, rest ?? {})
   if (!fields.ok) return refused('invalid', fields.problems)
   const { userId, ...settings } = fields.value
   const walk: Walk = { problems: [], tooLarge: [], now, ...(userId !== undefined && { userId }) }
@@ -76,16 +76,16 @@ function missing({ problems }: Walk): undefined {
 
 function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
   if (!isObject(value)) return wrong(walk, at, `must be ${WHAT}`)
-  if (depth > MAX_CANVAS_DEPTH) return wrong(walk, at, `nests deeper than ${MAX_CANVAS_DEPTH} levels`)
+  if (depth > CANVAS_DEPTH_MAX) return wrong(walk, at, `nests deeper than ${CANVAS_DEPTH_MAX} levels`)
   const [word, ...others] = reportsOf(value)
   if (word === undefined) return leafOf(walk, value, at)
   for (const name of [
     ...others,
     ...Object.keys(value).filter(one => !(WORDS as readonly string[]).includes(one)),
   ]) {
-    wrong(walk, dotted(at, [name]), `does not go with ${word}; a member of a canvas is ${WHAT}`)
+    wrong(walk, joinPath(at, [name]), `does not go with ${word}; a member of a canvas is ${WHAT}`)
   }
-  const inside = dotted(at, [word])
+  const inside = joinPath(at, [word])
   if (word === 'chord') return chordOf(walk, value.chord, inside, depth)
   const members = membersOf(walk, value[word], inside, depth)
   return word === 'chain' ? { chain: members } : { group: members }
@@ -99,12 +99,12 @@ function chordOf(walk: Walk, value: unknown, at: string, depth: number): Part | 
   if (!isObject(value)) return wrong(walk, at, 'must be {group: […], then, onError?}')
   for (const name of Object.keys(value)) {
     if (['group', 'then', 'onError'].includes(name)) continue
-    wrong(walk, dotted(at, [name]), 'is no field here; there are group, then, onError')
+    wrong(walk, joinPath(at, [name]), 'is no field here; there are group, then, onError')
   }
-  const group = membersOf(walk, value.group, dotted(at, ['group']), depth)
-  const callback = partOf(walk, value.then, dotted(at, ['then']), depth + 1)
+  const group = membersOf(walk, value.group, joinPath(at, ['group']), depth)
+  const callback = partOf(walk, value.then, joinPath(at, ['then']), depth + 1)
   const hasElse = value.onError !== undefined
-  const onError = hasElse ? partOf(walk, value.onError, dotted(at, ['onError']), depth + 1) : undefined
+  const onError = hasElse ? partOf(walk, value.onError, joinPath(at, ['onError']), depth + 1) : undefined
   if (!callback || (hasElse && !onError)) return undefined
   // biome-ignore lint/suspicious/noThenProperty: the word of the API, and no function
   return { chord: { group, then: callback, ...(onError && { onError }) } }
@@ -115,16 +115,18 @@ function membersOf(walk: Walk, value: unknown, at: string, depth: number): Part[
     wrong(walk, at, 'must be a list with at least one member')
     return []
   }
-  return value.flatMap((member, index) => partOf(walk, member, dotted(at, [String(index)]), depth + 1) ?? [])
+  return value.flatMap(
+    (member, index) => partOf(walk, member, joinPath(at, [String(index)]), depth + 1) ?? [],
+  )
 }
 
 function leafOf(walk: Walk, value: Members, at: string): Part | undefined {
-  const checked = fits(leafBody, value, at)
+  const checked = checkSchema(leafBody, value, at)
   const problems = checked.ok ? fieldProblems(checked.value, walk.now, at) : checked.problems
   walk.problems.push(...problems)
   if (!checked.ok || problems.length > 0) return undefined
   const tooLarge =
-    sizeProblem(checked.value.input, dotted(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
+    sizeProblem(checked.value.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   const request = publishRequestOf(checked.value, NO_HEADERS)
   // With its callbacks it is stored as one.
   const tooLong = tooLarge ?? sizeProblem(request as unknown as Json, at)

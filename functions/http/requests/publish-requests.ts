@@ -1,6 +1,6 @@
 import type { DerivedBody, PublishBody } from '../../../shared/api/publish.ts'
 import type { PatchBody } from '../../../shared/api/tasks.ts'
-import { MAX_BODY_BYTES, MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
+import { BODY_BYTES_MAX, DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { type Json, jsonBytes } from '../../../shared/core/json.ts'
 import type { PatchedOptions } from '../../../shared/core/options/cleared-options.ts'
@@ -9,7 +9,7 @@ import { given } from '../../../shared/runtime/kernel/given.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/operate.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../../shared/runtime/publish/request-of-body.ts'
-import { dotted } from '../check.ts'
+import { joinPath } from '../check.ts'
 
 /** What of a body's fields does not go together, or is out of bounds that no schema knows. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
@@ -19,7 +19,7 @@ export function fieldProblems(body: PublishBody | PatchBody, now: number, at = '
     problems.push({ path: at === '' ? field : `${at}.${field}`, message })
   }
   if (dueAt !== undefined && delayMs !== undefined) add('delayMs', 'excludes dueAt: give one of the two')
-  if (dueAt !== undefined && Date.parse(dueAt) > now + MAX_DELAY_MS) add('dueAt', 'must be within ten years')
+  if (dueAt !== undefined && Date.parse(dueAt) > now + DELAY_MS_MAX) add('dueAt', 'must be within ten years')
   if ('clean' in body && body.ifExists !== 'restart') add('clean', 'is for ifExists "restart" only')
   if ('debounce' in body || 'throttle' in body) problems.push(...spacingProblems(body, at))
   return [...problems, ...callbackProblems(body, now, at)]
@@ -35,12 +35,12 @@ function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[]
   ].filter(name => body[name] !== undefined)
   const tooShort = debounce?.maxWaitMs !== undefined && debounce.maxWaitMs < debounce.ms
   return [
-    ...(key === undefined ? [{ path: dotted(at, ['key']), message: `is required with ${field}` }] : []),
-    ...excluded.map(name => ({ path: dotted(at, [name]), message: `does not go with ${field}` })),
+    ...(key === undefined ? [{ path: joinPath(at, ['key']), message: `is required with ${field}` }] : []),
+    ...excluded.map(name => ({ path: joinPath(at, [name]), message: `does not go with ${field}` })),
     ...(tooShort
       ? [
           {
-            path: dotted(at, ['debounce', 'maxWaitMs']),
+            path: joinPath(at, ['debounce', 'maxWaitMs']),
             message: `must be at least debounce.ms, which is ${debounce.ms}`,
           },
         ]
@@ -51,7 +51,7 @@ function spacingProblems(body: Partial<PublishBody>, at: string): FieldProblem[]
 function callbackProblems(body: PublishBody | PatchBody, now: number, at: string): FieldProblem[] {
   const { onSuccess = [], onError = [] } = 'type' in body ? body : {}
   const within = (when: string, callbacks: readonly DerivedBody[]) =>
-    callbacks.flatMap((callback, index) => fieldProblems(callback, now, dotted(at, [when, String(index)])))
+    callbacks.flatMap((callback, index) => fieldProblems(callback, now, joinPath(at, [when, String(index)])))
   return [...within('onSuccess', onSuccess), ...within('onError', onError)]
 }
 
@@ -60,15 +60,15 @@ export function callbacksSizeProblem(body: DerivedBody, at: string): FieldProble
   const { onSuccess, onError } = requestOfBody(body)
   if (!onSuccess && !onError) return undefined
   const stored = { onSuccess: onSuccess ?? [], onError: onError ?? [] } as unknown as Json
-  return sizeProblem(stored, dotted(at, [onSuccess ? 'onSuccess' : 'onError']))
+  return sizeProblem(stored, joinPath(at, [onSuccess ? 'onSuccess' : 'onError']))
 }
 
 /** Whether a value is too long to be stored, as the problem of its field. */
 export function sizeProblem(value: Json | undefined, path: string): FieldProblem | undefined {
   if (value === undefined) return undefined
   const bytes = jsonBytes(value)
-  if (bytes <= MAX_BODY_BYTES) return undefined
-  return { path, message: `has ${bytes} bytes as JSON; at most ${MAX_BODY_BYTES} are stored` }
+  if (bytes <= BODY_BYTES_MAX) return undefined
+  return { path, message: `has ${bytes} bytes as JSON; at most ${BODY_BYTES_MAX} are stored` }
 }
 
 export function publishRequestOf(body: PublishBody, headers: Headers, by?: string): PublishRequest {

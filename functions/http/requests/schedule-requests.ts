@@ -1,6 +1,6 @@
 import { pathName } from '../../../shared/api/scalars.ts'
 import type { ScheduleBody } from '../../../shared/api/schedules.ts'
-import { MAX_DELAY_MS, MAX_KEY_LENGTH, SCHEDULE_GRACE_MS } from '../../../shared/core/bounds.ts'
+import { DELAY_MS_MAX, KEY_CHARACTERS_MAX, SCHEDULE_GRACE_MS } from '../../../shared/core/bounds.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/json.ts'
 import type { Missed, Timing } from '../../../shared/core/task/schedule-state.ts'
@@ -30,7 +30,7 @@ export function scheduleRequestOf(name: string, body: ScheduleBody, now: number)
 }
 
 function nameProblems(name: string): FieldProblem[] {
-  const checked = pathName(MAX_KEY_LENGTH).safeParse(name)
+  const checked = pathName(KEY_CHARACTERS_MAX).safeParse(name)
   return checked.success
     ? []
     : [{ path: 'name', message: checked.error.issues[0]?.message ?? 'is no name of a schedule' }]
@@ -40,7 +40,7 @@ function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: numb
   const given = Object.entries({ cron, everyMs, at }).filter(([, value]) => value !== undefined)
   const [, excess] = given
   const unreadable = cron === undefined ? undefined : cronProblem(cron)
-  const isTooFar = at !== undefined && Date.parse(at) > now + MAX_DELAY_MS
+  const isTooFar = at !== undefined && Date.parse(at) > now + DELAY_MS_MAX
   return [
     ...(given.length === 0 ? [{ path: 'cron', message: 'is required, unless everyMs or at is given' }] : []),
     ...(excess ? [{ path: excess[0], message: 'is one too many: give one of cron, everyMs and at' }] : []),

@@ -1,5 +1,5 @@
 import { typeName } from '../../../shared/api/scalars.ts'
-import { MAX_DERIVED_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { DERIVED_KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { splitRunId, splitTaskId } from '../../../shared/core/task/task.ts'
 import { reservedFor } from '../../../shared/core/types/reserved-types.ts'
@@ -9,7 +9,7 @@ import type { RunReference } from '../../../shared/runtime/run/http-runs.ts'
 export function isTaskId(id: string): boolean {
   const parts = splitTaskId(id)
   if (!parts || reservedFor(parts.type)) return false
-  return typeName.safeParse(parts.type).success && isName(parts.key, MAX_DERIVED_KEY_LENGTH)
+  return typeName.safeParse(parts.type).success && isName(parts.key, DERIVED_KEY_CHARACTERS_MAX)
 }
 
 /** The run that a request speaks for; undefined when there can be none. A fence that is not the run's is no run's. */

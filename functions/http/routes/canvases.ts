@@ -1,7 +1,7 @@
 import { canvasAnswer, canvasBody, canvasPublished } from '../../../shared/api/canvases.ts'
 import { canvasPath } from '../../../shared/api/paths.ts'
 import { emptyBody, type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
 import { splitTaskId } from '../../../shared/core/task/task.ts'
@@ -115,5 +115,5 @@ function noSuchCanvas(id: string) {
 /** Whether there can be a canvas of this id. What cannot be stored is not asked of the store, either. */
 function isCanvasId(id: string): boolean {
   const parts = splitTaskId(id)
-  return parts?.type === CANVAS_TYPE && isName(parts.key, MAX_KEY_LENGTH)
+  return parts?.type === CANVAS_TYPE && isName(parts.key, KEY_CHARACTERS_MAX)
 }

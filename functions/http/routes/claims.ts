@@ -1,6 +1,6 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../../shared/api/runs.ts'
-import { isFaultOfOne } from '../../../shared/core/errors.ts'
-import { giveBack, type HeldTask } from '../../../shared/runtime/claim/held-task.ts'
+import { isItemFault } from '../../../shared/core/errors.ts'
+import { type ClaimedTask, releaseClaim } from '../../../shared/runtime/claim/held-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { isolateEach } from '../../../shared/runtime/kernel/isolate-faults.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
@@ -51,11 +51,11 @@ async function handleClaim(call: Call<unknown, Body>): Promise<Answer> {
   return answerProblem(problem('conflict', detail))
 }
 
-async function shown(call: Call<unknown, Body>, held: HeldTask): Promise<Claim> {
+async function shown(call: Call<unknown, Body>, held: ClaimedTask): Promise<Claim> {
   try {
     return presentClaim(held, await describeHead(call.system, call, held.task))
   } catch (error) {
-    if (isFaultOfOne(error)) await giveBack(call.system, held, 'it cannot be shown', error)
+    if (isItemFault(error)) await releaseClaim(call.system, held, 'it cannot be shown', error)
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import type { PageQuery } from '../../../shared/api/scalars.ts'
 import { previousPage as pageSchema, previousQuery } from '../../../shared/api/tasks.ts'
-import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
-import { previousPage } from '../../../shared/runtime/canvas/previous-of.ts'
+import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { readPreviousPage } from '../../../shared/runtime/canvas/previous-of.ts'
 import { problem } from '../problems.ts'
 import { noSuchTask } from '../refusals.ts'
 import { isTaskId } from '../requests/task-ids.ts'
@@ -9,7 +9,7 @@ import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 20
 /** The frame of a page takes less than 1 KB of its answer. */
-const PAGE_BYTES = MAX_ANSWER_BYTES - 1_024
+const PAGE_BYTES = ANSWER_BYTES_MAX - 1_024
 
 export const previousRoutes = [
   route({
@@ -30,7 +30,7 @@ async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
   const task = isTaskId(id) ? await system.tasks.head(id) : undefined
   if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
   const from = Number(query.cursor ?? 0)
-  const page = await previousPage(system, task, {
+  const page = await readPreviousPage(system, task, {
     from,
     limit: query.limit ?? DEFAULT_LIMIT,
     maxBytes: PAGE_BYTES,

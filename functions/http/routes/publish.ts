@@ -11,7 +11,7 @@ import {
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { type PublishOutcome, publish, publishMany } from '../../../shared/runtime/publish/publish.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { check, dotted, fits } from '../check.ts'
+import { check, checkSchema, joinPath } from '../check.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid } from '../problems.ts'
 import { publishProblem } from '../refusals.ts'
@@ -62,7 +62,7 @@ async function handleOne(call: PublishCall): Promise<Answer> {
 }
 
 async function handleMany(call: PublishCall): Promise<Answer> {
-  const body = fits(publishManyBody, call.body)
+  const body = checkSchema(publishManyBody, call.body)
   if (!body.ok) return answerProblem(invalid(body.problems))
   const members = body.value.tasks.map((member, index) => requestOf(call, member, `tasks.${index}`))
   const valid = members.flatMap((member, index) => (member.ok ? [{ index, request: member.value }] : []))
@@ -104,7 +104,7 @@ function requestOf(call: PublishCall, body: unknown, at: string): Requested {
   const problems = fieldProblems(checked.value, call.system.clock.now(), at)
   if (problems.length > 0) return { ok: false, problem: invalid(problems) }
   const tooLarge =
-    sizeProblem(checked.value.input, dotted(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
+    sizeProblem(checked.value.input, joinPath(at, ['input'])) ?? callbacksSizeProblem(checked.value, at)
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
   return { ok: true, value: publishRequestOf(checked.value, call.headers, call.principal) }
 }

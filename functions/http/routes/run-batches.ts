@@ -9,17 +9,17 @@ import {
   type RunResult,
   runsBody,
 } from '../../../shared/api/runs.ts'
-import { MAX_DERIVED_KEY_LENGTH, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
+import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { cut } from '../../../shared/core/task/body.ts'
 import { endOfRequest } from '../../../shared/runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../../shared/runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { type Checked, fits } from '../check.ts'
-import { presentBeat } from '../present/claims.ts'
+import { type Checked, checkSchema } from '../check.ts'
+import { presentHeartbeat } from '../present/claims.ts'
 import { presentTask } from '../present/tasks.ts'
 import { invalid, problemOfError } from '../problems.ts'
-import { type EndReport, sayAlive, sayOver } from '../requests/report-run.ts'
-import { beatMember, finishMember } from '../requests/run-reports.ts'
+import { finishRun, heartbeatRun, type RunUpdate } from '../requests/report-run.ts'
+import { parseFinish, parseHeartbeat } from '../requests/run-reports.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const MOST_AT_ONCE = 25
@@ -34,10 +34,10 @@ export const runBatchRoutes = [
     answers: { 200: { description: 'The results, in the order of the runs', schema: heartbeatsAnswer } },
     problems: [413],
     handle: call =>
-      answerEach(call, beatMember, async (word, until) => {
-        const beaten = await sayAlive(call, word, until)
+      answerEach(call, parseHeartbeat, async (word, until) => {
+        const beaten = await heartbeatRun(call, word, until)
         if (!beaten.ok) return beaten
-        return { ok: true, shown: presentBeat(beaten.task, word.fence, beaten.leaseUntil) }
+        return { ok: true, shown: presentHeartbeat(beaten.task, word.fence, beaten.leaseUntil) }
       }),
   }),
   route({
@@ -55,8 +55,8 @@ export const runBatchRoutes = [
     answers: { 200: { description: 'The results, in the order of the runs', schema: finishesAnswer } },
     problems: [413],
     handle: call =>
-      answerEach(call, finishMember, async (word, until) => {
-        const ended = await sayOver(call.system, word, until)
+      answerEach(call, parseFinish, async (word, until) => {
+        const ended = await finishRun(call.system, word, until)
         if (!ended.ok) return ended
         return {
           ok: true,
@@ -74,10 +74,10 @@ type Said = { readonly ok: true; readonly shown: object } | { readonly ok: false
  */
 async function answerEach<What>(
   call: Call<unknown, unknown>,
-  memberOf: (value: unknown, at: string) => Checked<EndReport<What>>,
-  say: (word: EndReport<What>, until: number) => Promise<Said>,
+  memberOf: (value: unknown, at: string) => Checked<RunUpdate<What>>,
+  say: (word: RunUpdate<What>, until: number) => Promise<Said>,
 ): Promise<Answer> {
-  const body = fits(runsBody, call.body)
+  const body = checkSchema(runsBody, call.body)
   if (!body.ok) return answerProblem(invalid(body.problems))
   const until = endOfRequest(call.system)
   const members = body.value.runs.map((value, index) => ({
@@ -105,7 +105,7 @@ function nameOf(value: unknown): RunName {
   return { taskId: nameIn(taskId), runId: nameIn(runId) }
 }
 
-const MOST_NAME_CHARACTERS = 2 * (MAX_TYPE_LENGTH + MAX_DERIVED_KEY_LENGTH)
+const MOST_NAME_CHARACTERS = 2 * (TYPE_CHARACTERS_MAX + DERIVED_KEY_CHARACTERS_MAX)
 
 function nameIn(value: unknown): string {
   return typeof value === 'string' ? cut(value, MOST_NAME_CHARACTERS) : ''

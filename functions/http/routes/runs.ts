@@ -10,10 +10,10 @@ import type { Json } from '../../../shared/core/json.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { hasResultOf } from '../../../shared/core/task/result.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import { presentBeat } from '../present/claims.ts'
+import { presentHeartbeat } from '../present/claims.ts'
 import { presentTask } from '../present/tasks.ts'
-import { sayAlive, sayOver } from '../requests/report-run.ts'
-import { failing, releasing, succeeding } from '../requests/run-reports.ts'
+import { finishRun, heartbeatRun } from '../requests/report-run.ts'
+import { failureOf, releaseOf, successOf } from '../requests/run-reports.ts'
 import { type Answer, answerProblem, type Call, route } from '../route.ts'
 
 const PATH = '/v1/tasks/{id}/runs/{runId}'
@@ -38,7 +38,7 @@ export const runRoutes = [
     body: succeedBody,
     answers: TASK_ANSWER,
     problems: [404, 409, 413],
-    handle: call => handleFinish(call, succeeding(call.body)),
+    handle: call => handleFinish(call, successOf(call.body)),
   }),
   route({
     method: 'post',
@@ -48,7 +48,7 @@ export const runRoutes = [
     body: failBody,
     answers: TASK_ANSWER,
     problems: [404, 409, 413],
-    handle: call => handleFinish(call, failing(call.body)),
+    handle: call => handleFinish(call, failureOf(call.body)),
   }),
   route({
     method: 'post',
@@ -58,22 +58,22 @@ export const runRoutes = [
     body: releaseBody,
     answers: TASK_ANSWER,
     problems: [404, 409],
-    handle: call => handleFinish(call, releasing(call.body)),
+    handle: call => handleFinish(call, releaseOf(call.body)),
   }),
 ]
 
 async function handleHeartbeat(call: Call<unknown, { fence: number; progress?: Json }>): Promise<Answer> {
   const { id: taskId = '', runId = '' } = call.params
   const { fence, progress } = call.body
-  const beaten = await sayAlive(call, { taskId, runId, fence, said: progress })
+  const beaten = await heartbeatRun(call, { taskId, runId, fence, content: progress })
   if (!beaten.ok) return answerProblem(beaten.problem)
-  return { status: 200, body: presentBeat(beaten.task, fence, beaten.leaseUntil) }
+  return { status: 200, body: presentHeartbeat(beaten.task, fence, beaten.leaseUntil) }
 }
 
 async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Outcome): Promise<Answer> {
   const { id: taskId = '', runId = '' } = call.params
   const { fence } = call.body
-  const ended = await sayOver(call.system, { taskId, runId, fence, said: outcome })
+  const ended = await finishRun(call.system, { taskId, runId, fence, content: outcome })
   if (!ended.ok) return answerProblem(ended.problem)
   const { task } = ended
   const shown = presentTask(await describeHead(call.system, call, task))

@@ -7,12 +7,12 @@ import {
   schedulePage,
   triggerAnswer,
 } from '../../../shared/api/schedules.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import type { Operated } from '../../../shared/runtime/operate/operate.ts'
+import type { OperateOutcome } from '../../../shared/runtime/operate/operate.ts'
 import {
   pauseSchedule,
   removeSchedule,
@@ -54,7 +54,7 @@ export const scheduleRoutes = [
     method: 'put',
     path: PATH,
     operation: 'putSchedule',
-    notedAs: 'put',
+    recordedAs: 'put',
     summary: 'Creates a schedule or replaces what it does; it stays paused if it is',
     body: scheduleBody,
     answers: {
@@ -77,7 +77,7 @@ export const scheduleRoutes = [
     method: 'post',
     path: `${PATH}/pause`,
     operation: 'pauseSchedule',
-    notedAs: 'pause',
+    recordedAs: 'pause',
     summary: 'Pauses a schedule; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -89,7 +89,7 @@ export const scheduleRoutes = [
     method: 'post',
     path: `${PATH}/resume`,
     operation: 'resumeSchedule',
-    notedAs: 'resume',
+    recordedAs: 'resume',
     summary: 'Ends the pause of a schedule; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -101,7 +101,7 @@ export const scheduleRoutes = [
     method: 'post',
     path: `${PATH}/trigger`,
     operation: 'triggerSchedule',
-    notedAs: 'trigger',
+    recordedAs: 'trigger',
     summary: 'Publishes the task of a schedule at once, beside its ticks',
     body: emptyBody,
     isBodyOptional: true,
@@ -165,7 +165,7 @@ async function handleRemove(call: OneCall<unknown>): Promise<Answer> {
 
 async function handleChange(
   call: OneCall<unknown>,
-  change: (system: System, id: string) => Promise<Operated<'finished'>>,
+  change: (system: System, id: string) => Promise<OperateOutcome<'finished'>>,
 ): Promise<Answer> {
   const id = idIn(call)
   const outcome = id === undefined ? UNKNOWN : await change(call.system, id)
@@ -194,5 +194,5 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
 
 /** Undefined when there can be none of this name: what cannot be stored is not asked of the store. */
 function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
-  return isName(name, MAX_KEY_LENGTH) ? taskId(SCHEDULE_TYPE, name) : undefined
+  return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
 }

@@ -17,7 +17,7 @@ import { type ListAnswer, listTasks } from '../../../shared/runtime/list/list.ts
 import { areOpen, type ListOrder } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
-  type Operated,
+  type OperateOutcome,
   patchTask,
   removeTask,
   restartTask,
@@ -59,7 +59,7 @@ export const taskRoutes = [
     method: 'patch',
     path: PATH,
     operation: 'patch',
-    notedAs: 'patch',
+    recordedAs: 'patch',
     summary: 'Changes an open task',
     body: patchBody,
     answers: { 200: { description: 'The task as it is now', schema: taskAnswer } },
@@ -79,7 +79,7 @@ export const taskRoutes = [
     method: 'post',
     path: `${PATH}/cancel`,
     operation: 'cancel',
-    notedAs: 'cancel',
+    recordedAs: 'cancel',
     summary: 'Stops a task and keeps its record; may be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -199,7 +199,7 @@ function retried(
   id: string,
   action: NonNullable<RetryTaskBody['action']>,
   clean: RetryTaskBody['clean'],
-): Promise<Operated<Exclude<AnyRefusal['reason'], 'unknown'>>> {
+): Promise<OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>> {
   if (action === 'restart') return restartTask(system, id, clean)
   return action === 'retry-callbacks' ? retryCallbacks(system, id) : resumeTask(system, id, action)
 }
@@ -209,7 +209,7 @@ type AnyRefusal = Parameters<typeof operationProblem>[1]
 async function answerOperated(
   api: Api,
   id: string,
-  outcome: Operated<Exclude<AnyRefusal['reason'], 'unknown'>>,
+  outcome: OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>,
 ): Promise<Answer> {
   if (!outcome.ok) return answerProblem(operationProblem(id, outcome))
   return { status: 200, body: { task: presentTask(await describeHead(api.system, api, outcome.task)) } }

@@ -14,7 +14,7 @@ import {
 } from '../../../shared/api/types.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { MOST_PURGES, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
+import { PURGES_MAX, startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { type PutTypeOutcome, putType } from '../../../shared/runtime/types/types.ts'
@@ -50,7 +50,7 @@ export const typeRoutes = [
     method: 'put',
     path: PATH,
     operation: 'putType',
-    notedAs: 'put',
+    recordedAs: 'put',
     summary: 'Creates a task type or replaces its configuration',
     body: typeBody,
     answers: {
@@ -64,7 +64,7 @@ export const typeRoutes = [
     method: 'post',
     path: `${PATH}/pause`,
     operation: 'pauseType',
-    notedAs: 'pause',
+    recordedAs: 'pause',
     summary: 'Nothing of the type begins any more; answered once that is so. May be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -76,7 +76,7 @@ export const typeRoutes = [
     method: 'post',
     path: `${PATH}/resume`,
     operation: 'resumeType',
-    notedAs: 'resume',
+    recordedAs: 'resume',
     summary: 'Ends a pause: what has waited is run, in order. May be repeated',
     body: emptyBody,
     isBodyOptional: true,
@@ -97,7 +97,7 @@ export const typeRoutes = [
     method: 'post',
     path: `${PATH}/purge`,
     operation: 'purge',
-    notedAs: 'purge',
+    recordedAs: 'purge',
     summary: 'Removes tasks of the type in some statuses, in the background',
     body: purgeBody,
     answers: { 202: { description: 'Begun; these tasks are being removed', schema: purgeAnswer } },
@@ -147,7 +147,7 @@ async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
   const started = await startPurge(system, type.type, { statuses, before, askedAt })
   if (!started.ok && started.reason === 'unknown') return answerUnknown(call)
   if (!started.ok) {
-    const told = `${type.type} is being purged of ${MOST_PURGES} other things; ask again when one of them is over`
+    const told = `${type.type} is being purged of ${PURGES_MAX} other things; ask again when one of them is over`
     return answerProblem(problem('conflict', told))
   }
   return { status: 202, body: { type: type.type, status: statuses, before: iso(before) } }

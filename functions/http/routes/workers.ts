@@ -1,6 +1,6 @@
 import { type PageQuery, pageQuery } from '../../../shared/api/scalars.ts'
 import { type ApiWorker, workerPage } from '../../../shared/api/workers.ts'
-import { MAX_KEY_LENGTH } from '../../../shared/core/bounds.ts'
+import { KEY_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { isName } from '../../../shared/core/name.ts'
 import { listWorkers, type PresentWorker } from '../../../shared/runtime/worker/worker.ts'
 import { pageByName } from '../page-by-name.ts'
@@ -26,7 +26,7 @@ async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<
     workers,
     query,
     ({ id }) => id,
-    text => isName(text, MAX_KEY_LENGTH),
+    text => isName(text, KEY_CHARACTERS_MAX),
   )
   if (!page.ok) return answerProblem(invalid(page.problems))
   const { ok: _ok, items, ...rest } = page

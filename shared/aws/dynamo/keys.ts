@@ -59,10 +59,10 @@ export function chunkOfEnds(partition: string): number {
 export const ENDS_SORT_KEY = 'ends'
 
 /** Starts under a rate limit: one item for each limit. */
-export function startsPartition(limit: string): string {
+export function slotsPartition(limit: string): string {
   return `starts#${limit}`
 }
-export const STARTS_SORT_KEY = 'starts'
+export const SLOTS_SORT_KEY = 'starts'
 
 /** Permits under a concurrency limit: one item for each limit, an attribute for each holder. */
 export function permitsPartition(limit: string): string {
@@ -83,7 +83,7 @@ const PERMITS_PREFIX = 'permits#'
  * `NOTED`: the note that tasks wait was written, and no look sees to the limit yet.
  */
 export const FREED_ATTRIBUTE = 'freed'
-export const FREED_TO_NOBODY = 0
+export const FREED_NO_WAITERS = 0
 export const NOTED_ATTRIBUTE = 'noted'
 /** The last turn of a tenant: one item for each line and tenant. */
 export function turnsPartition(name: string): string {

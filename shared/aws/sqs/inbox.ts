@@ -78,5 +78,5 @@ async function deliveryOf(
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody, DelaySeconds: delaySeconds }))
     await done()
   }
-  return [{ ...dispatch, done, again }]
+  return [{ ...dispatch, done, putBack: again }]
 }

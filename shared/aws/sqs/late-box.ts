@@ -1,10 +1,10 @@
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import type { LateBox } from '../../ports/messages.ts'
+import type { LateEventQueue } from '../../ports/messages.ts'
 import { sendAll } from './messages.ts'
 import { encodeLateEvents } from './wire.ts'
 
 /** Late events wait in the wake queue, each batch in a message of its own. */
-export function createLateBox(sqs: SQSClient, wakeQueueUrl: string): LateBox {
+export function createLateEventQueue(sqs: SQSClient, wakeQueueUrl: string): LateEventQueue {
   return {
     put: late => {
       const outgoing = late.map((batch, index) => ({

@@ -56,7 +56,7 @@ export function createSqsMessages(sqs: SQSClient, names: QueueNames, codec: Task
     },
     lookAtCanvases: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeCanvasLook),
     lookAtLimits: looks => sendWakes(sqs, names.wakeQueueUrl, looks, encodeLimitLook),
-    goOnWithJobs: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeJob),
+    continueJobs: async looks => sendWakes(sqs, jobsQueueOf(names), looks, encodeJob),
     backlog: type => visibleMessages(sqs, urlOf(names, type)),
     waitingJobs: async () => (await visibleMessages(sqs, jobsQueueOf(names))) ?? 0,
   }

@@ -7,7 +7,7 @@
  * What a head keeps of a canvas is in `task/canvas-state.ts`.
  */
 
-import { MAX_STARTED_AT_ONCE } from '../bounds.ts'
+import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { finished } from '../change/finished.ts'
 import type { Json } from '../json.ts'
@@ -112,5 +112,5 @@ export function driveAt({ canvas, state, owes, updatedAt }: Task, now: number): 
   if (!canvas) return undefined
   const isOwed = (state === 'open' && !canvas.started) || owes
   if (!isOwed) return undefined
-  return canvas.leaves > MAX_STARTED_AT_ONCE ? now : updatedAt + BEGINNER_MS
+  return canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX ? now : updatedAt + BEGINNER_MS
 }

@@ -11,7 +11,7 @@ export type Evaluation = {
    * What of each leaf has come: `ready` may have been published, and may have ended since; `waiting` for others before
    * it; `skipped` for good, since one before it failed, or (an error callback) none did.
    */
-  reach(leaf: number): Reach
+  reachOf(leaf: number): Reach
 }
 
 type Reach = 'waiting' | 'ready' | 'skipped'
@@ -29,7 +29,7 @@ export function evaluate(tree: Tree, endOf: (leaf: number) => End | undefined): 
   return {
     status: root === SUCCEEDED ? 'succeeded' : root === FAILED ? 'failed' : 'running',
     ...(root === FAILED && { failure: firstFailure(tree, standings, nodeAt(tree, 0)) }),
-    reach: leaf => REACHES[reaches[tree.leafNodes[leaf] ?? -1] ?? WAITING] ?? 'waiting',
+    reachOf: leaf => REACHES[reaches[tree.leafNodes[leaf] ?? -1] ?? WAITING] ?? 'waiting',
   }
 }
 

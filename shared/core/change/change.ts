@@ -7,7 +7,7 @@
  * are recorded (`operations.ts`), and how a task enters the line of its tenant (`entering.ts`).
  */
 
-import { RECENT_RUNS } from '../bounds.ts'
+import { RECENT_RUNS_MAX } from '../bounds.ts'
 import { indexed } from '../place/place.ts'
 import type { BodyWrite } from '../task/body.ts'
 import type { Task } from '../task/task.ts'
@@ -85,7 +85,9 @@ function recent(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
     .filter(run => run.state !== 'succeeded' || run.past)
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
-  const old = others.slice(0, Math.max(0, others.length - RECENT_RUNS)).filter(run => !endedNow[run.fence])
+  const old = others
+    .slice(0, Math.max(0, others.length - RECENT_RUNS_MAX))
+    .filter(run => !endedNow[run.fence])
   return without(
     ended,
     old.map(run => String(run.fence)),

@@ -1,4 +1,4 @@
-import { type BodyWrite, bodyExpiry, bodyRef, shortened } from '../task/body.ts'
+import { type BodyWrite, bodyExpiry, bodyRef, runInHead } from '../task/body.ts'
 import { pieceOf } from '../task/piece.ts'
 import type { EndedRun, LiveRun, Task } from '../task/task.ts'
 import { without } from './change.ts'
@@ -16,7 +16,7 @@ export function endRuns(
   for (const fence of fences) {
     const run = task.live[fence]
     if (!run) continue
-    ended[fence] = shortened(endedRun(task, run, ending, now))
+    ended[fence] = runInHead(endedRun(task, run, ending, now))
   }
   return { live: without(task.live, fences), ended }
 }

@@ -5,7 +5,7 @@ import { isSamePiece } from '../task/piece.ts'
 import type { Change } from './change.ts'
 
 /** A task that enters the ready place of a line in the name of its tenant. */
-export type Entering = {
+export type LineEntry = {
   readonly line: FairLine
   readonly tenant: string
   /** The turn with which it returns from the place of a limit; undefined: it needs a new one. */
@@ -13,7 +13,7 @@ export type Entering = {
 }
 
 /** How a change brings its task into a line; undefined: it does not, or the task waits there already and keeps its turn. */
-export function entering({ before, after }: Change): Entering | undefined {
+export function lineEntry({ before, after }: Change): LineEntry | undefined {
   const tenant = tenantOf(after)
   const { place } = after
   if (tenant === undefined || place === undefined || place.name !== readyPlaceOf(after)) return undefined

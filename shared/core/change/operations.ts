@@ -1,4 +1,4 @@
-import { OPERATIONS_KEPT } from '../bounds.ts'
+import { OPERATIONS_KEPT_MAX } from '../bounds.ts'
 import type { Operation, OperationRecord, Task } from '../task/task.ts'
 import type { Change } from './change.ts'
 
@@ -23,5 +23,5 @@ export function withRecord(
   earlier: Task['operations'] = [],
   record: OperationRecord,
 ): readonly OperationRecord[] {
-  return [...earlier, record].slice(-OPERATIONS_KEPT)
+  return [...earlier, record].slice(-OPERATIONS_KEPT_MAX)
 }

@@ -8,7 +8,7 @@
 
 import { needsAttention } from '../flow/describe-steps.ts'
 import { hash32 } from '../hash.ts'
-import { isComplete, outstayed } from '../run/several-successes.ts'
+import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
 import { statusOf } from '../status/status.ts'
 import type { ActionRecord } from '../task/flow-state.ts'
 import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
@@ -118,7 +118,7 @@ function stepEndedNow({ flow, updatedAt }: Task): ActionRecord[] {
 function isReadyNow(task: Task): boolean {
   if (task.state !== 'open' || liveRuns(task).length > 0 || task.dueAt > task.updatedAt) return false
   // What is complete only lacks its end; what has outstayed its place is told as ready once it has left that.
-  if (isComplete(task) || outstayed(task)) return false
+  if (isComplete(task) || isLeftInRunningPlace(task)) return false
   // What waits for a limit is told once it waits no more.
   return task.wait === undefined && (task.operation !== 'patch' || isOpenedBy(task))
 }

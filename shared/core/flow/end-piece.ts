@@ -75,7 +75,7 @@ function ranBy(success: EndedRun | undefined, begun: ActionRecord): Partial<Acti
 /** No record shows what an undo has returned, but the same word said again is to be known. */
 function returnedBy(success: EndedRun | undefined): Partial<ActionRecord> {
   const word = success && pastDigest(success)
-  return word === undefined ? {} : { word }
+  return word === undefined ? {} : { reportDigest: word }
 }
 
 function stepDone(task: Task, flow: FlowState, now: number): Task {

@@ -7,7 +7,7 @@
  * A task that is no flow is a single piece, or one piece for each of its stages, and passes through the same two files.
  */
 
-import { MAX_PARAMS_BYTES } from '../bounds.ts'
+import { PARAMS_BYTES_MAX } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import { bodyBytes } from '../task/body.ts'
 import type { FlowDefinition } from '../task/flow-state.ts'
@@ -26,5 +26,5 @@ export function definitionName(content: Omit<FlowDefinition, 'name'>): string {
 export function roomForResult({ flow, input }: Task): number | undefined {
   if (!flow) return undefined
   const results = Object.values(flow.steps).map(({ result }) => bodyBytes(result))
-  return MAX_PARAMS_BYTES - results.reduce((sum, bytes) => sum + bytes, bodyBytes(input))
+  return PARAMS_BYTES_MAX - results.reduce((sum, bytes) => sum + bytes, bodyBytes(input))
 }

@@ -84,8 +84,8 @@ export function withoutSuccesses(task: Task): Task['ended'] {
 
 /** What has succeeded so far stays on record, and counts no more. */
 export function withPastSuccesses(task: Task): Task['ended'] {
-  const past = successes(task).map(({ result, word: said, ...run }) => {
-    const word = pastDigest({ ...(result && { result }), ...(said !== undefined && { word: said }) })
+  const past = successes(task).map(({ result, reportDigest: said, ...run }) => {
+    const word = pastDigest({ ...(result && { result }), ...(said !== undefined && { reportDigest: said }) })
     return [run.fence, { ...run, past: true as const, ...(word !== undefined && { word }) }]
   })
   return { ...task.ended, ...Object.fromEntries(past) }

@@ -7,9 +7,9 @@ export const LIMIT_LOOK_SOON_S = 5
 /** Who is recorded so long has claimed its task, or never will. */
 const GRACE_MS = 10_000
 /** A holder that was recorded less than this ago cannot count as stale: clocks are not that far apart. */
-export const SURELY_HELD_MS = 5_000
+export const FRESH_HOLDER_MS = 5_000
 /** A note that somebody waits, older than this, means that nobody sees to them any more. */
-export const NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
+export const WAIT_NOTE_LIFE_MS = 4 * LIMIT_LOOK_INTERVAL_S * 1_000
 
 /** Whose run holds a permit: who recorded it, for which task, and when. */
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
@@ -45,8 +45,8 @@ export type LimitLook = {
 }
 
 /** Whether it is noted that somebody waits, and somebody sees to them. */
-export function isTended({ waitsSince }: HeldPermits, now: number): boolean {
-  return waitsSince !== undefined && waitsSince + NOTE_LIFE_MS > now
+export function hasLiveWaitNote({ waitsSince }: HeldPermits, now: number): boolean {
+  return waitsSince !== undefined && waitsSince + WAIT_NOTE_LIFE_MS > now
 }
 
 /** Whether a holder whose task knows nothing of it is taken out. */

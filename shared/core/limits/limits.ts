@@ -25,7 +25,11 @@ export function limitName(type: string, value: string | undefined): string {
  * A concurrency limit that counts by no field is named as its type is, one that counts by a field never: who waits for a limit
  * for all may stay among the others, who wait as well.
  */
-export function concurrencyName(type: string, key: string | undefined, value: string | undefined): string {
+export function concurrencyLimitName(
+  type: string,
+  key: string | undefined,
+  value: string | undefined,
+): string {
   return limitName(type, key === undefined ? undefined : (value ?? ''))
 }
 

@@ -11,12 +11,12 @@ export type SlotLog = {
   readonly limit: number
   readonly perMs: number
   /** Which hundredth since the epoch, and how many starts in it; ascending. Only those that still bind others. */
-  readonly starts: ReadonlyArray<readonly [part: number, count: number]>
+  readonly slots: ReadonlyArray<readonly [part: number, count: number]>
   /**
    * How many more are reserved after these. While all are spoken for, each follows from the one that is `limit` before it,
    * so that many who reserve at once need only count.
    */
-  readonly more: number
+  readonly bookedAhead: number
 }
 
 /** A log of starts and its version, which grows with every write; 0: none is stored. */
@@ -41,7 +41,7 @@ export function reserveSlots(
   rate: RateLimit,
   now: number,
   { count, onlyNow = false }: { readonly count: number; readonly onlyNow?: boolean },
-): { readonly log: SlotLog; readonly turns: readonly Slot[] } {
+): { readonly log: SlotLog; readonly slots: readonly Slot[] } {
   const present = partOf(now, rate)
   const starts = bindingSlots(log, rate, now)
   const turns: Slot[] = []
@@ -55,7 +55,10 @@ export function reserveSlots(
   const binding = starts.filter(
     (part, nth) => part + APART > present && (part <= present || nth >= starts.length - rate.limit),
   )
-  return { log: { limit: rate.limit, perMs: rate.perMs, starts: counted(binding), more: 0 }, turns }
+  return {
+    log: { limit: rate.limit, perMs: rate.perMs, slots: counted(binding), bookedAhead: 0 },
+    slots: turns,
+  }
 }
 
 function slotIn(part: number, rate: RateLimit, now: number): Slot {
@@ -65,12 +68,12 @@ function slotIn(part: number, rate: RateLimit, now: number): Slot {
 /** Whether starts are so much in demand that a reservation is only counted: the next one is some time ahead. */
 export function isBookedAhead(log: SlotLog | undefined, rate: RateLimit, now: number): log is SlotLog {
   if (!log || !isUnder(log, rate)) return false
-  const next = partAfter(singles(log), rate, log.more)
+  const next = partAfter(singles(log), rate, log.bookedAhead)
   return next !== undefined && next > partOf(now, rate) + 1
 }
 
 /** The starts that were counted from number `from` on; undefined where one would have had to begin before now. */
-export function countedSlots(
+export function bookedSlots(
   log: SlotLog,
   rate: RateLimit,
   now: number,
@@ -128,13 +131,16 @@ function bindingSlots(log: SlotLog | undefined, rate: RateLimit, now: number): n
  */
 function withMore(log: SlotLog, now: number): number[] {
   const parts = singles(log)
-  if (log.more === 0) return parts
-  const last = Array.from({ length: Math.min(log.more, log.limit) }, (_, nth) => log.more - 1 - nth)
+  if (log.bookedAhead === 0) return parts
+  const last = Array.from(
+    { length: Math.min(log.bookedAhead, log.limit) },
+    (_, nth) => log.bookedAhead - 1 - nth,
+  )
   const present = parts.slice(-log.limit).map((start, nth) => {
     const periods = Math.floor((now - start) / APART) - 1
     return periods * log.limit + nth
   })
-  const begun = present.filter(nth => nth >= 0 && nth < log.more)
+  const begun = present.filter(nth => nth >= 0 && nth < log.bookedAhead)
   const ascending = [...new Set([...last, ...begun])].sort((a, b) => a - b)
   return [...parts, ...ascending.map(nth => partAfter(parts, log, nth) ?? now)]
 }
@@ -143,7 +149,7 @@ function isUnder(log: SlotLog, rate: RateLimit): boolean {
   return log.limit === rate.limit && log.perMs === rate.perMs
 }
 
-function singles({ starts }: SlotLog): number[] {
+function singles({ slots: starts }: SlotLog): number[] {
   return starts.flatMap(([part, count]) => Array<number>(count).fill(part))
 }
 

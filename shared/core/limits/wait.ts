@@ -40,7 +40,7 @@ function waitsAsWell(present: Wait, wait: Wait, now: number): boolean {
 }
 
 /** The task waits no more, and is dispatched, or stands in its ready place, again. */
-export function unblock(task: Task, now: number): Decision<'finished' | 'waits-not'> {
+export function endWait(task: Task, now: number): Decision<'finished' | 'waits-not'> {
   if (task.state !== 'open') return refuse('finished')
   return task.wait ? revise(task, { ...task, operation: 'surface' }, now) : refuse('waits-not')
 }

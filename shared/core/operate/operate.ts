@@ -25,13 +25,17 @@ export function cancel(task: Task, now: number): Decision<CancelRefusal> {
 }
 
 /** What the task's end owed has been published: it stands among the ended ones from now on. */
-export function settle(task: Task, now: number): Decision<'owes-nothing'> {
+export function recordCallbacksPublished(task: Task, now: number): Decision<'owes-nothing'> {
   const { owes, unpublished: _unpublished, ...settled } = task
   return owes ? revise(task, { ...settled, operation: 'settle' }, now) : refuse('owes-nothing')
 }
 
 /** Some of what the task's end owes cannot be published as types are now: it stays owed, and a person has to decide. */
-export function owe(task: Task, unpublished: Unpublished, now: number): Decision<'owes-nothing'> {
+export function recordUnpublishable(
+  task: Task,
+  unpublished: Unpublished,
+  now: number,
+): Decision<'owes-nothing'> {
   return task.owes ? revise(task, { ...task, unpublished, operation: 'owe' }, now) : refuse('owes-nothing')
 }
 

@@ -6,7 +6,7 @@
  * `place-names.ts` names the partitions, and `claim-order.ts` says in which order the tasks of one place are claimed.
  */
 
-import { MAX_QUEUE_DELAY_MS } from '../bounds.ts'
+import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
 import { hash32 } from '../hash.ts'
 import { orderNumber } from '../order-number.ts'
@@ -102,7 +102,7 @@ function limitStoodBy(task: Task): string | undefined {
 }
 
 /** The task as it stands in its type's running place, if it runs and waits in no other. */
-export function enteredRunning(task: Task): Task {
+export function inRunningPlace(task: Task): Task {
   return task.place || liveRuns(task).length === 0 ? task : { ...task, place: runningPlaceOf(task) }
 }
 
@@ -128,7 +128,7 @@ export function wakesAt(task: Task): number {
  * ready while it waits for a far slot, since the slot of a lesser task may be spent on it.
  */
 export function isFar(task: Task, now: number): boolean {
-  return wakesAt(task) - now > MAX_QUEUE_DELAY_MS && !isReady(task, now)
+  return wakesAt(task) - now > QUEUE_DELAY_MS_MAX && !isReady(task, now)
 }
 
 /** Whether the task may stand among those that workers take in order. */

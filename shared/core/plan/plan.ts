@@ -4,7 +4,7 @@
  * done to the task. `look-chain.ts` keeps the number of looks at one run small.
  */
 
-import { LOOK_SLACK_MS, MAX_QUEUE_DELAY_MS } from '../bounds.ts'
+import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { driveAt } from '../canvas/canvas.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { runRecord } from '../change/end-runs.ts'
@@ -13,7 +13,7 @@ import { expire, isPastDeadline } from '../run/deadline.ts'
 import { failed } from '../run/finish.ts'
 import { retryDelayMs } from '../run/judge-budget.ts'
 import { leaseEnded, lose } from '../run/lose.ts'
-import { isComplete, outstayed } from '../run/several-successes.ts'
+import { isComplete, isLeftInRunningPlace } from '../run/several-successes.ts'
 import { isTicking } from '../schedule/schedule.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, type LiveRun, liveRuns, openSlots, type Task } from '../task/task.ts'
@@ -33,7 +33,7 @@ export type Plan = {
   /** Have the waker see to the canvas at this time. */
   readonly driveAt?: number
   /** Publish what the task's end owes. */
-  readonly settles?: true
+  readonly publishesCallbacks?: true
   /** Make sure this minute's schedule exists (minutes since the epoch). */
   readonly minute?: number
 }
@@ -46,7 +46,7 @@ export function plan(task: Task, now: number): Plan {
   const hasSlot = openSlots(task) > 0
   const isInMinute = hasSlot && isFar(task, now)
   const lookAt = nextLook(task, now, isInMinute)
-  const isWithinDelay = startsAt(task) - now <= MAX_QUEUE_DELAY_MS
+  const isWithinDelay = startsAt(task) - now <= QUEUE_DELAY_MS_MAX
   const dispatches = hasSlot && !isInMinute && isWithinDelay && isDispatched(task, now)
   const marks = hasSlot && task.dueAt <= now && isTargeted(task)
   return {
@@ -59,7 +59,7 @@ export function plan(task: Task, now: number): Plan {
 
 /** What cannot be published is tried again when a type has changed, which the sweeper sees, or when a person says so. */
 function endedPlan({ owes, unpublished }: Task): Plan {
-  return owes && !unpublished ? { settles: true } : {}
+  return owes && !unpublished ? { publishesCallbacks: true } : {}
 }
 
 /**
@@ -67,9 +67,9 @@ function endedPlan({ owes, unpublished }: Task): Plan {
  * Undefined for all other tasks.
  */
 export function slotLookAt(task: Task, now: number): number | undefined {
-  const isFarOff = startsAt(task) - now > MAX_QUEUE_DELAY_MS
+  const isFarOff = startsAt(task) - now > QUEUE_DELAY_MS_MAX
   if (!isFarOff || openSlots(task) === 0 || !isReady(task, now) || !isDispatched(task, now)) return undefined
-  return startsAt(task) - MAX_QUEUE_DELAY_MS
+  return startsAt(task) - QUEUE_DELAY_MS_MAX
 }
 
 /** A task that is taken in order is dispatched once it stands in its ready place, where the worker may take another first. */
@@ -91,7 +91,7 @@ function canvasPlan(canvas: Task, now: number): Plan {
 function schedulePlan(schedule: Task, now: number): Plan {
   if (!isTicking(schedule)) return {}
   const { dueAt } = schedule
-  return dueAt - now > MAX_QUEUE_DELAY_MS ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
+  return dueAt - now > QUEUE_DELAY_MS_MAX ? { minute: minuteOf(dueAt) } : { lookAt: dueAt }
 }
 
 function nextLook(task: Task, now: number, isInMinute: boolean): number | undefined {
@@ -102,7 +102,7 @@ function nextLook(task: Task, now: number, isInMinute: boolean): number | undefi
   if (openSlots(task) > 0 && !isInMinute && isLookedAtWhenDue(task, now)) times.push(task.dueAt)
   const slotLook = slotLookAt(task, now)
   if (slotLook !== undefined) times.push(slotLook)
-  if (isComplete(task) || outstayed(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
+  if (isComplete(task) || isLeftInRunningPlace(task)) times.push(task.updatedAt + LOOK_SLACK_MS)
   const next = Math.min(...times)
   return Number.isFinite(next) ? next : undefined
 }
@@ -132,7 +132,7 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
   if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
   const surfaced = task.wait ? task : indexed(task, now)
   const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
-  if (isElsewhere || outstayed(task)) {
+  if (isElsewhere || isLeftInRunningPlace(task)) {
     return revise(task, { ...task, operation: 'surface' }, now)
   }
   return refuse('nothing-yet')

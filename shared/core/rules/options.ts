@@ -1,9 +1,9 @@
 import {
-  MAX_CONCURRENCY,
-  MAX_DELAY_MS,
-  MAX_KEY_LENGTH,
-  MAX_PRIORITY,
-  MAX_RETRIES,
+  CONCURRENCY_MAX,
+  DELAY_MS_MAX,
+  KEY_CHARACTERS_MAX,
+  PRIORITY_MAX,
+  RETRIES_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
 import { isName } from '../name.ts'
@@ -26,23 +26,23 @@ export const versionRule = text(
 )
 
 export const workerIdRule = text(
-  `text of 1–${MAX_KEY_LENGTH} characters, none of them a control character or half a surrogate pair, of at most ${WORKER_ID_BYTES_MAX} bytes in UTF-8`,
-  value => isName(value, MAX_KEY_LENGTH) && isShortWorkerId(value),
-  { minLength: 1, maxLength: MAX_KEY_LENGTH },
+  `text of 1–${KEY_CHARACTERS_MAX} characters, none of them a control character or half a surrogate pair, of at most ${WORKER_ID_BYTES_MAX} bytes in UTF-8`,
+  value => isName(value, KEY_CHARACTERS_MAX) && isShortWorkerId(value),
+  { minLength: 1, maxLength: KEY_CHARACTERS_MAX },
 )
 
 export const priorityRule: Rule<number> = {
-  ...whole(-MAX_PRIORITY, MAX_PRIORITY),
+  ...whole(-PRIORITY_MAX, PRIORITY_MAX),
   schema: {
     type: 'integer',
-    minimum: -MAX_PRIORITY,
-    maximum: MAX_PRIORITY,
+    minimum: -PRIORITY_MAX,
+    maximum: PRIORITY_MAX,
     description: 'Higher comes first',
   },
 }
 
 const workerIds = listOf(workerIdRule, {
-  max: MAX_CONCURRENCY,
+  max: CONCURRENCY_MAX,
   together: (ids: readonly string[], path) => {
     const twice = ids.find((id, index) => ids.indexOf(id) < index)
     return twice === undefined
@@ -52,7 +52,7 @@ const workerIds = listOf(workerIdRule, {
 })
 
 const retryFields = {
-  maxRetries: whole(0, MAX_RETRIES),
+  maxRetries: whole(0, RETRIES_MAX),
   backoff: oneOf(...BACKOFFS),
   delayMs: duration(),
   maxDelayMs: duration(),
@@ -66,14 +66,14 @@ export const retryRule = objectOf({}, retryFields)
 
 /** What can be set per task, or as its type's default. */
 export const optionRules = {
-  concurrency: whole(1, MAX_CONCURRENCY),
+  concurrency: whole(1, CONCURRENCY_MAX),
   workerIds,
   minWorkerVersion: versionRule,
   heartbeatMs: duration(MIN_BEAT_MS, DAY_MS),
   leaseMs: duration(2 * MIN_BEAT_MS, DAY_MS),
   timeoutMs: duration(1),
   deadlineMs: duration(1),
-  retentionMs: duration(0, MAX_DELAY_MS),
+  retentionMs: duration(0, DELAY_MS_MAX),
   retry: retryRule,
 }
 

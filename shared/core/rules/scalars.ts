@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS } from '../bounds.ts'
+import { DELAY_MS_MAX } from '../bounds.ts'
 import { isName } from '../name.ts'
 import { didYouMean } from './nearest.ts'
 import { type Rule, unless, wrong } from './rules.ts'
@@ -14,7 +14,7 @@ export function whole(min: number, max: number, unit = ''): Rule<number> {
 }
 
 /** Milliseconds, up to ten years. */
-export function duration(min = 0, max = MAX_DELAY_MS): Rule<number> {
+export function duration(min = 0, max = DELAY_MS_MAX): Rule<number> {
   return whole(min, max, ' of milliseconds')
 }
 

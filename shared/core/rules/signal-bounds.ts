@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from '../bounds.ts'
+import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../bounds.ts'
 import { isName } from '../name.ts'
 import { shown } from './rules.ts'
 
@@ -8,24 +8,24 @@ import { shown } from './rules.ts'
  */
 
 export function delayProblem(value: unknown): string | undefined {
-  const isLegal = typeof value === 'number' && value >= 0 && value <= MAX_DELAY_MS
+  const isLegal = typeof value === 'number' && value >= 0 && value <= DELAY_MS_MAX
   return isLegal
     ? undefined
-    : `must be a number of milliseconds from 0 to ${MAX_DELAY_MS} (ten years), not ${shown(value)}`
+    : `must be a number of milliseconds from 0 to ${DELAY_MS_MAX} (ten years), not ${shown(value)}`
 }
 
 export function priorityProblem(value: unknown): string | undefined {
-  const isLegal = Number.isInteger(value) && Math.abs(value as number) <= MAX_PRIORITY
+  const isLegal = Number.isInteger(value) && Math.abs(value as number) <= PRIORITY_MAX
   return isLegal
     ? undefined
-    : `must be a whole number from ${-MAX_PRIORITY} to ${MAX_PRIORITY}, not ${shown(value)}`
+    : `must be a whole number from ${-PRIORITY_MAX} to ${PRIORITY_MAX}, not ${shown(value)}`
 }
 
 export function stageProblem(value: unknown): string | undefined {
-  const isLegal = typeof value === 'string' && isName(value, MAX_TYPE_LENGTH)
+  const isLegal = typeof value === 'string' && isName(value, TYPE_CHARACTERS_MAX)
   return isLegal
     ? undefined
-    : `must be a text of 1–${MAX_TYPE_LENGTH} characters without control characters, not ${shown(value)}`
+    : `must be a text of 1–${TYPE_CHARACTERS_MAX} characters without control characters, not ${shown(value)}`
 }
 
 /** Times are whole milliseconds; a fraction is rounded up, so that nothing comes early. */

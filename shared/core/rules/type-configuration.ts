@@ -1,12 +1,12 @@
 import {
-  MAX_PERMITS,
-  MAX_RATE,
-  MAX_RATE_PERIOD_MS,
-  MAX_SHARDS,
-  MAX_STEPS,
-  MAX_STEPS_BYTES,
-  MAX_TYPE_LENGTH,
-  MIN_RATE_PERIOD_MS,
+  PERMITS_MAX,
+  RATE_PERIOD_MS_MAX,
+  RATE_PERIOD_MS_MIN,
+  RATE_STARTS_MAX,
+  SHARDS_MAX,
+  STEPS_BYTES_MAX,
+  STEPS_MAX,
+  TYPE_CHARACTERS_MAX,
   TYPE_NAME_PATTERN,
 } from '../bounds.ts'
 import { BatonError, type FieldProblem } from '../errors.ts'
@@ -28,7 +28,7 @@ const MAX_URL_CHARACTERS = 2_048
 const MAX_SECRET_NAME_CHARACTERS = 512
 
 export const typeNameRule = text(
-  `1–${MAX_TYPE_LENGTH} of A–Z a–z 0–9 . _ -`,
+  `1–${TYPE_CHARACTERS_MAX} of A–Z a–z 0–9 . _ -`,
   value => new RegExp(TYPE_NAME_PATTERN).test(value),
   { pattern: TYPE_NAME_PATTERN, description: 'Name of a task type' },
 )
@@ -64,14 +64,14 @@ const stepAction = objectOf(
 )
 
 const stepName: Rule<string> = text(
-  `text of 1–${MAX_TYPE_LENGTH} characters without control characters, and not __proto__`,
-  value => name(MAX_TYPE_LENGTH).problems(value, '').length === 0 && value !== '__proto__',
-  { minLength: 1, maxLength: MAX_TYPE_LENGTH },
+  `text of 1–${TYPE_CHARACTERS_MAX} characters without control characters, and not __proto__`,
+  value => name(TYPE_CHARACTERS_MAX).problems(value, '').length === 0 && value !== '__proto__',
+  { minLength: 1, maxLength: TYPE_CHARACTERS_MAX },
 )
 
 const steps = listOf(objectOf({ name: stepName, do: stepAction }, { undo: stepAction }), {
   min: 1,
-  max: MAX_STEPS,
+  max: STEPS_MAX,
   together: stepNameProblems,
 })
 
@@ -93,7 +93,7 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
   })
 }
 
-const limitKey: Rule<string> = name(MAX_TYPE_LENGTH)
+const limitKey: Rule<string> = name(TYPE_CHARACTERS_MAX)
 
 const typeFields = {
   defaults: objectOf({}, { priority: priorityRule, ...optionRules }),
@@ -104,14 +104,14 @@ const typeFields = {
     {
       /** At most `limit` starts in any `perMs`. */
       rate: objectOf(
-        { limit: whole(1, MAX_RATE), perMs: duration(MIN_RATE_PERIOD_MS, MAX_RATE_PERIOD_MS) },
+        { limit: whole(1, RATE_STARTS_MAX), perMs: duration(RATE_PERIOD_MS_MIN, RATE_PERIOD_MS_MAX) },
         { key: limitKey },
       ),
       /** At most `max` runs at a time. */
-      concurrency: objectOf({ max: whole(1, MAX_PERMITS) }, { key: limitKey }),
+      concurrency: objectOf({ max: whole(1, PERMITS_MAX) }, { key: limitKey }),
     },
   ),
-  shards: whole(1, MAX_SHARDS),
+  shards: whole(1, SHARDS_MAX),
   /** Whether what happens to its tasks is told as events. */
   events: flag(),
   webhook,
@@ -152,8 +152,8 @@ function flowProblems({ steps: list, ordering }: Configuration, options: Partial
 
 function tooLong(list: readonly StepConfiguration[]): FieldProblem[] {
   const bytes = jsonBytes(list as unknown as Json)
-  if (bytes <= MAX_STEPS_BYTES) return []
-  const message = `have ${bytes} bytes as JSON; at most ${MAX_STEPS_BYTES} are kept: hand long inputs on as parameters`
+  if (bytes <= STEPS_BYTES_MAX) return []
+  const message = `have ${bytes} bytes as JSON; at most ${STEPS_BYTES_MAX} are kept: hand long inputs on as parameters`
   return [{ path: 'steps', message }]
 }
 

@@ -19,7 +19,7 @@ const MOST_MENTIONS = 2
 const MOST_ESCAPED = 2
 
 /** The most bytes that a claim of the task takes, but for a list that a canvas hands on. */
-export function mostClaimBytes(task: Task): number {
+export function claimBytesMax(task: Task): number {
   return claimFrameBytes(task) + MOST_ESCAPED * contentBytes(task)
 }
 

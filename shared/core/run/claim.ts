@@ -7,7 +7,7 @@ import { hasBudget } from '../worker/targeted.ts'
 import { versionSuffices } from '../worker/worker.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { finish } from './finish.ts'
-import { endLost, leaseEnded, leaseOf, MAX_LOST_AT_ONCE } from './lose.ts'
+import { endLost, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
 
 /** Who claims. */
 export type Claimer = { readonly workerId: string; readonly version?: string }
@@ -79,7 +79,7 @@ function takeable(task: Task, claimer: Claimer, now: number): LiveRun[] {
   const needsSlot = openSlots(task) <= 0
   return liveRuns(task)
     .filter(run => leaseEnded(run, now) && (needsSlot || run.workerId === claimer.workerId))
-    .slice(0, MAX_LOST_AT_ONCE)
+    .slice(0, LOST_RUNS_PER_WRITE_MAX)
 }
 
 function refusal(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
@@ -107,7 +107,7 @@ function isAllowed(task: Task, claimer: Claimer): boolean {
  * which holds nothing that limits granted. So it costs a retry, the task waits as after any failure, and at the end of its
  * budget it has failed, with the reason on record. Nothing else is tried with it meanwhile.
  */
-export function claimRefused(
+export function failRefusedClaim(
   task: Task,
   claimer: Claimer,
   message: string,

@@ -13,7 +13,7 @@ import { withInput } from './input.ts'
 import { failureCounted, retryDelayMs } from './judge-budget.ts'
 import { isSameReport, reportDigest, wholeDigest } from './report.ts'
 import { type RunGone, recordedEnd, whyGone } from './run.ts'
-import { counted } from './several-successes.ts'
+import { asCountedChange } from './several-successes.ts'
 
 /** The run that speaks: its birth and fence, and what it says. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome
@@ -118,7 +118,7 @@ function succeed(
   if (successes(draft).length < task.options.concurrency) {
     const { change } = revise(task, draft, now, { bodies })
     // Where the last success decides how the task goes on, all of them keep one order.
-    return mayCount && !next ? counted(change, draft, run.fence) : change
+    return mayCount && !next ? asCountedChange(change, draft, run.fence) : change
   }
   if (!next || task.flow) return revise(task, pieceSucceeded(draft, now), now, { bodies }).change
   const moved = movedOn(draft, next, now)

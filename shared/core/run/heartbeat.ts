@@ -1,6 +1,6 @@
 import { type Change, type Guard, refuse } from '../change/change.ts'
 import type { Json } from '../json.ts'
-import { enteredRunning } from '../place/place.ts'
+import { inRunningPlace } from '../place/place.ts'
 import type { LiveRun, Task } from '../task/task.ts'
 import { type RunGone, whyGone } from './run.ts'
 
@@ -19,7 +19,7 @@ export function heartbeat(
   if (!task || !run) return refuse(whyGone(task, beat))
   const leaseUntil = now + leaseMsOf(task, run)
   const renewed = { ...run, leaseUntil, ...(beat.progress !== undefined && { progress: beat.progress }) }
-  const after = enteredRunning({
+  const after = inRunningPlace({
     ...task,
     operation: 'beat',
     live: { ...task.live, [beat.fence]: renewed },

@@ -1,4 +1,4 @@
-import { FAILING_WORKERS_MAX, MAX_DELAY_MS } from '../bounds.ts'
+import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../bounds.ts'
 import { without } from '../change/change.ts'
 import { pieceFailed, pieceSucceeded } from '../flow/end-piece.ts'
 import type { Retry } from '../options/options.ts'
@@ -84,7 +84,7 @@ const MAX_DOUBLINGS = 60
  * jitter is taken off.
  */
 export function backoffMs(retry: Retry, retryNumber: number, chance: number): number {
-  const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry), MAX_DELAY_MS)
+  const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry), DELAY_MS_MAX)
   return Math.round(delay * (1 - retry.jitter * chance))
 }
 

@@ -5,7 +5,7 @@ import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
 import { failureCounted } from './judge-budget.ts'
 
 /** An update expression ends at 4 KB, and each lost run takes some 50 characters; the next look takes the rest. */
-export const MAX_LOST_AT_ONCE = 40
+export const LOST_RUNS_PER_WRITE_MAX = 40
 
 export function leaseEnded(run: LiveRun, now: number): boolean {
   return run.leaseUntil <= now
@@ -18,7 +18,7 @@ export function leaseEnded(run: LiveRun, now: number): boolean {
 export function lose(task: Task, now: number): Decision<'nothing-lost'> {
   const expired = liveRuns(task)
     .filter(run => leaseEnded(run, now))
-    .slice(0, MAX_LOST_AT_ONCE)
+    .slice(0, LOST_RUNS_PER_WRITE_MAX)
   if (task.state !== 'open' || expired.length === 0) return refuse('nothing-lost')
   const { draft, bodies } = endLost(task, expired, now)
   return revise(task, draft, now, { leases: expired.map(leaseOf), bodies })

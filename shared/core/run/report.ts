@@ -53,15 +53,18 @@ function plain(value: object): { readonly [name: string]: Json } {
 export function isSameReport(end: RecordedEnd, word: Outcome): boolean {
   if (end.cause !== undefined) return false
   // A move too many has failed its run.
-  if (word.outcome === 'succeed' && word.next && end.state === 'failed') return end.word === wholeDigest(word)
+  if (word.outcome === 'succeed' && word.next && end.state === 'failed')
+    return end.reportDigest === wholeDigest(word)
   if (end.state !== STATE_AFTER[word.outcome]) return false
   switch (word.outcome) {
     case 'succeed':
-      return end.past ? end.word === wholeDigest(word) : isSameSuccess(end, word)
+      return end.past ? end.reportDigest === wholeDigest(word) : isSameSuccess(end, word)
     case 'fail':
-      return end.word === undefined ? isSameShortError(end, word) : end.word === reportDigest(word)
+      return end.reportDigest === undefined
+        ? isSameShortError(end, word)
+        : end.reportDigest === reportDigest(word)
     case 'release':
-      return end.word === reportDigest(word)
+      return end.reportDigest === reportDigest(word)
   }
 }
 
@@ -73,7 +76,7 @@ export function wholeDigest(word: Success): string | undefined {
 }
 
 function isSameSuccess(end: RecordedEnd, word: Success): boolean {
-  return isSameResult(end.result, word.result) && end.word === reportDigest(word)
+  return isSameResult(end.result, word.result) && end.reportDigest === reportDigest(word)
 }
 
 function isSameResult(stored: Body | undefined, said: Json | undefined): boolean {

@@ -49,12 +49,18 @@ export function recordedEnd({ ended, flow }: Task, fence: number): RecordedEnd |
 
 type Action = NonNullable<Task['flow']>['steps'][string]['do']
 
-function endOfStep({ workerId, startedAt, ranAt = startedAt, endedAt = 0, word }: Action): RecordedEnd {
+function endOfStep({
+  workerId,
+  startedAt,
+  ranAt = startedAt,
+  endedAt = 0,
+  reportDigest: word,
+}: Action): RecordedEnd {
   return {
     state: 'succeeded',
     endedAt,
     ...(workerId !== undefined && { workerId }),
     ...(ranAt !== undefined && { startedAt: ranAt }),
-    ...(word !== undefined && { word }),
+    ...(word !== undefined && { reportDigest: word }),
   }
 }

@@ -39,7 +39,7 @@ export function isComplete(task: Task): boolean {
  * The end of a complete task, or its flow's next step. It follows from the head alone: the end has the time of the last
  * success.
  */
-export function completed(task: Task): Change | undefined {
+export function endOfComplete(task: Task): Change | undefined {
   const last = isComplete(task) ? lastSuccess(task) : undefined
   if (!last) return undefined
   const now = last.endedAt
@@ -50,7 +50,7 @@ export function completed(task: Task): Change | undefined {
  * Whether the last run of the task has ended beside others and left it in the place of running tasks, though it waits for
  * another worker now. The next transition takes it out.
  */
-export function outstayed(task: Task): boolean {
+export function isLeftInRunningPlace(task: Task): boolean {
   const isIdle = task.state === 'open' && liveRuns(task).length === 0 && openSlots(task) > 0
   return isIdle && !task.wait && task.place !== undefined && isRunningPlace(task.place)
 }
@@ -59,7 +59,7 @@ export function outstayed(task: Task): boolean {
  * The success of one run as a counted change, if it changes nothing but that run. A success that also moves the task to
  * another place, or ends its wait for a limit, keeps the guard of the revision.
  */
-export function counted(change: Change, draft: Task, fence: number): Change {
+export function asCountedChange(change: Change, draft: Task, fence: number): Change {
   const { before, after } = change
   if (!before || before.wait || JSON.stringify(before.place) !== JSON.stringify(after.place)) return change
   return {

@@ -16,7 +16,7 @@ export type DueTicks = {
 }
 
 /** What decides which of its due ticks a schedule runs. */
-export type Owing = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
+export type OwedTicks = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
   /** The first tick that has not been looked at. */
   readonly from: number
 }
@@ -26,7 +26,11 @@ export type Owing = Pick<ScheduleState, 'missed' | 'graceMs' | 'pauses'> & {
  * when it is later than the grace. `skip` runs the latest due tick unless that is missed; `catchUp` runs the latest
  * few, missed or not.
  */
-export function dueTicks(ticks: Ticks, { from, missed, graceMs, pauses = [] }: Owing, now: number): DueTicks {
+export function dueTicks(
+  ticks: Ticks,
+  { from, missed, graceMs, pauses = [] }: OwedTicks,
+  now: number,
+): DueTicks {
   const next = ticks.next(now)
   if (missed !== 'skip') return { publish: lastDue(ticks, missed.catchUp, from, now), next }
   const isMissed = (tick: number) => now - tick > graceMs || pauses.some(pause => fellInto(pause, tick))

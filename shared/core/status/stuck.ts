@@ -3,7 +3,7 @@ import { liveRuns, type Task } from '../task/task.ts'
 import type { StatusReason } from './status.ts'
 
 /** What is known of why a due task that nobody runs waits. */
-export type Patience = {
+export type WaitFacts = {
   /** What it waits for, as people see it. */
   readonly reason: StatusReason | undefined
   readonly isPaused: boolean
@@ -25,7 +25,7 @@ export function isQuiet(task: Task, now: number): boolean {
 }
 
 /** Whether a quiet task should not be: its run is dead and was not recorded as lost, or it waits for nothing. */
-export function isStuck(task: Task, patience: Patience, now: number): boolean {
+export function isStuck(task: Task, patience: WaitFacts, now: number): boolean {
   if (patience.since > now - STUCK_MS) return false
   // That callbacks cannot be published is told once, as needing attention.
   if (task.unpublished) return false
@@ -33,6 +33,6 @@ export function isStuck(task: Task, patience: Patience, now: number): boolean {
 }
 
 /** The one place that says for what a task may wait for however long. */
-function mayWait({ reason, isPaused, isInLine }: Patience): boolean {
+function mayWait({ reason, isPaused, isInLine }: WaitFacts): boolean {
   return reason !== undefined || isPaused || isInLine
 }

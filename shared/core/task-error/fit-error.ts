@@ -1,4 +1,4 @@
-import { ERROR_BYTES_MAX, ERROR_CAUSES_MAX, SHORT_ERROR_CHARACTERS } from '../bounds.ts'
+import { ERROR_BYTES_MAX, ERROR_CAUSES_MAX, SHORT_ERROR_CHARACTERS_MAX } from '../bounds.ts'
 import { jsonBytes } from '../json.ts'
 import { cut } from '../task/body.ts'
 import type { ErrorCause, TaskError } from '../task/task.ts'
@@ -33,7 +33,7 @@ function causeOf(name = '', message = ''): ErrorCause {
 }
 
 function fitName(name: string): string {
-  return cutToBytes(cut(name, SHORT_ERROR_CHARACTERS), NAME_BYTES_MAX)
+  return cutToBytes(cut(name, SHORT_ERROR_CHARACTERS_MAX), NAME_BYTES_MAX)
 }
 
 /** Each text takes what those before it have left, and leaves those after it what is kept for them. */

@@ -11,7 +11,7 @@ import type { ErrorCause, TaskError } from '../task/task.ts'
  * are those that `cause` leads to, and the errors of an AggregateError, level by level; a circle ends where it closes.
  */
 export function errorOfThrown(thrown: unknown): TaskError {
-  if (thrown instanceof ReportedError) return thrown.told
+  if (thrown instanceof ReportedError) return thrown.described
   const causes = causesOf(thrown)
   const stack = memberOf(thrown, 'stack')
   return {
@@ -23,12 +23,12 @@ export function errorOfThrown(thrown: unknown): TaskError {
 
 /** An error that was described elsewhere, in another process, and is thrown again here. */
 export class ReportedError extends Error {
-  readonly told: TaskError
+  readonly described: TaskError
 
   constructor(told: TaskError, options?: ErrorOptions) {
     super(told.message, options)
     this.name = told.name
-    this.told = told
+    this.described = told
   }
 }
 
@@ -88,7 +88,7 @@ function textOf(value: unknown): string {
  * For JSON.stringify, of what is logged. Errors have no members that JSON sees, and their causes may go in circles; big numbers
  * are none of JSON's own.
  */
-export function readable(_name: string, value: unknown): unknown {
+export function jsonReplacer(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return value instanceof Error ? errorOfThrown(value) : value
 }

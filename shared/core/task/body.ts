@@ -1,4 +1,4 @@
-import { BODY_GRACE_MS, MAX_INLINE_BYTES, SHORT_ERROR_CHARACTERS } from '../bounds.ts'
+import { BODY_GRACE_MS, INLINE_BODY_BYTES_MAX, SHORT_ERROR_CHARACTERS_MAX } from '../bounds.ts'
 import { hash32 } from '../hash.ts'
 import { type Json, jsonBytes, sortedJson } from '../json.ts'
 import type { Body, EndedRun, Task, TaskError } from './task.ts'
@@ -47,7 +47,7 @@ function fenceOrder(fence: number): string {
 /** A value as a body: in the head when small, else as an item of its own that is to be written first. */
 export function bodyOf(value: Json, ref: string, expiresAt: number): { body: Body; writes: BodyWrite[] } {
   const bytes = jsonBytes(value)
-  if (bytes <= MAX_INLINE_BYTES) return { body: { inline: value }, writes: [] }
+  if (bytes <= INLINE_BODY_BYTES_MAX) return { body: { inline: value }, writes: [] }
   return { body: { ref, bytes, expiresAt }, writes: [{ ref, value, expiresAt }] }
 }
 
@@ -101,21 +101,21 @@ function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T
 }
 
 /** An ended run as heads keep it: the error in short, and no log. */
-export function shortened({ log: _log, ...run }: EndedRun): EndedRun {
+export function runInHead({ log: _log, ...run }: EndedRun): EndedRun {
   return run.error ? { ...run, error: shortError(run.error) } : run
 }
 
 /** An error without its stack and its causes, its message cut to what a head has room for. */
 export function shortError(error: TaskError): TaskError {
   return {
-    name: cut(error.name, SHORT_ERROR_CHARACTERS),
-    message: cut(error.message, SHORT_ERROR_CHARACTERS),
+    name: cut(error.name, SHORT_ERROR_CHARACTERS_MAX),
+    message: cut(error.message, SHORT_ERROR_CHARACTERS_MAX),
   }
 }
 
 /** Whether there may be more of the error than the head has kept. */
 export function isCut({ name, message }: TaskError): boolean {
-  return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS)
+  return [name, message].some(text => text.length >= SHORT_ERROR_CHARACTERS_MAX)
 }
 
 /** The text, at most so long. Never half a surrogate pair: that is no UTF-8 and would not be stored. */

@@ -44,7 +44,7 @@ export type ActionRecord = {
   readonly workerId?: string
   readonly ranAt?: number
   /** Of `undo` alone, whose result is kept nowhere: a digest of it; see `run/word.ts`. */
-  readonly word?: string
+  readonly reportDigest?: string
 }
 
 export type StepRecord = {

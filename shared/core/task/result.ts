@@ -23,7 +23,10 @@ export function resultOf(task: Task): Body | undefined {
 }
 
 /** The digest of a success whose record keeps no result: its stage is over, or it has undone a step. */
-export function pastDigest({ result, word }: Pick<EndedRun, 'result' | 'word'>): string | undefined {
+export function pastDigest({
+  result,
+  reportDigest: word,
+}: Pick<EndedRun, 'result' | 'word'>): string | undefined {
   return joinedDigest(digestOfResult(result), word)
 }
 

@@ -110,7 +110,7 @@ export type EndedRun = {
   /** A success of a piece that is over; it counts no more. */
   readonly past?: true
   /** A digest of what its worker's word said beyond the state, the result and the short error; see `run/word.ts`. */
-  readonly word?: string
+  readonly reportDigest?: string
 }
 
 /** What is published when a task ends, and how much of it, so that its end knows whether anything is owed. */

@@ -97,7 +97,7 @@ export function orderingOf({ configuration: { kind, ordering } }: Pick<TaskType,
 }
 
 /** What a change from one configuration to another leaves to be done to the tasks that wait. */
-export function toBeApplied(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
+export function unappliedBy(before: TypeConfiguration, after: TypeConfiguration): Unapplied[] {
   const isReordered = orderingOf({ configuration: before }) !== orderingOf({ configuration: after })
   return [
     ...(limitsIn(before) === limitsIn(after) ? [] : (['relimit'] as const)),

@@ -1,20 +1,20 @@
-import { MAX_STARTED_AT_ONCE } from '../../core/bounds.ts'
+import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { createCancelled } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
-import { isFaultOfOne } from '../../core/errors.ts'
-import { cancel, settle } from '../../core/operate/operate.ts'
+import { isItemFault } from '../../core/errors.ts'
+import { cancel, recordCallbacksPublished } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import type { Operated } from '../operate/operate.ts'
-import { publicationOf, withOwnBirth } from '../publish/publication-of.ts'
-import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
+import type { OperateOutcome } from '../operate/operate.ts'
+import { resolvePublication, withNewBirth } from '../publish/publication-of.ts'
+import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, loadCanvas, memberId, memberKey } from './canvas.ts'
 import { continueCanvas } from './go-on.ts'
-import { allEnds } from './known-ends.ts'
+import { readAllEnds } from './known-ends.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
@@ -30,7 +30,7 @@ export async function cancelMembers(
   from: number,
   stopAt: number,
 ): Promise<void> {
-  const { reach } = evaluate(canvas.tree, (await allEnds(system, canvas)).endOf)
+  const { reachOf: reach } = evaluate(canvas.tree, (await readAllEnds(system, canvas)).endOf)
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
     leaf => leaf >= from && reach(leaf) !== 'skipped',
   )
@@ -40,7 +40,7 @@ export async function cancelMembers(
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE))
   }
   await transact(system, head, current =>
-    current?.born === canvas.born ? settle(current, system.clock.now()) : NONE,
+    current?.born === canvas.born ? recordCallbacksPublished(current, system.clock.now()) : NONE,
   )
 }
 
@@ -49,13 +49,13 @@ const NONE = { ok: false, reason: 'owes-nothing' } as const
 async function cancelPage(system: System, canvas: Canvas, leaves: readonly number[]): Promise<void> {
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
   const byId = new Map(heads.map(task => [task.id, task]))
-  const reading = { ...system, typeOf: typesReadOnce(system) }
+  const reading = { ...system, typeOf: batchTypeReader(system) }
   await sideBySide(leaves, MOST_AT_ONCE, async leaf => {
     const id = memberId(canvas, leaf)
     try {
       await cancelLeaf(reading, canvas, leaf, byId.get(id))
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error
+      if (!isItemFault(error)) throw error
       logFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
     }
   })
@@ -74,7 +74,7 @@ async function cancelLeaf(
   await transact(system, seen, current => {
     if (current) return cancel(current, system.clock.now())
     if (!unborn) return NONE
-    return createCancelled(withOwnBirth(system, unborn), system.clock.now())
+    return createCancelled(withNewBirth(system, unborn), system.clock.now())
   })
 }
 
@@ -85,7 +85,8 @@ async function unpublished(system: Reading, canvas: Canvas, leaf: number) {
   const type = await typeOf(request.type)
   const settings = { ...system, typeOf }
   const resolved =
-    type && (await publicationOf(settings, type, { ...request, key: memberKey(canvas.born, leaf), member }))
+    type &&
+    (await resolvePublication(settings, type, { ...request, key: memberKey(canvas.born, leaf), member }))
   return resolved?.ok ? resolved.publication : undefined
 }
 
@@ -96,7 +97,7 @@ const MOST_MS = 15_000
  * Cancels a canvas: nothing of it starts any more, its members are cancelled, here or, of a large one, by the waker.
  * Repeating it changes nothing.
  */
-export async function cancelCanvas(system: System, id: string): Promise<Operated<'finished'>> {
+export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
     current?.canvas && !isGone(current, system.clock.now()) ? cancel(current, system.clock.now()) : UNKNOWN,
   )
@@ -109,7 +110,7 @@ export async function cancelCanvas(system: System, id: string): Promise<Operated
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 async function cancelNow(system: System, head: Task): Promise<void> {
-  if ((head.canvas?.leaves ?? 0) > MAX_STARTED_AT_ONCE) return
+  if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
     const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
     if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + MOST_MS)

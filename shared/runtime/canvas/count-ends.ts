@@ -1,4 +1,4 @@
-import { MAX_STARTED_AT_ONCE } from '../../core/bounds.ts'
+import { CANVAS_TASKS_AT_ONCE_MAX } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS } from '../../core/canvas/canvas.ts'
 import { chunkOf } from '../../core/canvas/chunks.ts'
 import { type Followed, follow } from '../../core/canvas/follow.ts'
@@ -10,9 +10,9 @@ import type { PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, loadCanvas } from './canvas.ts'
-import { endCanvasBy } from './end-canvas.ts'
-import { lookAtRest } from './go-on.ts'
-import { type KnownEnds, learnEnds, noEndsKnown } from './known-ends.ts'
+import { recordCanvasEnd } from './end-canvas.ts'
+import { sendCanvasLook } from './go-on.ts'
+import { createKnownEnds, type KnownEnds, readEnds } from './known-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
 /** How members have ended, by leaf. */
@@ -55,7 +55,7 @@ async function countOf(system: System, name: CanvasName, ends: Ends): Promise<vo
  * Other chunks are read only where, by what these show, a part of the canvas may have ended.
  */
 export async function recordMemberEnds(system: System, canvas: Canvas, ends: Ends): Promise<void> {
-  const known = noEndsKnown(canvas)
+  const known = createKnownEnds(canvas)
   await addEnds(system, canvas, known, ends)
   const followed = await followedBy(system, canvas, known, [...ends.keys()])
   if (followed.start.length === 0 && !followed.outcome) return
@@ -67,7 +67,7 @@ export async function recordMemberEnds(system: System, canvas: Canvas, ends: End
     head,
     followed.start.filter(leaf => known.endOf(leaf) === undefined),
   )
-  if (followed.outcome) await endCanvasBy(system, canvas, head, followed.outcome)
+  if (followed.outcome) await recordCanvasEnd(system, canvas, head, followed.outcome)
   if (refused.length > 0)
     await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
 }
@@ -78,7 +78,7 @@ async function addEnds(system: System, canvas: Canvas, known: KnownEnds, ends: E
   await sideBySide([...chunks], CHUNKS_AT_ONCE, async ([chunk, members]) => {
     const of = (end: End) => members.filter(([, ended]) => ended === end).map(([leaf]) => leaf)
     const added = { ok: of('succeeded'), bad: of('failed') }
-    known.learn(chunk, await system.canvases.addEnds(canvas, chunk, added, expiresAt))
+    known.add(chunk, await system.canvases.addEnds(canvas, chunk, added, expiresAt))
   })
 }
 
@@ -89,9 +89,9 @@ async function followedBy(
   leaves: readonly number[],
 ): Promise<Followed> {
   for (;;) {
-    const followed = follow(canvas.tree, leaves, known.know)
+    const followed = follow(canvas.tree, leaves, known.standingOf)
     if (followed.unsure.length === 0) return followed
-    await learnEnds(
+    await readEnds(
       system,
       canvas,
       known,
@@ -108,8 +108,8 @@ async function startOrSend(
   leaves: readonly number[],
 ): Promise<number[]> {
   const [from] = leaves
-  if (from === undefined || leaves.length <= MAX_STARTED_AT_ONCE)
+  if (from === undefined || leaves.length <= CANVAS_TASKS_AT_ONCE_MAX)
     return startLeaves(system, canvas, head, leaves)
-  await lookAtRest(system, canvas, from)
+  await sendCanvasLook(system, canvas, from)
   return []
 }

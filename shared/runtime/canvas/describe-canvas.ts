@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX } from '../../core/bounds.ts'
 import { type Evaluation, evaluate } from '../../core/canvas/evaluate.ts'
 import { nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, pathOf } from '../../core/canvas/tree.ts'
@@ -12,8 +12,8 @@ import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
-import { toldBy } from './end-canvas.ts'
-import { allEnds, type KnownEnds } from './known-ends.ts'
+import { impliedError } from './end-canvas.ts'
+import { type KnownEnds, readAllEnds } from './known-ends.ts'
 import { memberResults } from './member-results.ts'
 
 type MemberStatus = (typeof MEMBER_STATUSES)[number]
@@ -44,7 +44,7 @@ export type CanvasRead =
 const FRAME_BYTES = 64 * 1024
 /** A page of members takes so much of the rest: one result of 350 KB takes at most twice as much, escaped. */
 const MAX_ITEM_BYTES = 1.75 * 1024 * 1024
-const MAX_RESULT_BYTES = MAX_ANSWER_BYTES - FRAME_BYTES - MAX_ITEM_BYTES
+const MAX_RESULT_BYTES = ANSWER_BYTES_MAX - FRAME_BYTES - MAX_ITEM_BYTES
 /** The result of a canvas is put together from so many members at most; beyond, they are read page by page. */
 const MOST_RESULTS = 10_000
 /** Of so many members each head is read to count them; of more, their ends, and the rest of those that may have started counts as running. */
@@ -98,7 +98,7 @@ type Seen = {
 }
 
 async function view(system: System, canvas: Canvas, head: Task): Promise<Seen> {
-  const known = await allEnds(system, canvas)
+  const known = await readAllEnds(system, canvas)
   return { system, canvas, head, known, evaluation: evaluate(canvas.tree, known.endOf) }
 }
 
@@ -116,7 +116,7 @@ function statusOfMember(
   const now = system.clock.now()
   if (task?.state === 'removed') return 'cancelled'
   if (task && !isGone(task, now)) return statusOf(task, now)
-  const reach = evaluation.reach(leaf)
+  const reach = evaluation.reachOf(leaf)
   if (reach === 'skipped') return 'skipped'
   return known.endOf(leaf) ?? (head.state === 'cancelled' ? 'cancelled' : 'pending')
 }
@@ -130,7 +130,7 @@ async function countsOf(seen: Seen): Promise<Record<MemberStatus, number>> {
   const leaves = canvas.types.map((_type, leaf) => leaf)
   const heads = canvas.leaves <= MOST_COUNTED ? await headsOf(seen, leaves) : undefined
   for (const leaf of leaves) {
-    const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reach(leaf) === 'ready'
+    const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reachOf(leaf) === 'ready'
     const status = statusOfMember(seen, leaf, heads?.get(memberId(canvas, leaf)))
     counts[isUnseen && status === 'pending' ? 'running' : status] += 1
   }
@@ -160,7 +160,7 @@ async function itemOf(seen: Seen, leaf: number, task: Task | undefined): Promise
   const status = statusOfMember(seen, leaf, task)
   const body = task && status === 'succeeded' ? resultOf(task) : undefined
   const result = body && (await bodyValue(system, taskId, body))
-  const error = task && status !== 'succeeded' ? (task.error ?? toldBy(task)) : undefined
+  const error = task && status !== 'succeeded' ? (task.error ?? impliedError(task)) : undefined
   return {
     path: pathOf(canvas.tree, leaf),
     taskId,

@@ -8,9 +8,9 @@ import type { System } from '../kernel/system.ts'
 import { cancelMembers } from './cancel-members.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
-import { endCanvasBy } from './end-canvas.ts'
+import { recordCanvasEnd } from './end-canvas.ts'
 import { continueCanvas } from './go-on.ts'
-import { allEnds } from './known-ends.ts'
+import { readAllEnds } from './known-ends.ts'
 import { startLeaves } from './start-leaves.ts'
 
 const PAGE = 100
@@ -26,7 +26,7 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   if (!head || !canvas) return
   if (head.state === 'cancelled') return cancelMembers(system, canvas, head, look.from, stopAt)
   if (head.canvas?.started && look.from === 0) return
-  const left = await repairLeaves(system, canvas, head, { from: look.from, stopAt })
+  const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
   await transact(system, head, current =>
     current?.born === look.born ? noteStarted(current, system.clock.now()) : NOTHING,
@@ -46,7 +46,7 @@ async function canvasToDrive(
   return loadCanvas(system, { canvasId: key, born }, head)
 }
 
-export type Stretch = {
+export type RepairRange = {
   readonly from: number
   readonly stopAt: number
   /** How many leaves are looked at, at most. */
@@ -57,20 +57,20 @@ export type Stretch = {
  * Goes through the leaves that may have started and are not counted as ended, from `from` on: publishes those that are
  * not there, counts those that have ended. Answers the leaf to go on from when the time or the budget ran out.
  */
-export async function repairLeaves(
+export async function repairMembers(
   system: System,
   canvas: Canvas,
   head: Task,
-  { from, stopAt, budget = Number.POSITIVE_INFINITY }: Stretch,
+  { from, stopAt, budget = Number.POSITIVE_INFINITY }: RepairRange,
 ): Promise<number | undefined> {
-  const known = await allEnds(system, canvas)
+  const known = await readAllEnds(system, canvas)
   const evaluation = evaluate(canvas.tree, known.endOf)
   if (evaluation.status !== 'running') {
-    await endCanvasBy(system, canvas, head, outcomeOf(evaluation))
+    await recordCanvasEnd(system, canvas, head, outcomeOf(evaluation))
     return undefined
   }
   const leaves = Array.from({ length: canvas.leaves }, (_, leaf) => leaf).filter(
-    leaf => leaf >= from && evaluation.reach(leaf) === 'ready' && known.endOf(leaf) === undefined,
+    leaf => leaf >= from && evaluation.reachOf(leaf) === 'ready' && known.endOf(leaf) === undefined,
   )
   for (let done = 0; done < leaves.length; done += PAGE) {
     if (done >= budget || system.clock.now() >= stopAt) return leaves[done]

@@ -7,7 +7,7 @@ import type { System } from '../kernel/system.ts'
 import { type Canvas, memberId } from './canvas.ts'
 
 /** Ends a canvas, with the error of its first failed member. One that has ended stays as it is. */
-export async function endCanvasBy(
+export async function recordCanvasEnd(
   system: System,
   canvas: Canvas,
   head: Task,
@@ -29,12 +29,12 @@ export async function memberError(
 ): Promise<{ readonly error: TaskError; readonly taskId: string }> {
   const taskId = memberId(canvas, leaf)
   const task = await system.tasks.head(taskId)
-  const told = task && toldBy(task)
+  const told = task && impliedError(task)
   return { taskId, error: task?.error && !told ? await fullError(system, task) : (told ?? gone(taskId)) }
 }
 
 /** Of a member that no run failed of: a reason in words; undefined when the task tells one itself. */
-export function toldBy({ id, state, error, member }: Task): TaskError | undefined {
+export function impliedError({ id, state, error, member }: Task): TaskError | undefined {
   if (state === 'removed') return { name: 'Removed', message: `${id} was removed` }
   if (state === 'cancelled') return { name: 'Cancelled', message: `${id} was cancelled` }
   if (error) return undefined

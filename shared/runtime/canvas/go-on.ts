@@ -12,13 +12,13 @@ export async function continueCanvas(
   await transact(system, await system.tasks.head(id), current =>
     current?.born === born ? noteProgress(current, system.clock.now()) : NOTHING,
   )
-  await lookAtRest(system, { id, born }, from)
+  await sendCanvasLook(system, { id, born }, from)
 }
 
 const NOTHING = { ok: false, reason: 'nothing-to-note' } as const
 
 /** @throws BatonError `unavailable` when the message cannot be sent. */
-export async function lookAtRest(
+export async function sendCanvasLook(
   system: System,
   { id, born }: { readonly id: string; readonly born: string },
   from: number,

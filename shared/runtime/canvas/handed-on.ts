@@ -10,10 +10,13 @@ import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, memberId } from './canvas.ts'
 import { memberError } from './end-canvas.ts'
-import { learnEnds, noEndsKnown } from './known-ends.ts'
+import { createKnownEnds, readEnds } from './known-ends.ts'
 
 /** What is handed on to leaves that start together: read once for all that get the same. */
-export function handingOn(system: System, canvas: Canvas): (leaf: number) => Promise<HandedOn | undefined> {
+export function handedOnReader(
+  system: System,
+  canvas: Canvas,
+): (leaf: number) => Promise<HandedOn | undefined> {
   const read = new Map<string, Promise<HandedOn | undefined>>()
   return leaf => {
     const source = sourceOf(canvas.tree, leaf)
@@ -58,14 +61,14 @@ async function resultOfLeaf(
 
 async function firstError(system: System, canvas: Canvas, number: number) {
   const node = nodeAt(canvas.tree, number)
-  const known = noEndsKnown(canvas)
-  await learnEnds(system, canvas, known, [node.leaves])
-  const standings = standingsOf(canvas.tree, known.know, node)
+  const known = createKnownEnds(canvas)
+  await readEnds(system, canvas, known, [node.leaves])
+  const standings = standingsOf(canvas.tree, known.standingOf, node)
   return memberError(system, canvas, firstFailure(canvas.tree, standings, node))
 }
 
 /** A result that was handed on where it is outlives its task by a month: who is due later has it kept for longer. */
-export async function keepForLate(
+export async function renewHandedOnResult(
   { tasks, clock }: System,
   { previous, dueAt, options }: Task,
 ): Promise<void> {

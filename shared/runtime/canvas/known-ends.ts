@@ -12,24 +12,24 @@ const FAILED = 3
 
 /** What is known of the ends of a canvas's members, chunk by chunk. */
 export type KnownEnds = {
-  readonly know: Knowledge
+  readonly standingOf: Knowledge
   /** Undefined where a leaf has not ended, or nothing is known of it. */
   endOf(leaf: number): End | undefined
-  learn(chunk: number, ends: CanvasEnds): void
+  add(chunk: number, ends: CanvasEnds): void
   hasChunk(chunk: number): boolean
 }
 
-export function noEndsKnown({ leaves }: Canvas): KnownEnds {
+export function createKnownEnds({ leaves }: Canvas): KnownEnds {
   const states = new Uint8Array(leaves)
   const chunks = new Set<number>()
   const know: Knowledge = leaf => NAMES[states[leaf] ?? 0] ?? 'unknown'
   return {
-    know,
+    standingOf: know,
     endOf: leaf => {
       const state = know(leaf)
       return state === 'succeeded' || state === 'failed' ? state : undefined
     },
-    learn: (chunk, { ok, bad }) => {
+    add: (chunk, { ok, bad }) => {
       chunks.add(chunk)
       const from = chunk * CHUNK_LEAVES
       states.fill(OPEN, from, Math.min(leaves, from + CHUNK_LEAVES))
@@ -41,7 +41,7 @@ export function noEndsKnown({ leaves }: Canvas): KnownEnds {
 }
 
 /** Reads the ends of the leaves in these ranges, as far as they are not known yet. */
-export async function learnEnds(
+export async function readEnds(
   { canvases }: Pick<System, 'canvases'>,
   canvas: Canvas,
   known: KnownEnds,
@@ -49,12 +49,12 @@ export async function learnEnds(
 ): Promise<void> {
   const chunks = [...new Set(ranges.flatMap(chunksOf))].filter(chunk => !known.hasChunk(chunk))
   const read = await canvases.ends(canvas, chunks)
-  for (const [chunk, ends] of read) known.learn(chunk, ends)
+  for (const [chunk, ends] of read) known.add(chunk, ends)
 }
 
 /** All ends of a canvas's members. */
-export async function allEnds(system: Pick<System, 'canvases'>, canvas: Canvas): Promise<KnownEnds> {
-  const known = noEndsKnown(canvas)
-  await learnEnds(system, canvas, known, [{ from: 0, to: canvas.leaves }])
+export async function readAllEnds(system: Pick<System, 'canvases'>, canvas: Canvas): Promise<KnownEnds> {
+  const known = createKnownEnds(canvas)
+  await readEnds(system, canvas, known, [{ from: 0, to: canvas.leaves }])
   return known
 }

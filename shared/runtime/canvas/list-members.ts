@@ -6,7 +6,7 @@ import type { System } from '../kernel/system.ts'
 import type { ListAnswer } from '../list/list.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import type { ListOrder } from '../list/list-query.ts'
-import { sortOf } from '../list/sorted-list.ts'
+import { sortKeyOf } from '../list/sorted-list.ts'
 import { type Canvas, loadCanvas, memberId } from './canvas.ts'
 
 export type MemberQuery = {
@@ -65,7 +65,7 @@ async function orderOf(
   if (order === '-created') return leaves.reverse()
   if (canvas.leaves > MOST_EXAMINED) return undefined
   const heads = await system.tasks.heads(leaves.map(leaf => memberId(canvas, leaf)))
-  const sorts = new Map(heads.map(head => [head.id, sortOf(head, order)]))
+  const sorts = new Map(heads.map(head => [head.id, sortKeyOf(head, order)]))
   const placeOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
   const sign = order.startsWith('-') ? -1 : 1
   return leaves.sort((a, b) => sign * (placeOf(a) - placeOf(b)) || a - b)

@@ -14,7 +14,7 @@ export const TOO_LONG = Symbol('too long')
  * What was handed on to the task; undefined when nothing was, or it has expired. The value of a part of a canvas is put
  * together from its members' results, page by page, however many there are, unless that would be longer than `maxBytes`.
  */
-export async function previousOf(
+export async function readPrevious(
   system: Pick<System, 'tasks'>,
   { id, previous }: Pick<Task, 'id' | 'previous'>,
   maxBytes = Number.POSITIVE_INFINITY,
@@ -43,7 +43,7 @@ export type PreviousPage =
   | { readonly ok: false; readonly reason: 'not-a-list' | 'gone' | 'too-long' }
 
 /** A page of a list that was handed on, from the member `from` on: at most `limit`, and `maxBytes` as escaped JSON, but one at least. */
-export async function previousPage(
+export async function readPreviousPage(
   system: Pick<System, 'tasks'>,
   { previous }: Pick<Task, 'previous'>,
   { from, limit, maxBytes }: { readonly from: number; readonly limit: number; readonly maxBytes: number },

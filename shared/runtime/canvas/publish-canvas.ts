@@ -1,9 +1,9 @@
 import {
+  BODY_BYTES_MAX,
+  CANVAS_LEAVES_MAX,
   CANVAS_MEMBERS_SHOWN_MAX,
+  CANVAS_TASKS_AT_ONCE_MAX,
   DEFAULT_SHARDS,
-  MAX_BODY_BYTES,
-  MAX_CANVAS_LEAVES,
-  MAX_STARTED_AT_ONCE,
 } from '../../core/bounds.ts'
 import { createCanvas, noteStarted } from '../../core/canvas/canvas.ts'
 import { evaluate } from '../../core/canvas/evaluate.ts'
@@ -20,8 +20,8 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
-import { typesReadOnce } from '../types/type-cache.ts'
+import { resolvePublication, type UnknownType } from '../publish/publication-of.ts'
+import { batchTypeReader } from '../types/type-cache.ts'
 import { type Canvas, type LeafRequest, loadCanvas, memberId } from './canvas.ts'
 import { recordMemberEnds } from './count-ends.ts'
 import { startLeaves } from './start-leaves.ts'
@@ -65,7 +65,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
     types,
     pages.map(({ from }) => from),
   )
-  if (jsonBytes(layout) > MAX_BODY_BYTES) return tooIrregular()
+  if (jsonBytes(layout) > BODY_BYTES_MAX) return tooIrregular()
   const content = {
     layout,
     pages: pages.map(({ requests }) => requests as unknown as Json),
@@ -80,7 +80,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
 
 /** The ids of all its tasks, in the order of the body; undefined when there are too many to tell. */
 export function memberIds(canvas: Canvas): string[] | undefined {
-  if (canvas.leaves > MAX_STARTED_AT_ONCE || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
+  if (canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX || countMembers(canvas.tree) > CANVAS_MEMBERS_SHOWN_MAX)
     return undefined
   return canvas.types.map((_type, leaf) => memberId(canvas, leaf))
 }
@@ -92,16 +92,16 @@ async function refusalOf(
   tree: Tree,
   leaves: readonly LeafRequest[],
 ): Promise<Refusal | undefined> {
-  if (leaves.length > MAX_CANVAS_LEAVES) {
-    const message = `has ${leaves.length} tasks; a canvas has at most ${MAX_CANVAS_LEAVES}`
+  if (leaves.length > CANVAS_LEAVES_MAX) {
+    const message = `has ${leaves.length} tasks; a canvas has at most ${CANVAS_LEAVES_MAX}`
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
-  const typeOf = typesReadOnce(system)
+  const typeOf = batchTypeReader(system)
   const settings = { ...system, typeOf }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const type = await typeOf(request.type)
     if (!type) return { leaf, problems: [], unknown: [{ type: request.type, path: 'type' }] }
-    const resolved = await publicationOf(settings, type, { ...UNNAMED, ...request })
+    const resolved = await resolvePublication(settings, type, { ...UNNAMED, ...request })
     return resolved.ok ? undefined : { leaf, ...resolved }
   })
   const refused = found.filter(one => one !== undefined)
@@ -158,9 +158,9 @@ async function stored(
 
 /** What fails here the planner's look goes on with: the canvas is there. */
 async function begin(system: System, canvas: Canvas, head: Task): Promise<void> {
-  if (head.state !== 'open' || head.canvas?.started || canvas.leaves > MAX_STARTED_AT_ONCE) return
+  if (head.state !== 'open' || head.canvas?.started || canvas.leaves > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
-    const { reach } = evaluate(canvas.tree, () => undefined)
+    const { reachOf: reach } = evaluate(canvas.tree, () => undefined)
     const first = canvas.types.map((_type, leaf) => leaf).filter(leaf => reach(leaf) === 'ready')
     const refused = await startLeaves(system, canvas, head, first)
     if (refused.length > 0)

@@ -1,12 +1,12 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { arrivals } from '../publish/publication-of.ts'
+import { createArrivals } from '../publish/publication-of.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
-import { typesReadOnce } from '../types/type-cache.ts'
+import { batchTypeReader } from '../types/type-cache.ts'
 import { type Canvas, leafRequest, memberKey } from './canvas.ts'
-import { handingOn, keepForLate } from './handed-on.ts'
+import { handedOnReader, renewHandedOnResult } from './handed-on.ts'
 
 const SEND_CONCURRENCY = 25
 
@@ -23,10 +23,10 @@ export async function startLeaves(
   head: Task,
   leaves: readonly number[],
 ): Promise<number[]> {
-  const handed = handingOn(system, canvas)
+  const handed = handedOnReader(system, canvas)
   const most = head.canvas?.sendConcurrency ?? SEND_CONCURRENCY
-  const typeOf = typesReadOnce(system)
-  const arrived = arrivals(system, leaves.length)
+  const typeOf = batchTypeReader(system)
+  const arrived = createArrivals(system, leaves.length)
   const outcomes = await sideBySide(leaves, most, async (leaf, index) => {
     const arrival = arrived[index]
     const request = await leafRequest(system, canvas, leaf)
@@ -41,7 +41,7 @@ export async function startLeaves(
       ...(previous && { previous }),
     }
     const outcome = await publish(system, publication, typeOf)
-    if (outcome.ok) await keepForLate(system, outcome.task)
+    if (outcome.ok) await renewHandedOnResult(system, outcome.task)
     return outcome
   })
   return leaves.filter((leaf, index) => isRefused(system, canvas, leaf, outcomes[index]))
@@ -54,7 +54,7 @@ function isRefused(
   outcome: PublishOutcome | undefined,
 ): boolean {
   if (!outcome || (outcome.ok && outcome.task.member?.born === born)) return false
-  const isOutcomeUnknown = !outcome.ok && outcome.reason === 'error' && !isFaultOfOne(outcome.error)
+  const isOutcomeUnknown = !outcome.ok && outcome.reason === 'error' && !isItemFault(outcome.error)
   if (isOutcomeUnknown) throw outcome.error
   system.log.error('a member of a canvas cannot be published', { canvasId: id, leaf, outcome })
   return true

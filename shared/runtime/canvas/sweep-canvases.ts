@@ -5,13 +5,13 @@ import { viewPartition } from '../../core/place/place-names.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { lostMessageJudge } from '../jobs/lost-messages.ts'
+import { lostMessageDetector } from '../jobs/lost-messages.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Canvas, loadCanvas } from './canvas.ts'
-import { repairLeaves, type Stretch } from './drive-canvas.ts'
-import { lookAtRest } from './go-on.ts'
+import { type RepairRange, repairMembers } from './drive-canvas.ts'
+import { sendCanvasLook } from './go-on.ts'
 
 /** Canvases per shard that one round looks at; members of all of them, shared among them, and of each at least. */
 const CANVASES = 50
@@ -38,7 +38,7 @@ export async function sweepCanvases(system: System): Promise<{ looked: number; f
   const stopAt = system.clock.now() + MOST_MS
   const heads = pages.flat()
   const budget = Math.max(LEAST_MEMBERS, Math.floor(MEMBERS / heads.length))
-  const isLost = lostMessageJudge(system, GRACE_MS)
+  const isLost = lostMessageDetector(system, GRACE_MS)
   const outcomes = await sideBySide(heads, CANVASES_AT_ONCE, async head => {
     try {
       await sweepCanvas(system, head, { stopAt, budget, isLost })
@@ -57,14 +57,14 @@ async function sweepCanvas(
   {
     isLost,
     ...limits
-  }: Pick<Stretch, 'stopAt'> & {
+  }: Pick<RepairRange, 'stopAt'> & {
     readonly budget: number
     readonly isLost: (lastSign: number) => Promise<boolean>
   },
 ): Promise<void> {
   const now = system.clock.now()
   if (driveAt(seen, now) !== undefined) {
-    if (await isLost(seen.updatedAt)) await lookAtRest(system, seen, 0)
+    if (await isLost(seen.updatedAt)) await sendCanvasLook(system, seen, 0)
     return
   }
   const head = await system.tasks.head(seen.id)
@@ -74,9 +74,9 @@ async function sweepCanvas(
   if (head.updatedAt <= now - RENEW_AFTER_MS) await renew(system, canvas, head)
   const isSmall = canvas.leaves <= limits.budget
   const from = isSmall ? 0 : Math.floor(system.chance.fraction() * canvas.leaves)
-  const left = await repairLeaves(system, canvas, head, { from, ...limits })
+  const left = await repairMembers(system, canvas, head, { from, ...limits })
   const hasRoom = left === undefined && from > 0
-  if (hasRoom) await repairLeaves(system, canvas, head, { from: 0, ...limits })
+  if (hasRoom) await repairMembers(system, canvas, head, { from: 0, ...limits })
 }
 
 /** A page of the open canvases of a shard, from where the last round stopped. */

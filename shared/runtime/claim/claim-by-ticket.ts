@@ -5,7 +5,7 @@ import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 import { startByTickets } from '../limits/start-policy.ts'
 import type { Claimed } from './claim.ts'
-import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
+import { type ClaimResult, claimReady } from './claim-ready.ts'
 
 /**
  * Tokens: where a type's tasks are run in order, a dispatch says no more than that one of them may be claimed. Whoever
@@ -23,14 +23,14 @@ export function claimByTickets(
   type: TaskType,
   claimer: Claimer,
   named: readonly Task[],
-): Promise<ClaimedOrHeld> {
+): Promise<ClaimResult> {
   const targets = [...new Map(named.map(task => [task.id, task])).values()]
   const wanted = named.length
   return claimReady(system, [type], claimer, {
     wanted,
     targets,
-    starting: startByTickets(targets),
-    countsHeld: true,
+    startPolicy: startByTickets(targets),
+    countsWaiting: true,
   })
 }
 
@@ -71,7 +71,7 @@ async function answer(system: System, claimer: Claimer, asking: readonly Asking[
   if (!latest) return
   try {
     const named = asking.map(one => one.named)
-    const { claimed, held } = await claimByTickets(system, latest.type, claimer, named)
+    const { claimed, waiting: held } = await claimByTickets(system, latest.type, claimer, named)
     const isHeld = (nth: number) => nth < claimed.length + held
     for (const [nth, { resolve }] of asking.entries()) {
       resolve(claimed[nth] ?? (isHeld(nth) ? 'held' : 'nothing'))

@@ -1,8 +1,8 @@
-import { CLAIM_PATIENCE_MS, MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, CLAIM_PATIENCE_MS, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { fairLineOf, tenantOf, turnAt } from '../../core/fair/fair.ts'
 import { byClaimOrder, orderOf, readyPlaceOf } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
-import { mostClaimBytes } from '../../core/run/claim-size.ts'
+import { claimBytesMax } from '../../core/run/claim-size.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'
@@ -10,7 +10,7 @@ import { isKnownFault } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { type StartPolicy, startAtOnce } from '../limits/start-policy.ts'
 import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
-import { type Claimed, claimTask, isWorthAWrite, type NotClaimed } from './claim.ts'
+import { type Claimed, claimTask, claimWouldWrite, type NotClaimed } from './claim.ts'
 import { type HeldBack, heldBackBy } from './held-back.ts'
 
 /** Candidates that one call looks at: what is in front may all be taken, or meant for other workers. */
@@ -68,9 +68,9 @@ export type Wanted = {
   /** Tasks for this claimer that no ready place shows. */
   readonly targets?: readonly Task[]
   /** How starts under rate limits are got. @default those that may be had at once */
-  readonly starting?: StartPolicy
+  readonly startPolicy?: StartPolicy
   /** Whether a task that a limit holds back, and that waits for it from now on, counts among the wanted ones. */
-  readonly countsHeld?: boolean
+  readonly countsWaiting?: boolean
   /** By the system's clock: from then on nothing more is tried. @default each claim for itself, 8 s after it began */
   readonly until?: number
 }
@@ -79,9 +79,9 @@ export type Wanted = {
  * What was claimed, how many of those that were to be claimed wait for a limit instead, and when a limit may allow a start that
  * has kept others from it, Infinity if none is known to.
  */
-export type ClaimedOrHeld = {
+export type ClaimResult = {
   readonly claimed: Claimed[]
-  readonly held: number
+  readonly waiting: number
   readonly nextStart: number
 }
 
@@ -96,8 +96,14 @@ export async function claimReady(
   system: System,
   types: readonly TaskType[],
   claimer: Claimer,
-  { wanted, targets = [], starting = startAtOnce, countsHeld = false, until }: Wanted,
-): Promise<ClaimedOrHeld> {
+  {
+    wanted,
+    targets = [],
+    startPolicy: starting = startAtOnce,
+    countsWaiting: countsHeld = false,
+    until,
+  }: Wanted,
+): Promise<ClaimResult> {
   const ready = readyTasks(system, types, Math.min(PAGE, Math.max(MIN_READ, wanted + 1)))
   const round: Round = {
     types,
@@ -135,7 +141,7 @@ export async function claimReady(
   if (round.isInOrder) round.claimed.sort((a, b) => compared(orderIn(round, a), orderIn(round, b)))
   if (window === 0) await noteWhereTurnsAre(system, round)
   const { waiting, nextStart } = round.heldBack
-  return { claimed: round.claimed, held: waiting(), nextStart: nextStart() }
+  return { claimed: round.claimed, waiting: waiting(), nextStart: nextStart() }
 }
 
 function isInTime({ clock }: System, { until }: Round): boolean {
@@ -177,14 +183,14 @@ async function choose(system: System, round: Round, size: number): Promise<Task[
   const most = Math.min(size, leftOf(round))
   const chosen: Task[] = []
   const claimed = round.claimed.map(({ task }) => task)
-  let bytes = claimed.reduce((sum, task) => sum + mostClaimBytes(task), 0)
+  let bytes = claimed.reduce((sum, task) => sum + claimBytesMax(task), 0)
   while (chosen.length < most && !round.isOver) {
     const task = round.pending.shift() ?? (await refill(round, most - chosen.length))
     if (!task) break
     if (!isCandidate(system, round, task)) continue
-    bytes += mostClaimBytes(task)
+    bytes += claimBytesMax(task)
     const others = [...claimed, ...chosen]
-    const isFull = bytes + listBytes([...others, task]) > MAX_ANSWER_BYTES
+    const isFull = bytes + listBytes([...others, task]) > ANSWER_BYTES_MAX
     // An answer can always deliver one claim; what a function claims for its own handler has no answer.
     round.isOver = isFull && others.length > 0 && !round.countsHeld
     if (!round.isOver) chosen.push(task)
@@ -203,7 +209,7 @@ function isCandidate(system: System, round: Round, task: Task): boolean {
   const isHeldBack = round.heldBack.isKnown(task)
   round.examined += isHeldBack ? HELD_BACK_SHARE : 1
   const isAtFault = isKnownFault(system, task)
-  const isWorthTrying = !isHeldBack && !isAtFault && isWorthAWrite(task, round.claimer, system.clock.now())
+  const isWorthTrying = !isHeldBack && !isAtFault && claimWouldWrite(task, round.claimer, system.clock.now())
   if (!isWorthTrying && !isAtFault) passOver(round, task)
   return isWorthTrying
 }
@@ -227,7 +233,7 @@ function withTargets(round: Round, found: readonly Task[]): Task[] {
 
 /** Lists that a canvas hands on share one room in an answer, which shows them twice, escaped. */
 function listBytes(tasks: readonly Task[]): number {
-  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * MAX_CLAIMED_LISTS_BYTES : 0
+  return tasks.some(({ previous }) => previous?.kind === 'node') ? 4 * CLAIMED_LISTS_BYTES_MAX : 0
 }
 
 /**

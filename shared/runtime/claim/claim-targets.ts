@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { byClaimOrder } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
@@ -8,7 +8,7 @@ import type { MarkerPage } from '../../ports/stores.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { type Claimed, claimTask, isWorthAWrite } from './claim.ts'
+import { type Claimed, claimTask, claimWouldWrite } from './claim.ts'
 
 /** Claims of tasks that list `workerIds`, which their workers find by markers: see `worker/targets.ts`. */
 
@@ -55,7 +55,7 @@ export async function findTargets(
   const found: Target[] = []
   await sideBySide(markers, MOST_AT_ONCE, async marker => {
     const task = await readable(system, marker.taskId)
-    if (task && isWorthAWrite(task, claimer, now)) found.push({ task, marker })
+    if (task && claimWouldWrite(task, claimer, now)) found.push({ task, marker })
     else if (isSpent(marker, task)) await clear(system, marker)
   })
   return found.sort((a, b) => byClaimOrder(a.task, b.task))
@@ -66,7 +66,7 @@ async function readable({ tasks, log }: System, taskId: string): Promise<Task | 
   try {
     return await tasks.head(taskId)
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     log.error('a task that a marker names cannot be read', { taskId, error })
     return undefined
   }

@@ -4,8 +4,8 @@
  * the best ready tasks, and a worker that a task lists finds it by its marker. Here too stands what a worker gets with
  * its claim, and how a claim request waits for work, or is repeated without claiming twice.
  */
-import { BatonError, isFaultOfOne } from '../../core/errors.ts'
-import { type Claimer, type ClaimRefusal, claim, claimRefused } from '../../core/run/claim.ts'
+import { BatonError, isItemFault } from '../../core/errors.ts'
+import { type Claimer, type ClaimRefusal, claim, failRefusedClaim } from '../../core/run/claim.ts'
 import { finish } from '../../core/run/finish.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
@@ -16,7 +16,7 @@ import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { type Admission, admit, isPausedByNow, onlyRateLimit } from '../limits/admit.ts'
 import { type LimitRules, limitRulesOf } from '../limits/limits.ts'
-import { giveBack, stillHolds } from '../limits/permits.ts'
+import { confirmPermits, releasePermits } from '../limits/permits.ts'
 import { type StartPolicy, startInOwnSlot } from '../limits/start-policy.ts'
 
 export type Claimed = {
@@ -50,7 +50,7 @@ export type NotClaimed = {
 }
 
 /** Whether a claim would write anything: a refused one may, too, such as the last lost run or a passed deadline. */
-export function isWorthAWrite(task: Task, claimer: Claimer, now: number): boolean {
+export function claimWouldWrite(task: Task, claimer: Claimer, now: number): boolean {
   return claim(task, claimer, now).change !== undefined
 }
 
@@ -70,7 +70,7 @@ export async function claimTask(
   try {
     return await claimIfAllowed(system, seen, claimer, starting, patience)
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     logFault(system, seen, error)
     await recordFault(system, seen, claimer, error, patience)
     return refused('at-fault')
@@ -91,11 +91,11 @@ async function recordFault(
     const message = `the claim could not be stored: ${fault.message}`
     const decide = (current: Task | undefined) =>
       current && isSamePiece(seen, current)
-        ? claimRefused(current, claimer, message, system.clock.now(), system.chance.fraction())
+        ? failRefusedClaim(current, claimer, message, system.clock.now(), system.chance.fraction())
         : GONE
     await transact(system, seen, decide, patience)
   } catch (error) {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     rememberFault(system, seen)
   }
 }
@@ -146,7 +146,7 @@ async function claimLimited(
 ): Promise<Claimed | NotClaimed> {
   const isClaimable = claim(seen, claimer, system.clock.now()).ok
   if (!isClaimable) return claimAdmitted(system, seen, claimer, NONE, patience)
-  const near = await starting.comeNear?.(system, seen, terms)
+  const near = await starting.awaitSlot?.(system, seen, terms)
   if (near === 'far') return refused('rate-limit', { limit: onlyRateLimit(terms) })
   // Its types may have changed while it waited.
   const present = near ? await limitRulesOf(system, seen) : terms
@@ -157,10 +157,10 @@ async function claimLimited(
     return refused(reason, why)
   }
   const claimed = await claimAdmitted(system, seen, claimer, admission, patience).catch(async error => {
-    await giveBack(system, admission.permits)
+    await releasePermits(system, admission.permits)
     throw error
   })
-  if ('refused' in claimed) await giveBack(system, admission.permits)
+  if ('refused' in claimed) await releasePermits(system, admission.permits)
   return claimed
 }
 
@@ -210,7 +210,7 @@ async function obstacleAtStart(
   const { startsAt, permits, heldSince } = admitted
   if (startsAt !== undefined) await sleepUntil(system.clock, startsAt)
   if (await isPausedByNow(system, task, admitted)) return 'paused'
-  return (await stillHolds(system, permits, heldSince)) ? undefined : 'concurrency-limit'
+  return (await confirmPermits(system, permits, heldSince)) ? undefined : 'concurrency-limit'
 }
 
 const GONE = { ok: false, reason: 'gone' } as const

@@ -3,7 +3,7 @@ import type { StepAction } from '../../core/task/flow-state.ts'
 import { actionOf } from '../../core/task/piece.ts'
 import { effectiveInput } from '../../core/task/previous.ts'
 import type { Task } from '../../core/task/task.ts'
-import { previousOf, TOO_LONG } from '../canvas/previous-of.ts'
+import { readPrevious, TOO_LONG } from '../canvas/previous-of.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 
@@ -31,7 +31,7 @@ export async function contentOf(
 ): Promise<Content> {
   const [stored, handedOn] = await Promise.all([
     task.input && present(await bodyValue(system, task.id, task.input), `the input of ${task.id}`),
-    previousOf(system, task, mostListBytes),
+    readPrevious(system, task, mostListBytes),
   ])
   if (handedOn === TOO_LONG)
     return { ...(await whole(system, task, stored, undefined)), isPreviousPaged: true }

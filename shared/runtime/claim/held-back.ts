@@ -1,4 +1,4 @@
-import { concurrencyName, limitName, limitValue } from '../../core/limits/limits.ts'
+import { concurrencyLimitName, limitName, limitValue } from '../../core/limits/limits.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
@@ -92,5 +92,5 @@ function limitOf(types: readonly TaskType[], task: Task, kind: Kind): string | u
   if (limit.key === undefined) return limitName(type, undefined)
   const found = limitValue(task, limit.key)
   if (!found.known) return undefined
-  return kind === 'rate' ? limitName(type, found.value) : concurrencyName(type, limit.key, found.value)
+  return kind === 'rate' ? limitName(type, found.value) : concurrencyLimitName(type, limit.key, found.value)
 }

@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES, MAX_CLAIMED_LISTS_BYTES } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { escapedBytes, type Json } from '../../core/json.ts'
 import { claimFrameBytes } from '../../core/run/claim-size.ts'
 import { finish, type Outcome } from '../../core/run/finish.ts'
@@ -9,7 +9,7 @@ import type { Claimed } from './claim.ts'
 import { BodyGone, type Content, contentOf } from './content-of.ts'
 
 /** A task with a run that its worker holds, and what it is to work on. */
-export type HeldTask = Claimed &
+export type ClaimedTask = Claimed &
   Content & {
     /** Its parameters are its input, too, and only one of them fits the answer: the input is left out. */
     readonly isInputParams?: true
@@ -21,10 +21,10 @@ const MOST_READS_AT_ONCE = 25
  * Adds the contents. The run of a task that cannot be delivered is ended for its worker, which could do nothing with it:
  * its input cannot be read, or it has grown since it was seen, so that the answer has no room for it.
  */
-export async function heldTasks(system: System, claimed: readonly Claimed[]): Promise<HeldTask[]> {
+export async function withContents(system: System, claimed: readonly Claimed[]): Promise<ClaimedTask[]> {
   const held = await sideBySide(claimed, MOST_READS_AT_ONCE, async one => {
     try {
-      return [{ ...one, ...(await contentOf(system, one.task, MAX_CLAIMED_LISTS_BYTES / claimed.length)) }]
+      return [{ ...one, ...(await contentOf(system, one.task, CLAIMED_LISTS_BYTES_MAX / claimed.length)) }]
     } catch (error) {
       await endUnread(system, one, error)
       return []
@@ -32,17 +32,17 @@ export async function heldTasks(system: System, claimed: readonly Claimed[]): Pr
   })
   const { fitting, excess } = withinAnswer(held.flat())
   await sideBySide(excess, MOST_READS_AT_ONCE, async one => {
-    await giveBack(system, one, 'the answer has no room for it')
+    await releaseClaim(system, one, 'the answer has no room for it')
   })
   return fitting
 }
 
 /** The first tasks that one answer delivers, at least one, and the others. */
-function withinAnswer(held: readonly HeldTask[]): { fitting: HeldTask[]; excess: HeldTask[] } {
+function withinAnswer(held: readonly ClaimedTask[]): { fitting: ClaimedTask[]; excess: ClaimedTask[] } {
   const [first, ...others] = held
   if (!first) return { fitting: [], excess: [] }
   const fitting = [withoutDouble(first)]
-  let room = MAX_ANSWER_BYTES - bytesOf(first)
+  let room = ANSWER_BYTES_MAX - bytesOf(first)
   const excess = others.filter(one => {
     room -= bytesOf(one)
     if (room >= 0) fitting.push(one)
@@ -51,13 +51,13 @@ function withinAnswer(held: readonly HeldTask[]): { fitting: HeldTask[]; excess:
   return { fitting, excess }
 }
 
-function withoutDouble(held: HeldTask): HeldTask {
+function withoutDouble(held: ClaimedTask): ClaimedTask {
   const { input, ...rest } = held
-  if (input === undefined || input !== held.params || bytesOf(held) <= MAX_ANSWER_BYTES) return held
+  if (input === undefined || input !== held.params || bytesOf(held) <= ANSWER_BYTES_MAX) return held
   return { ...rest, isInputParams: true }
 }
 
-function bytesOf({ task, input, params, previous }: HeldTask): number {
+function bytesOf({ task, input, params, previous }: ClaimedTask): number {
   const contents: Array<Json | undefined> = [input, params, previous]
   return contents.reduce<number>(
     (bytes, value) => bytes + (value === undefined ? 0 : escapedBytes(value)),
@@ -70,11 +70,16 @@ async function endUnread(system: System, one: Claimed, error: unknown): Promise<
     const { name, message } = error
     return end(system, one, { outcome: 'fail', error: { name, message }, fatal: true })
   }
-  await giveBack(system, one, 'its input could not be read', error)
+  await releaseClaim(system, one, 'its input could not be read', error)
 }
 
 /** Releases the run of a claim that its worker will not hear of. */
-export async function giveBack(system: System, one: Claimed, why: string, error?: unknown): Promise<void> {
+export async function releaseClaim(
+  system: System,
+  one: Claimed,
+  why: string,
+  error?: unknown,
+): Promise<void> {
   system.log.warn(`gave a claim back: ${why}`, {
     taskId: one.task.id,
     ...(error !== undefined && { error }),

@@ -1,13 +1,13 @@
-import { CLAIM_PATIENCE_MS, MAX_CLAIM_WAIT_MS } from '../../core/bounds.ts'
+import { CLAIM_PATIENCE_MS, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { HttpWorkers } from '../worker/announce-http-workers.ts'
-import { type ClaimedOrHeld, claimReady } from './claim-ready.ts'
+import { type ClaimResult, claimReady } from './claim-ready.ts'
 import { clearClaimed, findTargets } from './claim-targets.ts'
-import { type HeldTask, heldTasks } from './held-task.ts'
-import { claimOnceByName } from './named-claims.ts'
+import { type ClaimedTask, withContents } from './held-task.ts'
+import { claimOncePerRequest } from './named-claims.ts'
 import { type ClaimPace, DEFAULT_PACE, type WaitOutcome, waitForWork } from './wait-for-work.ts'
 
 export type ClaimsRequest = {
@@ -23,7 +23,7 @@ export type ClaimsRequest = {
 export type ClaimsAnswer =
   | {
       readonly ok: true
-      readonly claims: readonly HeldTask[]
+      readonly claims: readonly ClaimedTask[]
       /** When an idle worker is to ask again, in milliseconds. */
       readonly retryAfterMs?: number
     }
@@ -48,7 +48,7 @@ export async function claimOverHttp(
   const types = await readTypes(system, request.types)
   if (!Array.isArray(types)) return types
   const { claimer, requestId, waitMs = 0 } = request
-  const mayWaitMs = Math.min(waitMs, MAX_CLAIM_WAIT_MS)
+  const mayWaitMs = Math.min(waitMs, CLAIM_WAIT_MS_MAX)
   let outcome: WaitOutcome | undefined
   const claim = async (ms: number) => {
     const tryOnce = lookFor(system, types, request, system.clock.now() + ms + CLAIM_PATIENCE_MS)
@@ -59,11 +59,11 @@ export async function claimOverHttp(
   const claimed =
     requestId === undefined
       ? await claim(mayWaitMs)
-      : await claimOnceByName(system, recordName(claimer, requestId), mayWaitMs, claim)
+      : await claimOncePerRequest(system, recordName(claimer, requestId), mayWaitMs, claim)
   const { retryAfterMs, isRefused } = outcome ?? {}
   if (isRefused)
     return { ok: false, reason: 'too-many-waiting', retryAfterMs: retryAfterMs ?? pace.retryAfterMs }
-  const claims = await heldTasks(system, claimed)
+  const claims = await withContents(system, claimed)
   return { ok: true, claims, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
@@ -91,7 +91,7 @@ function lookFor(
   types: readonly TaskType[],
   { claimer, limit }: ClaimsRequest,
   until: number,
-): () => Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+): () => Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
   let known: readonly TaskType[] | undefined = types
   return async () => {
     const current = known ?? (await readAgain(system, types))
@@ -106,7 +106,7 @@ async function readAgain(system: System, types: readonly TaskType[]): Promise<Ta
   return current.filter(type => type !== undefined)
 }
 
-const NONE: Pick<ClaimedOrHeld, 'claimed' | 'nextStart'> = {
+const NONE: Pick<ClaimResult, 'claimed' | 'nextStart'> = {
   claimed: [],
   nextStart: Number.POSITIVE_INFINITY,
 }
@@ -116,7 +116,7 @@ async function claimOnce(
   types: readonly TaskType[],
   claimer: Claimer,
   { wanted, until }: { readonly wanted: number; readonly until: number },
-): Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+): Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
   const names = types.map(({ type }) => type)
   const found = await findTargets(system, claimer, names)
   const targets = found.map(({ task }) => task)

@@ -28,7 +28,7 @@ type ClaimWait = { readonly begun: Moment; readonly ms: number }
 type ClaimReference = { readonly id: string; readonly born: string; readonly fence: number }
 
 /** Claims by `claim`, which gets how long it may wait, unless a request of this name has done so or is doing so. */
-export async function claimOnceByName(
+export async function claimOncePerRequest(
   system: System,
   name: string,
   waitMs: number,

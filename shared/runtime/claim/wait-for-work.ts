@@ -2,9 +2,9 @@ import type { Claimer } from '../../core/run/claim.ts'
 import type { Worker } from '../../core/worker/worker.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import type { Arrival, HttpWorkers } from '../worker/announce-http-workers.ts'
+import type { HttpWorkers, WaitHistory } from '../worker/announce-http-workers.ts'
 import type { Claimed } from './claim.ts'
-import type { ClaimedOrHeld } from './claim-ready.ts'
+import type { ClaimResult } from './claim-ready.ts'
 
 /**
  * How a claim over HTTP waits for work.
@@ -36,7 +36,7 @@ export type WaitOutcome = {
 }
 
 /** One look for work, and when a limit may allow the next start. */
-type TryOnce = () => Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>>
+type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>>
 
 type Wait = {
   readonly claimer: Claimer
@@ -64,24 +64,29 @@ const START_JITTER_MS = 50
 export async function waitForWork(system: System, wait: Wait): Promise<WaitOutcome> {
   const { claimer, types, waitMs, pace, workers, tryOnce } = wait
   if (waitMs <= 0) {
-    await workers.seen(claimer, types)
+    await workers.recordActivity(claimer, types)
     return tryOnce()
   }
-  const arrival = await workers.arrives(claimer, types)
+  const arrival = await workers.beginWait(claimer, types)
   const first = await tryOnce()
   if (first.claimed.length > 0) {
-    await arrival.note(arrival.emptyWaits > 0 ? {} : undefined)
+    await arrival.record(arrival.emptyWaits > 0 ? {} : undefined)
     return first
   }
   if (arrival.emptyWaits >= MAX_EMPTY_WAITS) {
-    await arrival.note()
+    await arrival.record()
     return { claimed: [], retryAfterMs: pace.retryAfterMs }
   }
   return waitOn(system, wait, arrival, first.nextStart)
 }
 
 /** The wait itself: brisk at first, then shown in the registry and slower. */
-async function waitOn(system: System, wait: Wait, arrival: Arrival, nextStart: number): Promise<WaitOutcome> {
+async function waitOn(
+  system: System,
+  wait: Wait,
+  arrival: WaitHistory,
+  nextStart: number,
+): Promise<WaitOutcome> {
   const { waitMs, pace, claimer } = wait
   const begun = momentOf(system.clock)
   const emptyWaits = arrival.emptyWaits + 1
@@ -92,21 +97,21 @@ async function waitOn(system: System, wait: Wait, arrival: Arrival, nextStart: n
     nextStart,
   })
   if (brisk.claimed.length > 0) {
-    await arrival.note(arrival.emptyWaits > 0 ? {} : undefined)
+    await arrival.record(arrival.emptyWaits > 0 ? {} : undefined)
     return brisk
   }
   const leftMs = waitMs - elapsedSince(system.clock, begun)
   if (leftMs <= 0) {
-    await arrival.note({ emptyWaits })
+    await arrival.record({ emptyWaits })
     return brisk
   }
   if ((await othersWaiting(system, claimer)) >= pace.maxWaiting) {
-    await arrival.note({ emptyWaits })
+    await arrival.record({ emptyWaits })
     return { claimed: [], isRefused: true, retryAfterMs: pace.retryAfterMs }
   }
-  await arrival.note({ emptyWaits, waitingUntil: system.clock.now() + leftMs })
+  await arrival.record({ emptyWaits, waitingUntil: system.clock.now() + leftMs })
   const found = await poll(system, wait, { begun, endMs: waitMs, isBrisk: false, nextStart: brisk.nextStart })
-  if (found.claimed.length > 0) await arrival.note({})
+  if (found.claimed.length > 0) await arrival.record({})
   return found
 }
 
@@ -124,9 +129,9 @@ async function poll(
   system: System,
   { claimer, types, workers, tryOnce, waitMs }: Wait,
   { begun, endMs, isBrisk, nextStart }: Polling,
-): Promise<Pick<ClaimedOrHeld, 'claimed' | 'nextStart'>> {
+): Promise<Pick<ClaimResult, 'claimed' | 'nextStart'>> {
   const { clock, chance } = system
-  let last: Pick<ClaimedOrHeld, 'claimed' | 'nextStart'> = { claimed: [], nextStart }
+  let last: Pick<ClaimResult, 'claimed' | 'nextStart'> = { claimed: [], nextStart }
   for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, LAST_POLL_MS)) {
     const spentMs = elapsedSince(clock, begun)
     if (spentMs >= endMs) return last
@@ -135,7 +140,7 @@ async function poll(
     const isSoon = startsInMs <= LAST_POLL_MS
     const sleepMs = isSoon ? startsInMs + START_JITTER_MS * by : pause * (1 - POLL_JITTER * by)
     await clock.sleep(Math.min(waitMs - spentMs, Math.max(1, sleepMs)))
-    if (!isBrisk) await workers.seen(claimer, types)
+    if (!isBrisk) await workers.recordActivity(claimer, types)
     last = await tryOnce()
     if (last.claimed.length > 0) return last
   }

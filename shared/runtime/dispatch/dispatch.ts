@@ -13,27 +13,27 @@ import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket } from '../ready/ready.ts'
 import { runTask } from '../run/run.ts'
-import type { cachedTypes } from '../types/type-cache.ts'
+import type { cachedTypeReader } from '../types/type-cache.ts'
 import {
-  caught,
-  chainedTogether,
   type DispatchTools,
+  earlyDelaySeconds,
+  forwardedDispatch,
   isChainOver,
   isSuspect,
-  MAX_PASSES,
+  notDueDelaySeconds,
   PASS_DELAY_S,
-  type Received,
+  PASSES_MAX,
+  type ReceivedDispatch,
   sendBack,
-  sendBackSeconds,
-  sentOn,
-  setBackSeconds,
+  serveOrRedeliver,
   toolsFor,
+  withLongestChain,
 } from './received-dispatch.ts'
 import { serveTickets } from './serve-tickets.ts'
 
 type ServingTools = {
   readonly definition: TaskDefinition
-  readonly typeOf: ReturnType<typeof cachedTypes>
+  readonly typeOf: ReturnType<typeof cachedTypeReader>
   /** By the system's clock: when runs are told to stop, and end as timed out. */
   readonly stopAt: number
 }
@@ -45,11 +45,11 @@ type ServingTools = {
  */
 export async function serveDispatches(
   system: System,
-  batch: readonly Received[],
+  batch: readonly ReceivedDispatch[],
   claimer: Claimer,
   { stopAt, ...rest }: ServingTools,
 ): Promise<string[]> {
-  const received = chainedTogether(batch)
+  const received = withLongestChain(batch)
   const suspect = received.find(({ seen }) => isSuspect(seen))
   const served = suspect ? [suspect] : received
   const others = received.filter(one => !served.includes(one))
@@ -59,9 +59,9 @@ export async function serveDispatches(
     const unsent = await sendBackAll(system, withoutRepeated(others, served))
     const { early, tokens, named } = await sorted(system, served, tools)
     const failed = await Promise.all([
-      ...early.map(one => caught(system, one, () => sendBackEarly(system, one))),
+      ...early.map(one => serveOrRedeliver(system, one, () => sendBackEarly(system, one))),
       ...tokens.map(together => serveTickets(system, together, claimer, tools)),
-      ...named.map(one => caught(system, one, () => runNamed(system, one, claimer, tools))),
+      ...named.map(one => serveOrRedeliver(system, one, () => runNamed(system, one, claimer, tools))),
     ])
     return [...unsent, ...failed.flat()]
   } finally {
@@ -73,13 +73,16 @@ export async function serveDispatches(
  * A suspect is sent back once, however often it has come: each message that is sent back may be sent twice, and among ten of
  * them, one of which is served at a time, that would make ever more.
  */
-function withoutRepeated(received: readonly Received[], served: readonly Received[]): Received[] {
+function withoutRepeated(
+  received: readonly ReceivedDispatch[],
+  served: readonly ReceivedDispatch[],
+): ReceivedDispatch[] {
   const all = [...served, ...received]
-  const isFirst = (one: Received) => all.find(other => isSameDispatch(one, other)) === one
+  const isFirst = (one: ReceivedDispatch) => all.find(other => isSameDispatch(one, other)) === one
   return received.filter(one => !isSuspect(one.seen) || one.seen.options.concurrency > 1 || isFirst(one))
 }
 
-function isSameDispatch({ seen: a }: Received, { seen: b }: Received): boolean {
+function isSameDispatch({ seen: a }: ReceivedDispatch, { seen: b }: ReceivedDispatch): boolean {
   return a.id === b.id && a.born === b.born && a.revision === b.revision
 }
 
@@ -93,28 +96,28 @@ function signalAt(clock: Clock, time: number, over: AbortSignal): AbortSignal {
 }
 
 /** Message ids of those that could not be sent back, and must come again by themselves. */
-async function sendBackAll(system: System, received: readonly Received[]): Promise<string[]> {
+async function sendBackAll(system: System, received: readonly ReceivedDispatch[]): Promise<string[]> {
   if (received.length === 0) return []
   if (isChainOver(system, received)) return received.map(({ messageId }) => messageId)
-  const failures = await system.messages.dispatch(received.map(one => sentOn(one, 0)))
+  const failures = await system.messages.dispatch(received.map(one => forwardedDispatch(one, 0)))
   return failures.flatMap(({ index }) => received[index]?.messageId ?? [])
 }
 
 type Sorted = {
-  readonly early: readonly Received[]
+  readonly early: readonly ReceivedDispatch[]
   /** Those that can be claimed for together. */
-  readonly tokens: ReadonlyArray<readonly Received[]>
-  readonly named: readonly Received[]
+  readonly tokens: ReadonlyArray<readonly ReceivedDispatch[]>
+  readonly named: readonly ReceivedDispatch[]
 }
 
 /** Of tokens, those whose time has come go together, by their type; each of the others waits for its own. */
 async function sorted(
   system: System,
-  received: readonly Received[],
+  received: readonly ReceivedDispatch[],
   { typeOf }: DispatchTools,
 ): Promise<Sorted> {
   const now = system.clock.now()
-  const early = received.filter(({ seen }) => sendBackSeconds(seen, now) !== undefined)
+  const early = received.filter(({ seen }) => earlyDelaySeconds(seen, now) !== undefined)
   const inTime = received.filter(one => !early.includes(one))
   const areTokens = await Promise.all(
     inTime.map(async ({ seen }) => isTicket(seen, await typeOf(workOf(seen).type))),
@@ -126,22 +129,22 @@ async function sorted(
   return { early, tokens: [...groups.values()], named: inTime.filter((_, index) => !areTokens[index]) }
 }
 
-async function sendBackEarly(system: System, one: Received): Promise<void> {
-  await sendBack(system, one, sendBackSeconds(one.seen, system.clock.now()) ?? 0)
+async function sendBackEarly(system: System, one: ReceivedDispatch): Promise<void> {
+  await sendBack(system, one, earlyDelaySeconds(one.seen, system.clock.now()) ?? 0)
 }
 
 async function runNamed(
   system: System,
-  one: Received,
+  one: ReceivedDispatch,
   claimer: Claimer,
   tools: DispatchTools,
 ): Promise<void> {
   const { seen, passedOn = 0 } = one
   await sleepUntil(system.clock, seen.dueAt)
-  const delaySeconds = setBackSeconds(seen, system.clock.now())
+  const delaySeconds = notDueDelaySeconds(seen, system.clock.now())
   if (delaySeconds !== undefined) return sendBack(system, one, delaySeconds)
   const report = await runTask(system, seen, claimer, await toolsFor(seen, tools))
   // Another worker is about to claim it, and may die. After the last pass it has claimed the task, or never will.
-  const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < MAX_PASSES
+  const isPassable = !report.ran && report.why === 'being-claimed' && passedOn < PASSES_MAX
   if (isPassable) await sendBack(system, one, PASS_DELAY_S, passedOn + 1)
 }

@@ -1,4 +1,4 @@
-import { MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
+import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { startsAt } from '../../core/place/place.ts'
 import { pieceOf, workOf } from '../../core/task/piece.ts'
@@ -11,7 +11,7 @@ import type { RunTools } from '../run/run.ts'
 /** A dispatch of a task that may be claimed as it stands, by others or later, is passed on after so long, */
 export const PASS_DELAY_S = 1
 /** and so often. */
-export const MAX_PASSES = 10
+export const PASSES_MAX = 10
 
 /**
  * Functions send a dispatch on at most so often, for whatever reasons: Lambda refuses the 17th invocation of one function in a
@@ -20,7 +20,7 @@ export const MAX_PASSES = 10
 export const DISPATCH_HOPS_MAX = 12
 
 /** A dispatch as its queue delivered it. */
-export type Received = {
+export type ReceivedDispatch = {
   readonly messageId: string
   readonly seen: Task
   /** How often it has been passed on. @default 0 */
@@ -42,11 +42,15 @@ const OUTAGE_DELAYS_ALIKE = 4
 
 function outageDelaySeconds(hops: number): number {
   const doubled = OUTAGE_DELAY_S * 2 ** Math.max(0, hops - OUTAGE_DELAYS_ALIKE + 1)
-  return Math.min(doubled, MAX_QUEUE_DELAY_MS / 1_000)
+  return Math.min(doubled, QUEUE_DELAY_MS_MAX / 1_000)
 }
 
 /** Serves a dispatch; its message id when it could not be served and must come again. */
-export async function caught(system: System, one: Received, serve: () => Promise<void>): Promise<string[]> {
+export async function serveOrRedeliver(
+  system: System,
+  one: ReceivedDispatch,
+  serve: () => Promise<void>,
+): Promise<string[]> {
   const { messageId, seen, passedOn = 0, hops = 0 } = one
   try {
     await serve()
@@ -82,20 +86,20 @@ export async function toolsFor(task: Task, { typeOf, ...tools }: DispatchTools):
 /** @throws Error when it was not sent: its message must come again by itself. */
 export async function sendBack(
   system: System,
-  one: Received,
+  one: ReceivedDispatch,
   delaySeconds: number,
   passedOn = one.passedOn ?? 0,
 ): Promise<void> {
   if (isChainOver(system, [one])) {
     throw new Error(`the dispatch of ${one.seen.id} stays in its queue: its chain is over`)
   }
-  const failures = await system.messages.dispatch([sentOn(one, delaySeconds, passedOn)])
+  const failures = await system.messages.dispatch([forwardedDispatch(one, delaySeconds, passedOn)])
   if (failures[0]) throw new Error(`dispatch of ${one.seen.id} not sent back: ${failures[0].reason}`)
 }
 
 /** The dispatch that goes on from a received one. */
-export function sentOn(
-  { seen, passedOn: passed = 0, hops = 0 }: Received,
+export function forwardedDispatch(
+  { seen, passedOn: passed = 0, hops = 0 }: ReceivedDispatch,
   delaySeconds: number,
   passedOn = passed,
 ): Dispatch {
@@ -103,13 +107,13 @@ export function sentOn(
 }
 
 /** All that one invocation sends goes on from the longest chain of its batch. */
-export function chainedTogether(received: readonly Received[]): Received[] {
+export function withLongestChain(received: readonly ReceivedDispatch[]): ReceivedDispatch[] {
   const hops = Math.max(0, ...received.map(one => one.hops ?? 0))
   return received.map(one => ({ ...one, hops }))
 }
 
 /** Whether these dispatches, which one invocation received, must not be sent on any more. */
-export function isChainOver({ metrics, log }: System, received: readonly Received[]): boolean {
+export function isChainOver({ metrics, log }: System, received: readonly ReceivedDispatch[]): boolean {
   const [first] = received
   if (first === undefined || (first.hops ?? 0) < DISPATCH_HOPS_MAX) return false
   const { seen, hops } = first
@@ -129,12 +133,12 @@ const MAX_WAIT_MS = 1_500
  * With how many seconds of delay a dispatch is sent back whose time has not come although it was waited for: the clock was set
  * back meanwhile, and a claim would be refused as not due. Undefined: its time has come.
  */
-export function setBackSeconds({ dueAt }: Task, now: number): number | undefined {
-  return dueAt > now ? Math.ceil(Math.min(dueAt - now, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+export function notDueDelaySeconds({ dueAt }: Task, now: number): number | undefined {
+  return dueAt > now ? Math.ceil(Math.min(dueAt - now, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }
 
 /** With how many seconds of delay a dispatch that came too early is sent back; undefined: wait out the rest. */
-export function sendBackSeconds(task: Task, now: number): number | undefined {
+export function earlyDelaySeconds(task: Task, now: number): number | undefined {
   const early = startsAt(task) - now
-  return early > MAX_WAIT_MS ? Math.floor(Math.min(early, MAX_QUEUE_DELAY_MS) / 1_000) : undefined
+  return early > MAX_WAIT_MS ? Math.floor(Math.min(early, QUEUE_DELAY_MS_MAX) / 1_000) : undefined
 }

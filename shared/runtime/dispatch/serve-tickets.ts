@@ -4,49 +4,49 @@ import { finish } from '../../core/run/finish.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Claimed } from '../claim/claim.ts'
 import { claimByTickets, TICKET_PASS_DELAY_S, TICKET_PASSES_MAX } from '../claim/claim-by-ticket.ts'
-import type { ClaimedOrHeld } from '../claim/claim-ready.ts'
+import type { ClaimResult } from '../claim/claim-ready.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { runClaimed } from '../run/run.ts'
 import {
-  caught,
   type DispatchTools,
   isChainOver,
   isSuspect,
-  type Received,
+  type ReceivedDispatch,
   sendBack,
+  serveOrRedeliver,
   toolsFor,
 } from './received-dispatch.ts'
 
-type Outcome = Pick<ClaimedOrHeld, 'claimed' | 'held'>
+type Outcome = Pick<ClaimResult, 'claimed' | 'held'>
 
 /** Serves tokens of one type together; answers the ids of the messages that must come again. */
 export async function serveTickets(
   system: System,
-  tokens: readonly Received[],
+  tokens: readonly ReceivedDispatch[],
   claimer: Claimer,
   tools: DispatchTools,
 ): Promise<string[]> {
   const [first] = tokens
   if (!first) return []
-  let outcome: Outcome = { claimed: [], held: tokens.length }
+  let outcome: Outcome = { claimed: [], waiting: tokens.length }
   const unclaimed = await caughtAll(system, tokens, async () => {
     outcome = await claim(system, tokens, claimer, tools)
   })
   if (unclaimed) return unclaimed
   const { run, given } = await runnable(system, outcome.claimed)
-  const passed = passable(tokens, run, given.length + outcome.held)
+  const passed = passable(tokens, run, given.length + outcome.waiting)
   const results = await Promise.all([
     ...run.map(one => ran(system, one, tools)),
-    ...passed.map(one => caught(system, one, () => pass(system, one, given.length > 0))),
+    ...passed.map(one => serveOrRedeliver(system, one, () => pass(system, one, given.length > 0))),
   ])
   return results.flat()
 }
 
 async function claim(
   system: System,
-  tokens: readonly Received[],
+  tokens: readonly ReceivedDispatch[],
   claimer: Claimer,
   { typeOf }: DispatchTools,
 ): Promise<Outcome> {
@@ -54,14 +54,14 @@ async function claim(
   const type = named[0] && (await typeOf(workOf(named[0]).type))
   await sleepUntil(system.clock, Math.max(...named.map(startsAt)))
   // What is dropped in a pause is sent again at its end.
-  if (!type || type.paused) return { claimed: [], held: tokens.length }
+  if (!type || type.paused) return { claimed: [], waiting: tokens.length }
   return claimByTickets(system, type, claimer, named)
 }
 
 /** Undefined when it was done; else the ids of the messages that must come again. */
 async function caughtAll(
   system: System,
-  tokens: readonly Received[],
+  tokens: readonly ReceivedDispatch[],
   serve: () => Promise<void>,
 ): Promise<string[] | undefined> {
   let failure: unknown
@@ -71,7 +71,9 @@ async function caughtAll(
   } catch (error) {
     failure = error
   }
-  const ids = await Promise.all(tokens.map(one => caught(system, one, () => Promise.reject(failure))))
+  const ids = await Promise.all(
+    tokens.map(one => serveOrRedeliver(system, one, () => Promise.reject(failure))),
+  )
   return ids.flat()
 }
 
@@ -98,10 +100,10 @@ async function release(system: System, { task, run }: Claimed): Promise<void> {
 
 /** Tokens that stand for nothing. What was given back, or waits for a limit, will bring tokens of its own. */
 function passable(
-  tokens: readonly Received[],
+  tokens: readonly ReceivedDispatch[],
   run: readonly Claimed[],
   settled: number,
-): readonly Received[] {
+): readonly ReceivedDispatch[] {
   const ids = new Set(run.map(({ task }) => task.id))
   const left = tokens.length - run.length - settled
   return tokens
@@ -110,7 +112,7 @@ function passable(
 }
 
 /** A ticket that stands for nothing needs no redelivery: at the end of its chain it is dropped, and the sweeper repairs. */
-async function pass(system: System, one: Received, isAtOnce: boolean): Promise<void> {
+async function pass(system: System, one: ReceivedDispatch, isAtOnce: boolean): Promise<void> {
   if (isChainOver(system, [one])) return
   await sendBack(system, one, isAtOnce ? 0 : TICKET_PASS_DELAY_S, (one.passedOn ?? 0) + 1)
 }

@@ -8,17 +8,17 @@ import { eventsOf, type WorkerChange, workerEvent } from '../../core/events/even
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import { cachedTypes } from '../types/type-cache.ts'
-import { type EventSystem, FIRST_RETRY_S, publishOrLog, putAside } from './publish-late-events.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
+import { type EventSystem, postponeEvents, publishOrLog, RETRY_S_MIN } from './publish-late-events.ts'
 
 /** A change of the stream, as it is told of. */
-export type PublishedChange = { readonly position: string } & (
+export type StreamChange = { readonly position: string } & (
   | { readonly task: Task }
   | { readonly worker: WorkerChange }
 )
 
 /** Tells changes; answers the positions of those that must come again. */
-type Teller = (changes: readonly PublishedChange[]) => Promise<string[]>
+type Teller = (changes: readonly StreamChange[]) => Promise<string[]>
 
 /**
  * Tells what happened, of all changes of a batch in their order. What cannot be told now is put aside and told later:
@@ -29,7 +29,7 @@ export function createEventPublisher(system: EventSystem): Teller {
   const isAsked = callerOf(system)
   let failedAt: Moment | undefined
   const untold = async (events: readonly BatonEvent[]) => {
-    if (failedAt && isWithin(system.clock, failedAt, FIRST_RETRY_S * 1_000)) return [...events]
+    if (failedAt && isWithin(system.clock, failedAt, RETRY_S_MIN * 1_000)) return [...events]
     const failures = await publishOrLog(system, events)
     if (failures.length > 0) failedAt = momentOf(system.clock)
     return failures.flatMap(({ index }) => events[index] ?? [])
@@ -39,7 +39,7 @@ export function createEventPublisher(system: EventSystem): Teller {
     const unread = told.filter(({ isUnread }) => isUnread)
     const events = told.flatMap(one => one.events)
     const aside = events.length > 0 ? await untold(events) : []
-    const lost = new Set(aside.length > 0 ? await putAside(system, aside) : [])
+    const lost = new Set(aside.length > 0 ? await postponeEvents(system, aside) : [])
     const again = told.filter(one => one.events.some(event => lost.has(event)))
     return [...unread, ...again].map(({ position }) => position)
   }
@@ -55,8 +55,8 @@ type Asked = {
 /** The events of a change that somebody asks for. Types are read only where there is something to tell. */
 async function asked(
   { log }: EventSystem,
-  change: PublishedChange,
-  isAsked: (events: readonly BatonEvent[], change: PublishedChange) => Promise<boolean>,
+  change: StreamChange,
+  isAsked: (events: readonly BatonEvent[], change: StreamChange) => Promise<boolean>,
 ): Promise<Asked> {
   const { position } = change
   const events = eventsIn(log, change)
@@ -70,7 +70,7 @@ async function asked(
 }
 
 /** A change that cannot be made sense of is told to nobody, and holds up no other. */
-function eventsIn(log: EventSystem['log'], change: PublishedChange): readonly BatonEvent[] {
+function eventsIn(log: EventSystem['log'], change: StreamChange): readonly BatonEvent[] {
   try {
     return 'worker' in change ? [workerEvent(change.worker)] : eventsOf(change.task)
   } catch (error) {
@@ -82,12 +82,12 @@ function eventsIn(log: EventSystem['log'], change: PublishedChange): readonly Ba
 /** What happens to tasks is asked for by their type; canvases, schedules and workers have none, and go with any. */
 function callerOf(system: EventSystem) {
   if (system.scope === 'all') return async () => true
-  const typeOf = cachedTypes(system)
-  const anyType = cachedTypes({
+  const typeOf = cachedTypeReader(system)
+  const anyType = cachedTypeReader({
     clock: system.clock,
     types: { ...system.types, get: () => firstAsking(system) },
   })
-  return async ([event]: readonly BatonEvent[], change: PublishedChange) => {
+  return async ([event]: readonly BatonEvent[], change: StreamChange) => {
     const isOfType = event?.type.startsWith('task.') && 'task' in change
     return asks(await (isOfType ? typeOf(change.task.type) : anyType('*')))
   }

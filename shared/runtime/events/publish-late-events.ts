@@ -1,11 +1,11 @@
 import type { BatonEvent } from '../../core/events/event-types.ts'
-import type { Events, LateBox, LateEvents, SendFailure } from '../../ports/messages.ts'
+import type { Events, LateEventQueue, LateEvents, SendFailure } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 
 /** The world of those who tell events. */
 export type EventSystem = Pick<System, 'types' | 'clock' | 'log'> & {
   readonly events: Events
-  readonly lateBox: LateBox
+  readonly lateBox: LateEventQueue
   /** `types`: of types that ask for it, and once one does, of what belongs to no type. `all`: whatever they say. */
   readonly scope: 'types' | 'all'
 }
@@ -15,7 +15,7 @@ type Late = Pick<EventSystem, 'events' | 'lateBox' | 'log'>
 /** A request takes ten events, and so does a message that tells them later. */
 const BATCH = 10
 /** When they are tried again first; each further time after twice as long. */
-export const FIRST_RETRY_S = 2
+export const RETRY_S_MIN = 2
 const MAX_RETRY_S = 900
 /** Some two days, most of them in waits of a quarter of an hour. */
 const MAX_HOPS = 200
@@ -29,7 +29,7 @@ export async function publishLateEvents(system: Late, { events, hops }: LateEven
     system.log.error('events were never told', { hops, events: left, reason: failed[0]?.reason })
     return true
   }
-  return (await putAside(system, left, hops + 1)).length === 0
+  return (await postponeEvents(system, left, hops + 1)).length === 0
 }
 
 /** Tells events; answers what is worth another try. What is refused for what it is will be refused again. */
@@ -42,12 +42,12 @@ export async function publishOrLog(system: Late, events: readonly BatonEvent[]):
 }
 
 /** Puts events aside, to be told later; answers those of them that have to be put aside again. */
-export async function putAside(
+export async function postponeEvents(
   { lateBox, log }: Late,
   events: readonly BatonEvent[],
   hops = 0,
 ): Promise<BatonEvent[]> {
-  const delaySeconds = Math.min(FIRST_RETRY_S * 2 ** hops, MAX_RETRY_S)
+  const delaySeconds = Math.min(RETRY_S_MIN * 2 ** hops, MAX_RETRY_S)
   const late = batchesOf(events).map(batch => ({ events: batch, hops, delaySeconds }))
   const failures = await lateBox.put(late)
   log.warn('events are told later', { events: events.length, hops, delaySeconds })

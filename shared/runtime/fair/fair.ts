@@ -11,7 +11,7 @@
  * grows with their number.
  */
 import type { Change } from '../../core/change/change.ts'
-import { atTurn, type Entering, entering } from '../../core/change/entering.ts'
+import { atTurn, type LineEntry, lineEntry } from '../../core/change/entering.ts'
 import { turnAt } from '../../core/fair/fair.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { frontOf } from './front.ts'
@@ -22,19 +22,19 @@ export const TURN_HOOK: ChangeHook = { prepare: inTurn, refused: notInTurn }
 
 /** The change, with its task's turn where it brings the task into a line. */
 async function inTurn(system: System, change: Change): Promise<Change> {
-  const comes = entering(change)
+  const comes = lineEntry(change)
   if (!comes) return change
   const front = await frontOf(system, comes.line)
   return atTurn(change, comes.line, await turnFor(system, comes, front))
 }
 
-async function turnFor(system: System, comes: Entering, front: number): Promise<number> {
+async function turnFor(system: System, comes: LineEntry, front: number): Promise<number> {
   return comes.held === undefined ? reserveTurn(system, comes, front) : Math.max(comes.held, front)
 }
 
 /** The change was not written: its turn is the next one of its tenant. */
 function notInTurn(system: System, change: Change): void {
-  const comes = entering(change)
+  const comes = lineEntry(change)
   if (!comes || comes.held !== undefined) return
   const turn = turnAt(comes.line, change.after.place?.order ?? '')
   if (turn !== undefined) giveTurnBack(system, comes, turn)

@@ -4,7 +4,7 @@ import { shardNumbers } from '../../core/types/task-type.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { cachedTypes } from '../types/type-cache.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 
 /**
  * A front is remembered for so long. Turns of two tenants that come to different processes differ by what is claimed in
@@ -60,7 +60,7 @@ export async function frontOf(system: System, line: FairLine): Promise<number> {
 async function readFront(system: System, line: FairLine): Promise<Front> {
   const { tasks, turns, clock } = system
   const readAt = momentOf(clock)
-  const type = await cachedTypes(system)(line.type)
+  const type = await cachedTypeReader(system)(line.type)
   const shards = type ? shardNumbers(type) : []
   const [noted, ...firsts] = await Promise.all([
     turns.front(lineName(line)),

@@ -1,4 +1,4 @@
-import type { Entering } from '../../core/change/entering.ts'
+import type { LineEntry } from '../../core/change/entering.ts'
 import { BatonError } from '../../core/errors.ts'
 import { lineName } from '../../core/fair/fair.ts'
 import type { TenantTurns, TurnStore } from '../../ports/stores.ts'
@@ -14,7 +14,7 @@ const MAX_ENTRIES = 1_000
 /** Of a tenant, turns that were reserved and not used. */
 const MAX_SPARE = 100
 
-type Tenant = Pick<Entering, 'line' | 'tenant'>
+type Tenant = Pick<LineEntry, 'line' | 'tenant'>
 
 type Asking = { readonly front: number; resolve(turn: number): void; reject(error: unknown): void }
 

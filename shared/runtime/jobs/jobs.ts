@@ -5,7 +5,7 @@
  */
 
 import type { Decision } from '../../core/change/change.ts'
-import { reorder, unblock } from '../../core/limits/wait.ts'
+import { endWait, reorder } from '../../core/limits/wait.ts'
 import { purge } from '../../core/operate/purge.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -17,9 +17,9 @@ import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { deleteLastingBodies } from '../operate/drop-bodies.ts'
 import { sendMessages } from '../plan/plan.ts'
-import { publishCallbacksOf } from '../plan/publish-callbacks.ts'
-import { type JobRange, mustBeSent, rangesOf } from '../types/start-job.ts'
-import { noteProgress } from './purge-progress.ts'
+import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
+import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
+import { recordPurgeProgress } from './purge-progress.ts'
 
 const PAGE = 100
 const MOST_AT_ONCE = 25
@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 25
 /** Works on a job page by page, in the order of the view; what is left at `stopAt` goes on in a message of its own. */
 export async function workOnJob(system: System, look: JobLook, stopAt: number): Promise<void> {
   const { type, job, bucket, shard } = look
-  const range = rangesOf(job, system.clock.now()).find(one => one.bucket === bucket)
+  const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
   let position: IndexEntry | undefined = look.after
   await note(system, look, position)
@@ -35,7 +35,7 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
     if (system.clock.now() >= stopAt) {
       const rest = { ...look, ...(position && { after: position }), delaySeconds: 0 }
       await note(system, look, position)
-      return mustBeSent(system.messages.goOnWithJobs([rest]), job)
+      return throwIfUnsent(system.messages.continueJobs([rest]), job)
     }
     const page = await system.tasks.page({
       index: 'view',
@@ -53,7 +53,8 @@ export async function workOnJob(system: System, look: JobLook, stopAt: number): 
 /** A purge stands with its type until it is known to be done; what a resumed type lacks, the sweeper sees by itself. */
 async function note(system: System, look: JobLook, after: IndexEntry | undefined, isDone = false) {
   const { job } = look
-  if (job.kind === 'purge') await noteProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
+  if (job.kind === 'purge')
+    await recordPurgeProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
 }
 
 function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
@@ -70,7 +71,7 @@ async function workOnPage(system: System, { type, job }: JobLook, tasks: readonl
     case 'resume':
       return sendAgain(system, tasks)
     case 'relimit':
-      return changeEach(system, tasks, task => unblock(task, system.clock.now()))
+      return changeEach(system, tasks, task => endWait(task, system.clock.now()))
     case 'reorder':
       return sortAnew(system, type, tasks)
     case 'purge':
@@ -129,6 +130,6 @@ async function purgeTask(system: System, job: PurgeJob, seen: Task): Promise<boo
 /** Callbacks of an end that happened are not lost with the record of it. */
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {
   if (!seen.owes) return seen
-  await publishCallbacksOf(system, seen)
+  await publishTaskCallbacks(system, seen)
   return system.tasks.head(seen.id)
 }

@@ -8,7 +8,7 @@ const PATIENCE_MS = 15 * 60_000
  * does not say so: behind a large resume a message may wait for minutes, and each copy of it would make the queue longer.
  * The queue is measured at most once per judge, and only when something is silent.
  */
-export function lostMessageJudge(
+export function lostMessageDetector(
   { messages, clock }: Pick<System, 'messages' | 'clock'>,
   silentMs: number,
 ): (lastSign: number) => Promise<boolean> {

@@ -17,7 +17,7 @@ type Partition = Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: Pu
 const LIFE_MS = 7 * 86_400_000
 
 /** Notes that a partition is worked on from here on, or that its round is over. */
-export async function noteProgress(
+export async function recordPurgeProgress(
   { records, clock }: Pick<System, 'records' | 'clock'>,
   partition: Partition,
   { isDone, after }: Pick<PurgeProgress, 'isDone' | 'after'>,
@@ -29,7 +29,7 @@ export async function noteProgress(
 }
 
 /** What was noted last; undefined when nobody has begun. */
-export async function progressOf(
+export async function readPurgeProgress(
   { records }: Pick<System, 'records'>,
   partition: Partition,
 ): Promise<PurgeProgress | undefined> {

@@ -7,7 +7,7 @@ import { startJob } from '../types/start-job.ts'
 /** Indexes show what was written up to 2 s ago: what was there when the purge was asked for must be found. */
 const INDEX_DELAY_S = 2
 /** Purges of one type under way; asking for the same again takes no room. */
-export const MOST_PURGES = 10
+export const PURGES_MAX = 10
 
 export type StartedPurge =
   | { readonly ok: true }
@@ -25,7 +25,7 @@ export async function startPurge(
   const job: PurgeJob = { kind: 'purge', ...which }
   const { before, after } = await changeType(system, type, stored => {
     const others = (stored?.purges ?? []).filter(other => !isContained(other, job))
-    return stored && others.length < MOST_PURGES
+    return stored && others.length < PURGES_MAX
       ? { ...stored, purges: [...others, job], operator: system.operator }
       : undefined
   })

@@ -2,8 +2,8 @@ import { rangesOfPurge } from '../../core/operate/purge.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { System } from '../kernel/system.ts'
-import { lostMessageJudge } from './lost-messages.ts'
-import { type PurgeProgress, progressOf } from './purge-progress.ts'
+import { lostMessageDetector } from './lost-messages.ts'
+import { type PurgeProgress, readPurgeProgress } from './purge-progress.ts'
 import { endPurge } from './start-purge.ts'
 
 /** Longer than one message of a purge is worked on. A silent purge has lost its message, unless the jobs queue is busy. */
@@ -38,16 +38,19 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   const partitions = shardNumbers(type).flatMap(shard =>
     rangesOfPurge(job).map(({ bucket }) => ({ type: type.type, job, bucket, shard })),
   )
-  const isQuiet = lostMessageJudge(system, SILENT_MS)
+  const isQuiet = lostMessageDetector(system, SILENT_MS)
   const steps = await Promise.all(
-    partitions.map(async one => ({ one, step: await nextStep(await progressOf(system, one), job, isQuiet) })),
+    partitions.map(async one => ({
+      one,
+      step: await nextStep(await readPurgeProgress(system, one), job, isQuiet),
+    })),
   )
   if (steps.every(({ step }) => step === 'over')) {
     await endPurge(system, type, job)
     return { repaired: 0, failed: 0 }
   }
   const looks = steps.flatMap(({ one, step }) => (typeof step === 'object' ? [lookOf(one, step)] : []))
-  const failures = await system.messages.goOnWithJobs(looks)
+  const failures = await system.messages.continueJobs(looks)
   const lost = steps.filter(({ step }) => typeof step === 'object' && step.isLost).length
   if (lost > 0) system.metrics.add('SweeperRepaired', lost, type.type)
   return { repaired: lost, failed: failures.length }

@@ -1,4 +1,4 @@
-import { SHOWN_RUNS } from '../../core/bounds.ts'
+import { SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import { isCut } from '../../core/task/body.ts'
 import type { Task, TaskError } from '../../core/task/task.ts'
 import type { System } from './system.ts'
@@ -7,7 +7,7 @@ import type { System } from './system.ts'
 export async function fullError(system: Pick<System, 'tasks'>, task: Task): Promise<TaskError> {
   const { error = UNTOLD } = task
   if (!isCut(error)) return error
-  const records = await system.tasks.runRecords(task.id, task.born, SHOWN_RUNS)
+  const records = await system.tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX)
   return records.find(run => run.error && isShortOf(error, run.error))?.error ?? error
 }
 

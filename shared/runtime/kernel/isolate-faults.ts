@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -24,7 +24,7 @@ export async function isolateEach<Item extends Task | { readonly task: Task }, R
     try {
       return [await work(item)]
     } catch (error) {
-      if (!isFaultOfOne(error)) throw error
+      if (!isItemFault(error)) throw error
       logFault(system, 'task' in item ? item.task : item, error)
       return []
     }
@@ -75,7 +75,7 @@ function nameOf({ id, born, revision }: Task): string {
  * @throws the error itself otherwise: what became of the publish is not known.
  */
 export function faultOf(error: unknown): string {
-  if (!isFaultOfOne(error)) throw error
+  if (!isItemFault(error)) throw error
   return error instanceof Error ? error.message : String(error)
 }
 

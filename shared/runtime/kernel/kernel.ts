@@ -8,7 +8,7 @@
 import type { Change } from '../../core/change/change.ts'
 import { withOperation } from '../../core/change/operations.ts'
 import { BatonError, isOutage } from '../../core/errors.ts'
-import { completed } from '../../core/run/several-successes.ts'
+import { endOfComplete } from '../../core/run/several-successes.ts'
 import type { Task } from '../../core/task/task.ts'
 import { applyChange } from './apply-change.ts'
 import { type Conflicts, conflictWaitMs, isLostRace } from './contention.ts'
@@ -73,7 +73,7 @@ function noted({ operator, clock }: System, change: Change): Change {
 async function ended(system: System, seen: Task | undefined): Promise<Task | undefined> {
   let current = seen
   for (;;) {
-    const end = current && completed(current)
+    const end = current && endOfComplete(current)
     if (!end) return current
     const applied = await applyChange(system, end, current)
     current = applied.applied ? applied.task : applied.current

@@ -1,5 +1,5 @@
 import { typeOfLimit } from '../../core/limits/limits.ts'
-import { unblock } from '../../core/limits/wait.ts'
+import { endWait } from '../../core/limits/wait.ts'
 import { readyPlaceOf } from '../../core/place/place.ts'
 import { limitPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -10,7 +10,7 @@ import { applyChange } from '../kernel/apply-change.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { isTicket, readyTasks } from '../ready/ready.ts'
-import { cachedTypes } from '../types/type-cache.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 
 const PAGE = 100
 /** Entries read beyond those that are wanted: some will have been let in already. */
@@ -19,10 +19,10 @@ const SPARE = 10
 const MOST_EXAMINED = 1_000
 
 /** How many waits were ended, and whether anybody waits or has waited. */
-export type AdmittedWaiting = { readonly count: number; readonly isWaitedFor: boolean }
+export type AdmitResult = { readonly count: number; readonly isWaitedFor: boolean }
 
 /** The tasks that wait for permits of a limit, as far as they were read. */
-export type Waiting = {
+export type WaitingTasks = {
   readonly limit: string
   /** The type whose limit it is, where it counts all of that type's tasks. */
   readonly type: TaskType | undefined
@@ -34,7 +34,7 @@ export type Waiting = {
 }
 
 /** Reads the tasks that wait, enough to admit `most` of them. The ready places and the limit's place are read side by side. */
-export async function waitingFor(system: System, limit: string, most: number): Promise<Waiting> {
+export async function readWaitingTasks(system: System, limit: string, most: number): Promise<WaitingTasks> {
   const placed = waitingIn(system, limit, Math.min(PAGE, most + SPARE))
   const [{ type, ready }, first] = await Promise.all([readyFor(system, limit, most), placed.next()])
   return { limit, type, ready, firstPlaced: first.value ?? undefined, otherPlaced: placed }
@@ -44,8 +44,8 @@ async function readyFor(
   system: System,
   limit: string,
   most: number,
-): Promise<Pick<Waiting, 'type' | 'ready'>> {
-  const type = typeOfLimit(limit) === limit ? await cachedTypes(system)(limit) : undefined
+): Promise<Pick<WaitingTasks, 'type' | 'ready'>> {
+  const type = typeOfLimit(limit) === limit ? await cachedTypeReader(system)(limit) : undefined
   return { type, ready: type ? await readyUnder(system, type, Math.max(1, most)) : [] }
 }
 
@@ -61,9 +61,9 @@ async function readyFor(
  */
 export async function admitWaiting(
   system: System,
-  waiting: Waiting,
+  waiting: WaitingTasks,
   { room, isRepair }: { readonly room: number; readonly isRepair: boolean },
-): Promise<AdmittedWaiting> {
+): Promise<AdmitResult> {
   const { type, ready } = waiting
   const isIdle = ready.length === 0 || !type || !needsTickets(type)
   const isServed = isIdle || (isRepair && (await hasBacklog(system, type)))
@@ -86,9 +86,9 @@ async function hasBacklog({ messages }: System, { type, configuration }: TaskTyp
 
 async function admitFromPlace(
   system: System,
-  { firstPlaced, otherPlaced }: Waiting,
+  { firstPlaced, otherPlaced }: WaitingTasks,
   room: number,
-): Promise<AdmittedWaiting> {
+): Promise<AdmitResult> {
   let count = 0
   for (
     let tasks = firstPlaced;
@@ -131,7 +131,7 @@ function waitsFor({ wait, state }: Task, limit: string): boolean {
 async function endWaits(system: System, tasks: readonly Task[]): Promise<number> {
   const now = system.clock.now()
   const ended = await isolateEach(system, tasks, PAGE, async task => {
-    const decision = unblock(task, now)
+    const decision = endWait(task, now)
     return decision.ok && (await applyChange(system, decision.change)).applied
   })
   return ended.filter(Boolean).length

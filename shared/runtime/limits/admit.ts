@@ -6,8 +6,8 @@ import { type Patience, transact } from '../kernel/kernel.ts'
 import type { Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { areRulesFresh, type LimitRules, limitRulesOf } from './limits.ts'
-import { acquirePermits, giveBack } from './permits.ts'
-import type { Reserved, StartPolicy } from './start-policy.ts'
+import { acquirePermits, releasePermits } from './permits.ts'
+import type { ReservedSlot, StartPolicy } from './start-policy.ts'
 
 /** Whether a run of a task may begin, as far as its types are concerned. */
 export type Admission =
@@ -49,7 +49,7 @@ export async function admit(
     patience,
   }: {
     readonly starting: StartPolicy
-    readonly near: Reserved | undefined
+    readonly near: ReservedSlot | undefined
     readonly patience?: Patience | undefined
   },
 ): Promise<Admission> {
@@ -64,7 +64,7 @@ export async function admit(
     .start(system, task, terms.rates, near)
     .catch(giveBackAnd(system, acquired.permits))
   if (!start || 'notBefore' in start) {
-    await giveBack(system, acquired.permits)
+    await releasePermits(system, acquired.permits)
     return { ok: false, reason: 'rate-limit', limit: onlyRateLimit(terms), ...start }
   }
   const { permits, since: heldSince } = acquired
@@ -79,7 +79,7 @@ export function onlyRateLimit({ rates: [only, ...others] }: LimitRules): string 
 
 function giveBackAnd(system: System, permits: readonly Permit[]): (error: unknown) => Promise<never> {
   return async error => {
-    await giveBack(system, permits)
+    await releasePermits(system, permits)
     throw error
   }
 }

@@ -10,7 +10,7 @@ const LIFETIME_MS = 1_000
 export function cachedAllowance(system: System): (task: Task) => Promise<boolean> {
   const cache = createTimedCache<StoredSlots>(LIFETIME_MS)
   const logOf = async (name: string) =>
-    (await cache.get(system.clock, name, () => system.limits.starts(name))).value.log
+    (await cache.get(system.clock, name, () => system.limits.slots(name))).value.log
   return async task => {
     const { rates } = await limitRulesOf(system, task)
     const now = system.clock.now()

@@ -6,14 +6,14 @@
  *
  * This file says which limits and pauses apply to a task.
  */
-import { concurrencyName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
+import { concurrencyLimitName, fieldValue, limitName, limitValue } from '../../core/limits/limits.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { isWithin, type Moment } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import { knownType, TYPE_LIFETIME_MS } from '../types/type-cache.ts'
+import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
 /** A claim whose run has not begun so long after it could have read an older type asks again: see `PAUSE_ACK_MS`. */
 const MAX_CLAIM_MS = 400
@@ -21,14 +21,14 @@ const MAX_CLAIM_MS = 400
 /** What of the types of a task says whether it may run now. */
 export type LimitRules = {
   readonly isPaused: boolean
-  readonly rates: readonly Limited<RateLimit>[]
-  readonly concurrencies: readonly Limited<ConcurrencyLimit>[]
+  readonly rates: readonly NamedLimit<RateLimit>[]
+  readonly concurrencies: readonly NamedLimit<ConcurrencyLimit>[]
   /** When each of the types was read, or before. */
   readonly readAt: readonly Moment[]
 }
 
 /** A limit by the name under which it counts this very task. */
-export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
+export type NamedLimit<Limit> = { readonly name: string; readonly limit: Limit }
 
 /**
  * The terms of the task's own type and, of a flow, of the type that does its present step, as they were within the last
@@ -36,7 +36,7 @@ export type Limited<Limit> = { readonly name: string; readonly limit: Limit }
  */
 export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
   const names = new Set([task.type, workOf(task).type])
-  const known = await Promise.all([...names].map(name => knownType(system, name)))
+  const known = await Promise.all([...names].map(name => cachedType(system, name)))
   const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
@@ -46,7 +46,7 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
     }),
     concurrencies: await limitedBy(system, task, types, {
       pick: ({ concurrency }) => concurrency,
-      nameOf: concurrencyName,
+      nameOf: concurrencyLimitName,
     }),
     readAt: known.map(({ readAt }) => readAt),
   }
@@ -57,15 +57,15 @@ export function areRulesFresh(
   { clock }: Pick<System, 'clock'>,
   { readAt }: Pick<LimitRules, 'readAt'>,
 ): boolean {
-  return readAt.every(moment => isWithin(clock, moment, TYPE_LIFETIME_MS + MAX_CLAIM_MS))
+  return readAt.every(moment => isWithin(clock, moment, TYPE_CACHE_MS + MAX_CLAIM_MS))
 }
 
 async function limitedBy<Limit extends { readonly key?: string }>(
   system: System,
   task: Task,
   types: readonly TaskType[],
-  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyName },
-): Promise<Limited<Limit>[]> {
+  { pick, nameOf }: { pick(limits: TypeLimits): Limit | undefined; nameOf: typeof concurrencyLimitName },
+): Promise<NamedLimit<Limit>[]> {
   const limited = types.map(async ({ type, configuration: { limits = {} } }) => {
     const limit = pick(limits)
     if (!limit) return []

@@ -1,10 +1,15 @@
-import { isBeingClaimed, isTended, NOTE_LIFE_MS, SURELY_HELD_MS } from '../../core/limits/held-permits.ts'
+import {
+  FRESH_HOLDER_MS,
+  hasLiveWaitNote,
+  isBeingClaimed,
+  WAIT_NOTE_LIFE_MS,
+} from '../../core/limits/held-permits.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import type { Permit } from '../../core/task/wait.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
-import type { Limited } from './limits.ts'
+import type { NamedLimit } from './limits.ts'
 
 const HOLDER_LENGTH = 10
 const MAX_ROUNDS = 20
@@ -24,7 +29,7 @@ type Unavailable = 'used-up' | 'being-claimed'
 export async function acquirePermits(
   system: System,
   task: Task,
-  limits: readonly Limited<ConcurrencyLimit>[],
+  limits: readonly NamedLimit<ConcurrencyLimit>[],
 ): Promise<Acquired> {
   const since = momentOf(system.clock)
   const permits: Permit[] = []
@@ -32,7 +37,7 @@ export async function acquirePermits(
     const permit = { limit: limited.name, holder: newHolder(system) }
     const unavailable = await acquire(system, task, permit, limited)
     if (unavailable) {
-      await giveBack(system, permits)
+      await releasePermits(system, permits)
       return { ok: false, why: unavailable, limit: limited.name }
     }
     permits.push(permit)
@@ -48,17 +53,17 @@ async function acquire(
   system: System,
   task: Task,
   { holder }: Permit,
-  { name, limit }: Limited<ConcurrencyLimit>,
+  { name, limit }: NamedLimit<ConcurrencyLimit>,
 ): Promise<Unavailable | undefined> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const now = system.clock.now()
     const held = await system.limits.acquire(name, { holder, taskId: task.id, since: now }, limit.max)
     if (!held) return undefined
     if (isBeingClaimed(task, held.holders, now)) return 'being-claimed'
-    if (isTended(held, now)) return 'used-up'
+    if (hasLiveWaitNote(held, now)) return 'used-up'
     const seen = await system.limits.noteWaiting(name, now, {
       max: limit.max,
-      staleAt: now - NOTE_LIFE_MS,
+      staleAt: now - WAIT_NOTE_LIFE_MS,
     })
     // The planner begins the looks at the limit when the stream shows it the note.
     if (!seen) return 'used-up'
@@ -72,14 +77,14 @@ async function acquire(
  * Whether permits that were recorded at `since` or later are still held by the run of a claim that has been written: one that
  * took too long for its holder to be believed may have lost them to others. From then on its task speaks for it.
  */
-export async function stillHolds(
+export async function confirmPermits(
   system: System,
   permits: readonly Permit[],
   since: Moment,
 ): Promise<boolean> {
-  if (isWithin(system.clock, since, SURELY_HELD_MS)) return true
+  if (isWithin(system.clock, since, FRESH_HOLDER_MS)) return true
   for (const { limit, holder } of permits) {
-    if (!(await system.limits.keep(limit, holder, system.clock.now()))) return false
+    if (!(await system.limits.renew(limit, holder, system.clock.now()))) return false
   }
   return true
 }
@@ -88,7 +93,7 @@ export async function stillHolds(
  * Gives permits back. Where tasks wait for them, the table's stream tells the planner, which sends the waker to admit the
  * next. Never fails: the looks at the limit find a permit that stays recorded to be stale.
  */
-export async function giveBack(system: System, permits: readonly Permit[]): Promise<void> {
+export async function releasePermits(system: System, permits: readonly Permit[]): Promise<void> {
   for (const { limit, holder } of permits) {
     try {
       await system.limits.release(limit, holder)
@@ -100,7 +105,7 @@ export async function giveBack(system: System, permits: readonly Permit[]): Prom
 
 /** Each change gives back the permits of the runs that it has ended. */
 export const PERMIT_HOOK: ChangeHook = {
-  written: (system, before, after) => giveBack(system, permitsLeft(before, after)),
+  written: (system, before, after) => releasePermits(system, permitsLeft(before, after)),
 }
 
 /** The permits of the runs that have ended between two states of a task. */

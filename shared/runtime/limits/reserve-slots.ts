@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
 import {
-  countedSlots,
+  bookedSlots,
   isBookedAhead,
   nextSlot,
   reserveSlots,
@@ -11,7 +11,7 @@ import type { Slot } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import type { LimitStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import type { Limited } from './limits.ts'
+import type { NamedLimit } from './limits.ts'
 
 /** Each lost round means that another process reserved; they are few, and each reserves for all who wait in it. */
 const MAX_ROUNDS = 100
@@ -21,11 +21,11 @@ const LOG_LIFE_PERIODS = 2
 const MIN_LOG_LIFE_MS = 60_000
 
 /** A start that cannot be had at once, and when one may be. */
-export type NotNow = { readonly notBefore: number }
+export type SlotUnavailable = { readonly notBefore: number }
 
 type Reservation = {
   readonly onlyNow: boolean
-  resolve(outcome: Slot | NotNow): void
+  resolve(outcome: Slot | SlotUnavailable): void
   reject(error: unknown): void
 }
 
@@ -58,7 +58,7 @@ function noteLatency(system: System, ms: number): void {
 }
 
 /** A turn has passed before it could be used: the next ones are taken further ahead. */
-export function noteMissed(system: System): void {
+export function noteMissedSlot(system: System): void {
   leads.set(system.limits, Math.min(MAX_LEAD_MS, leadOf(system) * 2))
 }
 
@@ -68,25 +68,32 @@ export function noteMissed(system: System): void {
  *
  * @throws BatonError `contended` when other processes were quicker a hundred times in a row.
  */
-export async function reserveSlot(system: System, limited: Limited<RateLimit>): Promise<Slot> {
+export async function reserveSlot(system: System, limited: NamedLimit<RateLimit>): Promise<Slot> {
   const outcome = await askFor(system, limited, false)
   if ('at' in outcome) return outcome
   throw new Error(`whoever waits for a start under ${limited.name} is given one`)
 }
 
 /** As `reserveStart`, but only a start that need not wait for others. */
-export function reserveSlotNow(system: System, limited: Limited<RateLimit>): Promise<Slot | NotNow> {
+export function reserveSlotNow(
+  system: System,
+  limited: NamedLimit<RateLimit>,
+): Promise<Slot | SlotUnavailable> {
   return askFor(system, limited, true)
 }
 
-function askFor(system: System, limited: Limited<RateLimit>, onlyNow: boolean): Promise<Slot | NotNow> {
+function askFor(
+  system: System,
+  limited: NamedLimit<RateLimit>,
+  onlyNow: boolean,
+): Promise<Slot | SlotUnavailable> {
   const ofStore = lines.get(system.limits) ?? new Map<string, Line>()
   lines.set(system.limits, ofStore)
   const name = `${limited.name} ${limited.limit.limit}/${limited.limit.perMs}`
   const served = ofStore.get(name)
   const line = served ?? { waiting: [] }
   ofStore.set(name, line)
-  const reserved = new Promise<Slot | NotNow>((resolve, reject) => {
+  const reserved = new Promise<Slot | SlotUnavailable>((resolve, reject) => {
     line.waiting.push({ onlyNow, resolve, reject })
   })
   if (!served) {
@@ -98,7 +105,7 @@ function askFor(system: System, limited: Limited<RateLimit>, onlyNow: boolean): 
 /** `leave` is called in the step that finds the line empty: whoever asks after that begins another one. */
 async function serveLine(
   system: System,
-  limited: Limited<RateLimit>,
+  limited: NamedLimit<RateLimit>,
   line: Line,
   leave: () => void,
 ): Promise<void> {
@@ -122,10 +129,10 @@ async function serveLine(
 /** Turns in the order of those who ask by the time the log has been read; who wants to begin at once goes first. */
 async function reserveFor(
   system: System,
-  limited: Limited<RateLimit>,
+  limited: NamedLimit<RateLimit>,
   takeAll: () => readonly Reservation[],
-): Promise<Array<Slot | NotNow>> {
-  let stored: StoredSlots = await system.limits.starts(limited.name)
+): Promise<Array<Slot | SlotUnavailable>> {
+  let stored: StoredSlots = await system.limits.slots(limited.name)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const served = takeAll()
     const reserved = await tryOnce(system, limited, stored, served)
@@ -142,10 +149,10 @@ async function reserveFor(
 /** The turns, or what is stored by now if others were quicker. */
 async function tryOnce(
   system: System,
-  { name, limit }: Limited<RateLimit>,
+  { name, limit }: NamedLimit<RateLimit>,
   stored: StoredSlots,
   served: readonly Reservation[],
-): Promise<Array<Slot | NotNow> | StoredSlots> {
+): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
   const begunAt = system.clock.now()
   const now = begunAt + Math.ceil(Math.min(MAX_LEAD_MS, leadOf(system) + served.length * LEAD_EACH_MS))
   const impatient = served.filter(({ onlyNow }) => onlyNow).length
@@ -158,30 +165,30 @@ async function tryOnce(
   const first = reserveSlots(stored.log, limit, now, { count: impatient, onlyNow: true })
   const rest = reserveSlots(first.log, limit, now, { count: patient })
   const next = () => nextSlot(rest.log, limit, now)
-  if (first.turns.length + rest.turns.length === 0) return dealt(served, [], [], next)
-  const last = rest.turns.at(-1)?.at ?? now
-  const present = await system.limits.putStarts(name, rest.log, stored, last + life)
+  if (first.slots.length + rest.slots.length === 0) return dealt(served, [], [], next)
+  const last = rest.slots.at(-1)?.at ?? now
+  const present = await system.limits.putSlots(name, rest.log, stored, last + life)
   noteLatency(system, system.clock.now() - begunAt)
-  return present ?? dealt(served, first.turns, rest.turns, next)
+  return present ?? dealt(served, first.slots, rest.slots, next)
 }
 
 /** While all starts are spoken for, reserving is counting, and nobody is in anybody's way. */
 async function countOn(
   system: System,
-  { name, limit }: Limited<RateLimit>,
+  { name, limit }: NamedLimit<RateLimit>,
   { log, version }: { readonly log: SlotLog; readonly version: number },
   served: readonly Reservation[],
   { patient, life }: { readonly patient: number; readonly life: number },
-): Promise<Array<Slot | NotNow> | StoredSlots> {
+): Promise<Array<Slot | SlotUnavailable> | StoredSlots> {
   const now = system.clock.now()
-  const last = countedSlots(log, limit, now, { from: log.more + patient, count: 1 })[0]
-  const more = await system.limits.countStarts(name, version, patient, (last?.at ?? now) + life)
-  if (more === undefined) return system.limits.starts(name)
-  const counted = countedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
+  const last = bookedSlots(log, limit, now, { from: log.bookedAhead + patient, count: 1 })[0]
+  const more = await system.limits.countSlots(name, version, patient, (last?.at ?? now) + life)
+  if (more === undefined) return system.limits.slots(name)
+  const counted = bookedSlots(log, limit, system.clock.now(), { from: more - patient, count: patient })
   const turns = counted.flatMap(turn => turn ?? [])
   // Of turns that have passed by now nobody can make use; the log is begun anew then.
-  if (turns.length < patient) return system.limits.starts(name)
-  return dealt(served, [], turns, () => nextSlot({ ...log, more }, limit, now))
+  if (turns.length < patient) return system.limits.slots(name)
+  return dealt(served, [], turns, () => nextSlot({ ...log, bookedAhead: more }, limit, now))
 }
 
 /** To each his turn, in order; to those of the impatient who get none, when to ask again. */
@@ -190,9 +197,9 @@ function dealt(
   now: readonly Slot[],
   later: readonly Slot[],
   next: () => number,
-): Array<Slot | NotNow> {
+): Array<Slot | SlotUnavailable> {
   const left = { now: now.values(), later: later.values() }
-  let notNow: NotNow | undefined
+  let notNow: SlotUnavailable | undefined
   return served.map(({ onlyNow }) => {
     const turn = (onlyNow ? left.now : left.later).next().value
     if (turn) return turn

@@ -1,19 +1,19 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import {
   type Holder,
-  isTended,
+  hasLiveWaitNote,
   LIMIT_LOOK_INTERVAL_S,
   LIMIT_LOOK_SOON_S,
   type LimitChange,
   type LimitLook,
   mayBeStale,
-  NOTE_LIFE_MS,
+  WAIT_NOTE_LIFE_MS,
 } from '../../core/limits/held-permits.ts'
 import { typeOfLimit } from '../../core/limits/limits.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
-import { cachedTypes } from '../types/type-cache.ts'
-import { admitWaiting, waitingFor } from './admit-waiting.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
+import { admitWaiting, readWaitingTasks } from './admit-waiting.ts'
 
 /** An index may show late who has just begun to wait: so often in a row nobody may be found before nobody waits. */
 const QUIET_ROUNDS = 2
@@ -36,7 +36,7 @@ export async function serveLimitLook(system: System, look: LimitLook, given = 1)
   ])
   if (waitsSince !== since) return
   const room = roomFor(max, await withoutStale(system, limit, holders))
-  const waiting = await waitingFor(system, limit, room)
+  const waiting = await readWaitingTasks(system, limit, room)
   const { count, isWaitedFor } = await admitWaiting(system, waiting, { room, isRepair: true })
   if (!isWaitedFor && quiet + 1 >= QUIET_ROUNDS) {
     if (since !== undefined) await endSeries(system, limit, since)
@@ -54,14 +54,14 @@ async function handOn(system: System, limit: string, given: number): Promise<voi
   const [max, { holders }, waiting] = await Promise.all([
     mostOf(system, limit),
     system.limits.permits(limit),
-    waitingFor(system, limit, given),
+    readWaitingTasks(system, limit, given),
   ])
   const room = Math.min(roomFor(max, holders.length), given)
   if (room > 0) await admitWaiting(system, waiting, { room, isRepair: false })
 }
 
 async function mostOf(system: System, limit: string): Promise<number | undefined> {
-  const type = await cachedTypes(system)(typeOfLimit(limit))
+  const type = await cachedTypeReader(system)(typeOfLimit(limit))
   return type?.configuration.limits?.concurrency?.max
 }
 
@@ -84,7 +84,7 @@ async function withoutStale(system: System, limit: string, holders: readonly Hol
 /** No run of a task that cannot be read can go on: its heartbeats are refused. */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await system.tasks.head(taskId).catch(error => {
-    if (!isFaultOfOne(error)) throw error
+    if (!isItemFault(error)) throw error
     return undefined
   })
   const permits = Object.values(head?.live ?? {}).flatMap(run => run.permits ?? [])
@@ -114,11 +114,11 @@ async function lookAgain(system: System, look: LimitLook): Promise<void> {
 /** Begins to see to those among `tasks` who wait for permits where nobody does any more: the message that did was lost. */
 export async function serveForgottenLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
-  const old = tasks.filter(({ updatedAt }) => updatedAt + NOTE_LIFE_MS <= now)
+  const old = tasks.filter(({ updatedAt }) => updatedAt + WAIT_NOTE_LIFE_MS <= now)
   const limits = new Set(old.flatMap(({ wait }) => (wait?.kind === 'permit' ? wait.limit : [])))
   for (const limit of [...limits].slice(0, MOST_FORGOTTEN)) {
     const held = await system.limits.permits(limit)
-    if (isTended(held, now)) continue
+    if (hasLiveWaitNote(held, now)) continue
     const { waitsSince: since } = held
     await serveLimitLook(system, { limit, quiet: 0, ...(since !== undefined && { since }), delaySeconds: 0 })
   }
@@ -160,7 +160,7 @@ const MOST_LIMITS = 20
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()
   const old = tasks.filter(
-    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + NOTE_LIFE_MS <= now,
+    ({ wait, updatedAt }) => wait?.kind === 'permit' && updatedAt + WAIT_NOTE_LIFE_MS <= now,
   )
   if (old.length === 0) return
   const byLimit = [...Map.groupBy(old, ({ wait }) => wait?.limit)]

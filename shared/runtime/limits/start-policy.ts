@@ -1,6 +1,6 @@
 import { WORKER_VISIBILITY_S } from '../../core/bounds.ts'
 import { isUsable, rateText } from '../../core/limits/slots.ts'
-import { throttle, unblock } from '../../core/limits/wait.ts'
+import { endWait, throttle } from '../../core/limits/wait.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Slot } from '../../core/task/wait.ts'
@@ -9,18 +9,23 @@ import { applyChange } from '../kernel/apply-change.ts'
 import { transact } from '../kernel/kernel.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
-import type { Limited, LimitRules } from './limits.ts'
+import type { LimitRules, NamedLimit } from './limits.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { type NotNow, noteMissed, reserveSlot, reserveSlotNow } from './reserve-slots.ts'
+import { noteMissedSlot, reserveSlot, reserveSlotNow, type SlotUnavailable } from './reserve-slots.ts'
 
-type Rates = ReadonlyArray<Limited<RateLimit>>
+type Rates = ReadonlyArray<NamedLimit<RateLimit>>
 
 /** How a task begins that rate limits, all of them at once, have a say in. */
 export type StartPolicy = {
   /** Answers shortly before the task may begin, with its turn if it has one by then; `far`: it is to be sent again then. */
-  comeNear?(system: System, task: Task, terms: LimitRules): Promise<Reserved | 'far' | undefined>
+  awaitSlot?(system: System, task: Task, terms: LimitRules): Promise<ReservedSlot | 'far' | undefined>
   /** With the turn that it came near to. Undefined when it cannot begin now, and its turn is seen to. */
-  start(system: System, task: Task, rates: Rates, near?: Reserved): Promise<Start | NotNow | undefined>
+  start(
+    system: System,
+    task: Task,
+    rates: Rates,
+    near?: ReservedSlot,
+  ): Promise<Start | SlotUnavailable | undefined>
 }
 
 /** Waits until `time` for a turn that would else be written down and sent for; at most until it closes, and not when it is full. */
@@ -46,11 +51,11 @@ const NEAR_MS = 100
 const AHEAD_MS = 250
 
 /** A turn under a limit: reserved for whoever asked, or one that a task has waited for. */
-export type Reserved = { readonly limited: Limited<RateLimit>; readonly slot: Slot }
+export type ReservedSlot = { readonly limited: NamedLimit<RateLimit>; readonly slot: Slot }
 
 /** For a worker that was sent one task: it begins now, or waits for a slot of its own, in the room or to be sent again. */
 export function startInOwnSlot(room?: WaitList): StartPolicy {
-  return { comeNear: (system, task, terms) => comeNear(system, task, terms, room), start: startAtSlot }
+  return { awaitSlot: (system, task, terms) => comeNear(system, task, terms, room), start: startAtSlot }
 }
 
 async function comeNear(
@@ -58,7 +63,7 @@ async function comeNear(
   task: Task,
   { rates, concurrencies }: LimitRules,
   room: WaitList | undefined,
-): Promise<Reserved | 'far' | undefined> {
+): Promise<ReservedSlot | 'far' | undefined> {
   const { clock } = system
   const kept = ownTurn(task, rates)
   const own = kept && clock.now() > kept.slot.at && !areUsable([kept], clock.now()) ? undefined : kept
@@ -75,9 +80,9 @@ async function comeNear(
 async function reserveAndStay(
   system: System,
   task: Task,
-  limited: Limited<RateLimit>,
+  limited: NamedLimit<RateLimit>,
   room: WaitList,
-): Promise<Reserved | 'far'> {
+): Promise<ReservedSlot | 'far'> {
   const turn = await reserveSlot(system, limited)
   const leftMs = () => turn.at - system.clock.now()
   const mayStay = leftMs() > AHEAD_MS && leftMs() < MAX_STAY_MS
@@ -91,7 +96,7 @@ async function startAtSlot(
   system: System,
   task: Task,
   rates: Rates,
-  near?: Reserved,
+  near?: ReservedSlot,
 ): Promise<Start | undefined> {
   const own = near ?? ownTurn(task, rates)
   if (own) await sleepUntil(system.clock, own.slot.at - aheadMs(rates))
@@ -112,8 +117,8 @@ export const startAtOnce: StartPolicy = {
   start: async (system, _task, rates) => (await startNow(system, rates)) ?? startNow(system, rates),
 }
 
-async function startNow(system: System, rates: Rates): Promise<Start | NotNow | undefined> {
-  const turns: Reserved[] = []
+async function startNow(system: System, rates: Rates): Promise<Start | SlotUnavailable | undefined> {
+  const turns: ReservedSlot[] = []
   for (const limited of rates) {
     const turn = await reserveSlotNow(system, limited)
     if ('notBefore' in turn) return turn
@@ -143,8 +148,8 @@ export function startByTickets(named: readonly Task[]): StartPolicy {
 }
 
 /** The task's own turns, or those of some of `left`, which leave these. */
-async function grantedTurns(system: System, task: Task, left: Task[], rates: Rates): Promise<Reserved[]> {
-  const granted: Reserved[] = []
+async function grantedTurns(system: System, task: Task, left: Task[], rates: Rates): Promise<ReservedSlot[]> {
+  const granted: ReservedSlot[] = []
   for (const limited of rates) {
     const turn = usableTurn(system, task, limited) ?? (await turnOfAnother(system, task, left, limited))
     if (turn) granted.push({ limited, slot: turn })
@@ -156,7 +161,7 @@ async function turnOfAnother(
   system: System,
   task: Task,
   left: Task[],
-  limited: Limited<RateLimit>,
+  limited: NamedLimit<RateLimit>,
 ): Promise<Slot | undefined> {
   for (const other of left.filter(one => one.id !== task.id && usableTurn(system, one, limited))) {
     left.splice(left.indexOf(other), 1)
@@ -167,14 +172,18 @@ async function turnOfAnother(
 
 /** The turn is used once: whoever ends the wait of the task it was reserved for has it. */
 async function spend(system: System, task: Task): Promise<boolean> {
-  const ended = unblock(task, system.clock.now())
+  const ended = endWait(task, system.clock.now())
   return ended.ok && (await applyChange(system, ended.change)).applied
 }
 
 /** The task's own turn as long as it can be used, and a new one for each other limit, by time. */
-async function turnsFor(system: System, rates: Rates, own: Reserved | undefined): Promise<Reserved[]> {
+async function turnsFor(
+  system: System,
+  rates: Rates,
+  own: ReservedSlot | undefined,
+): Promise<ReservedSlot[]> {
   const isOwnUsable = own !== undefined && startingTime([own], system.clock.now()) !== undefined
-  const turns: Reserved[] = []
+  const turns: ReservedSlot[] = []
   for (const limited of rates) {
     const isCovered = isOwnUsable && isUnder(own.limited.name, own.slot, limited)
     const turn = isCovered ? own.slot : await reserveSlot(system, limited)
@@ -184,13 +193,13 @@ async function turnsFor(system: System, rates: Rates, own: Reserved | undefined)
 }
 
 /** Waits until the last of turns is near; undefined when one was missed. */
-async function startAt(system: System, turns: readonly Reserved[]): Promise<Start | undefined> {
+async function startAt(system: System, turns: readonly ReservedSlot[]): Promise<Start | undefined> {
   const { clock } = system
   const last = turns.at(-1)
   if (last) await sleepUntil(clock, last.slot.at - aheadMs(turns))
   const at = startingTime(turns, clock.now())
   if (at === undefined) {
-    noteMissed(system)
+    noteMissedSlot(system)
     return undefined
   }
   await oneAtATime(system, 'starts')
@@ -203,23 +212,23 @@ function aheadMs(limits: readonly unknown[]): number {
 }
 
 /** When a run with these turns may begin, as soon as it can; undefined when one has passed by then. */
-function startingTime(turns: readonly Reserved[], now: number): number | undefined {
+function startingTime(turns: readonly ReservedSlot[], now: number): number | undefined {
   const at = Math.max(now, ...turns.map(({ slot: turn }) => turn.at))
   return areUsable(turns, at) ? at : undefined
 }
 
-function areUsable(turns: readonly Reserved[], now: number): boolean {
+function areUsable(turns: readonly ReservedSlot[], now: number): boolean {
   return turns.every(({ limited, slot: turn }) => isUsable(turn, limited.limit, now))
 }
 
-function byTime(a: Reserved, b: Reserved): number {
+function byTime(a: ReservedSlot, b: ReservedSlot): number {
   return a.slot.at - b.slot.at
 }
 
 async function waitForTurn(
   system: System,
   task: Task,
-  { limited, slot: turn }: Reserved,
+  { limited, slot: turn }: ReservedSlot,
 ): Promise<undefined> {
   await oneAtATime(system, 'waits')
   await transact(system, task, current =>
@@ -230,18 +239,18 @@ async function waitForTurn(
   return undefined
 }
 
-function usableTurn({ clock }: System, task: Task, limited: Limited<RateLimit>): Slot | undefined {
+function usableTurn({ clock }: System, task: Task, limited: NamedLimit<RateLimit>): Slot | undefined {
   const own = ownTurn(task, [limited])?.slot
   return own && isUsable(own, limited.limit, clock.now()) ? own : undefined
 }
 
 /** The turn that the task waits for, under a limit as it is now; it may have passed. */
-function ownTurn({ wait }: Task, rates: Rates): Reserved | undefined {
+function ownTurn({ wait }: Task, rates: Rates): ReservedSlot | undefined {
   if (wait?.kind !== 'slot') return undefined
   const limited = rates.find(one => isUnder(wait.limit, wait, one))
   return limited && { limited, slot: wait }
 }
 
-function isUnder(name: string, { rateText: terms }: Slot, limited: Limited<RateLimit>): boolean {
+function isUnder(name: string, { rateText: terms }: Slot, limited: NamedLimit<RateLimit>): boolean {
   return name === limited.name && terms === rateText(limited.limit)
 }

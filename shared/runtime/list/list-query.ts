@@ -39,7 +39,7 @@ export function areOpen(statuses: readonly Status[]): boolean {
 }
 
 /** The partitions a query reads; shard by shard, so that further shards come last. */
-export function rangesOf({ type, userId, statuses }: ListQuery, now: number): IndexRange[] {
+export function listRanges({ type, userId, statuses }: ListQuery, now: number): IndexRange[] {
   if (userId !== undefined) return [{ index: 'owner', partition: ownerPartition(userId) }]
   if (!type) return []
   return shardNumbers(type).flatMap(shard =>

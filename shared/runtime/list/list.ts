@@ -8,8 +8,8 @@ import type { Task } from '../../core/task/task.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
 import { decodeCursor, encodeCursor } from './list-cursor.ts'
-import { isInIndexOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
-import { behind, MOST_SORTED, type Placed, sortedRunning, sortedTasks } from './sorted-list.ts'
+import { isInIndexOrder, type ListQuery, listRanges, matchingHeads } from './list-query.ts'
+import { type ListedTask, SORTED_TASKS_MAX, sortedRunning, sortedTasks, tasksAfter } from './sorted-list.ts'
 
 export type ListAnswer =
   | { readonly ok: true; readonly tasks: readonly Task[]; readonly nextCursor?: string }
@@ -45,7 +45,7 @@ function refused(path: string, message: string): ListAnswer {
 
 /** What is legal instead of an order in which there are too many. */
 function tooManyToSort({ order, userId, statuses }: ListQuery): string {
-  const most = `${order} sorts at most ${MOST_SORTED} tasks, and there are more`
+  const most = `${order} sorts at most ${SORTED_TASKS_MAX} tasks, and there are more`
   if (userId !== undefined) return `${most}: give a status that fewer have, or order by created or -created`
   if (!order.endsWith('due')) return `${most}: give a status that fewer have, or order by ended or -ended`
   const which = statuses.length === 0 ? 'tasks of every status' : `tasks that are ${statuses.join(', ')}`
@@ -66,12 +66,12 @@ function isRunning(status: string): boolean {
 }
 
 function cutOut(
-  placed: readonly Placed[],
+  placed: readonly ListedTask[],
   query: ListQuery,
   name: string,
   after: MergedEntry | undefined,
 ): ListAnswer {
-  const rest = behind(placed, after, query)
+  const rest = tasksAfter(placed, after, query)
   const page = rest.slice(0, query.limit)
   return answer(
     page.map(({ task }) => task),
@@ -91,7 +91,7 @@ async function walkedPage(
   name: string,
   after: MergedEntry | undefined,
 ): Promise<ListAnswer> {
-  const entries = mergeRanges(system.tasks, rangesOf(query, system.clock.now()), {
+  const entries = mergeRanges(system.tasks, listRanges(query, system.clock.now()), {
     pageSize: Math.min(query.limit + 1, BATCH),
     descending: query.order.startsWith('-'),
     after,

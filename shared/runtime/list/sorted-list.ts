@@ -4,19 +4,19 @@ import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
-import { type ListOrder, type ListQuery, matchingHeads, rangesOf } from './list-query.ts'
+import { type ListOrder, type ListQuery, listRanges, matchingHeads } from './list-query.ts'
 
 /** Orders that no index keeps are sorted in memory: so many matching tasks at most, among so many entries. */
-export const MOST_SORTED = 1_000
+export const SORTED_TASKS_MAX = 1_000
 const MOST_COLLECTED = 5_000
 const BATCH = 100
 
 /** A task and where it stands in its list. */
-export type Placed = { readonly task: Task; readonly entry: MergedEntry }
+export type ListedTask = { readonly task: Task; readonly entry: MergedEntry }
 
 /** Every task that matches, in the query's order; undefined when there are too many to sort. */
-export async function sortedTasks(system: System, query: ListQuery): Promise<Placed[] | undefined> {
-  const ranges = rangesOf(query, system.clock.now())
+export async function sortedTasks(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
+  const ranges = listRanges(query, system.clock.now())
   const found = await collect(system, query, ranges, MOST_COLLECTED)
   return found.isAll ? sorted(found.tasks, query) : undefined
 }
@@ -30,24 +30,24 @@ export async function sortedRunning(
   system: System,
   query: ListQuery,
   type: TaskType,
-): Promise<Placed[] | undefined> {
+): Promise<ListedTask[] | undefined> {
   const places = shardNumbers(type).map(shard => ({
     index: 'place' as const,
     partition: runningPlace(type.type, shard),
   }))
-  const running = await collect(system, query, places, MOST_SORTED)
+  const running = await collect(system, query, places, SORTED_TASKS_MAX)
   if (!running.isAll) return undefined
-  const due = await collect(system, query, rangesOf(query, system.clock.now()), MOST_SORTED)
+  const due = await collect(system, query, listRanges(query, system.clock.now()), SORTED_TASKS_MAX)
   const byId = new Map([...running.tasks, ...due.tasks].map(task => [task.id, task]))
   return sorted([...byId.values()], query)
 }
 
 /** The part of a sorted list behind `after`. */
-export function behind(
-  placed: readonly Placed[],
+export function tasksAfter(
+  placed: readonly ListedTask[],
   after: MergedEntry | undefined,
   query: ListQuery,
-): Placed[] {
+): ListedTask[] {
   return after ? placed.filter(({ entry }) => compare(entry, after, query) > 0) : [...placed]
 }
 
@@ -64,20 +64,20 @@ async function collect(
     const batch = await take(entries, BATCH)
     const ids = batch.map(({ id }) => id)
     tasks.push(...(await matchingHeads(system, query, ids, seen)).values())
-    if (tasks.length > MOST_SORTED) break
+    if (tasks.length > SORTED_TASKS_MAX) break
     if (batch.length < BATCH) return { tasks, isAll: true }
   }
   return { tasks, isAll: false }
 }
 
-function sorted(tasks: readonly Task[], query: ListQuery): Placed[] {
+function sorted(tasks: readonly Task[], query: ListQuery): ListedTask[] {
   return tasks
-    .map(task => ({ task, entry: { id: task.id, sort: sortOf(task, query.order), range: 0 } }))
+    .map(task => ({ task, entry: { id: task.id, sort: sortKeyOf(task, query.order), range: 0 } }))
     .sort((a, b) => compare(a.entry, b.entry, query))
 }
 
 /** Where the task stands in an order, as a number. */
-export function sortOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
+export function sortKeyOf({ dueAt, createdAt, view }: Task, order: ListOrder): number {
   if (order.endsWith('due')) return dueAt
   return order.endsWith('created') ? createdAt : (view?.sort ?? 0)
 }

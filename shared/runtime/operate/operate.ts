@@ -28,18 +28,21 @@ import { markFair } from '../fair/mark-fair.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
-import { publishCallbacksOf } from '../plan/publish-callbacks.ts'
-import { typeOptions, type Unborn, withOwnBirth } from '../publish/publication-of.ts'
+import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
+import { type PublicationDraft, typeOptions, withNewBirth } from '../publish/publication-of.ts'
 import { flowInputProblems, resolveFlow } from '../publish/resolve-flow.ts'
 import { deleteLastingBodies } from './drop-bodies.ts'
 
-export type Operated<Refusal extends string> =
+export type OperateOutcome<Refusal extends string> =
   | { readonly ok: true; readonly task: Task }
   | { readonly ok: false; readonly reason: 'unknown' }
   | { readonly ok: false; readonly reason: Refusal; readonly task: Task }
 
 /** Stops the task and keeps its record. Cancelling a cancelled task changes nothing and is no refusal. */
-export async function cancelTask(system: System, id: string): Promise<Operated<'finished' | 'undoing'>> {
+export async function cancelTask(
+  system: System,
+  id: string,
+): Promise<OperateOutcome<'finished' | 'undoing'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
     isHere(system, current) ? cancel(current, system.clock.now()) : UNKNOWN,
   )
@@ -77,7 +80,7 @@ export async function resumeTask(
   system: System,
   id: string,
   action: ResumeAction,
-): Promise<Operated<ResumeRefusal>> {
+): Promise<OperateOutcome<ResumeRefusal>> {
   const { decision, task } = await transact(system, await withoutOwedCallbacks(system, id), current =>
     isHere(system, current) ? resume(current, action, system.clock.now()) : UNKNOWN,
   )
@@ -89,7 +92,7 @@ export async function restartTask(
   system: System,
   id: string,
   clean: Clean = ['failed', 'succeeded'],
-): Promise<Operated<RestartRefusal>> {
+): Promise<OperateOutcome<RestartRefusal>> {
   const seen = await withoutOwedCallbacks(system, id)
   if (!isHere(system, seen)) return UNKNOWN
   const again = await republication(system, seen)
@@ -97,7 +100,7 @@ export async function restartTask(
     isHere(system, current)
       ? restart(
           current,
-          { publication: { ...withOwnBirth(system, again), ...kept(current) }, clean, keepInput: true },
+          { publication: { ...withNewBirth(system, again), ...kept(current) }, clean, keepInput: true },
           system.clock.now(),
         )
       : UNKNOWN,
@@ -109,16 +112,19 @@ export async function restartTask(
 async function withoutOwedCallbacks(system: System, id: string): Promise<Task | undefined> {
   const head = await system.tasks.head(id)
   if (!head?.owes || head.canvas) return head
-  await publishCallbacksOf(system, head)
+  await publishTaskCallbacks(system, head)
   return system.tasks.head(id)
 }
 
 /** Tries once more to publish the callbacks that an ended task owes. */
-export async function retryCallbacks(system: System, id: string): Promise<Operated<'owes-nothing' | 'owes'>> {
+export async function retryCallbacks(
+  system: System,
+  id: string,
+): Promise<OperateOutcome<'owes-nothing' | 'owes'>> {
   const seen = await system.tasks.head(id)
   if (!isHere(system, seen)) return UNKNOWN
   if (!seen.owes || seen.canvas) return { ok: false, reason: 'owes-nothing', task: seen }
-  await publishCallbacksOf(system, seen)
+  await publishTaskCallbacks(system, seen)
   const task = await system.tasks.head(id)
   // Its retention may have been over: then it was kept for its callbacks alone.
   if (!task || task.state === 'removed') return UNKNOWN
@@ -126,7 +132,7 @@ export async function retryCallbacks(system: System, id: string): Promise<Operat
 }
 
 /** Kind, order, partition and steps of the type as it is now; all else stays as the task has it. */
-async function republication(system: System, task: Task): Promise<Unborn> {
+async function republication(system: System, task: Task): Promise<PublicationDraft> {
   const { types, clock, chance } = system
   const now = clock.now()
   const stored = await types.get(task.type)
@@ -182,7 +188,7 @@ export type PatchRequest = Omit<Patch, 'options' | 'allOptions' | 'isEndless' | 
 }
 
 export type PatchOutcome =
-  | Operated<'finished'>
+  | OperateOutcome<'finished'>
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /** Changes an open task. A request that names nothing changes nothing. */
@@ -291,7 +297,7 @@ function isHere(system: System, task: Task | undefined): task is Task {
 function operated<Refusal extends string>(
   decision: { ok: true } | { ok: false; reason: Refusal | 'unknown' },
   task: Task | undefined,
-): Operated<Refusal> {
+): OperateOutcome<Refusal> {
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (decision.ok) return { ok: true, task }
   return { ok: false, reason: decision.reason as Refusal, task }

@@ -3,7 +3,7 @@
  * All of it follows from the stored task alone, so planning a task twice does no harm, and the sweeper plans again
  * what was lost.
  */
-import { EVERY_TYPE, MAX_QUEUE_DELAY_MS } from '../../core/bounds.ts'
+import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { plan, slotLookAt } from '../../core/plan/plan.ts'
@@ -21,7 +21,7 @@ import { publishOwedCallbacks } from './publish-callbacks.ts'
  * All of it follows from the stored task, so doing it twice is harmless. One task's trouble harms no other.
  */
 export async function planTasks(system: PlanningSystem, tasks: readonly Task[]): Promise<PlanFailure[]> {
-  const indebted = tasks.filter(task => plan(task, system.clock.now()).settles)
+  const indebted = tasks.filter(task => plan(task, system.clock.now()).publishesCallbacks)
   const [unsent, unsettled] = await Promise.all([
     sendMessages(system, tasks),
     indebted.length > 0 ? publishOwedCallbacks(system, indebted) : [],
@@ -58,7 +58,7 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
   const { dispatchAt } = plan(task, now)
   if (dispatchAt === undefined) return []
   const delayMs = dispatchAt - now - (task.wait?.kind === 'slot' ? TURN_LEAD_MS : 0)
-  return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), MAX_QUEUE_DELAY_MS) / 1_000) }]
+  return [{ task, delaySeconds: Math.floor(Math.min(Math.max(0, delayMs), QUEUE_DELAY_MS_MAX) / 1_000) }]
 }
 
 /**
@@ -68,7 +68,7 @@ function dispatchOf(task: Task, now: number): Dispatch[] {
 export function lookOf(task: Task, now: number, hops = 0): Look[] {
   const { lookAt } = plan(task, now)
   if (lookAt === undefined) return []
-  const delayMs = Math.min(Math.max(0, lookAt - now), MAX_QUEUE_DELAY_MS)
+  const delayMs = Math.min(Math.max(0, lookAt - now), QUEUE_DELAY_MS_MAX)
   const { id, born, revision } = task
   const rounded = lookAt === task.dueAt ? Math.floor : Math.ceil
   const isForSlot = slotLookAt(task, now) !== undefined
@@ -117,7 +117,7 @@ const APART_AT_ONCE = 10
  * Does the work for all tasks together. Where that throws, one of them may be at odds with what the code expects of a head:
  * each is then worked on by itself, so that only that one is let go. An outage concerns all, and the batch comes again.
  */
-export async function apartIfNeeded(
+export async function isolateFaults(
   work: Work,
   system: PlanningSystem,
   tasks: readonly Task[],
@@ -128,7 +128,7 @@ export async function apartIfNeeded(
     if (isOutage(error)) throw error
     const [only, ...others] = tasks
     if (only && others.length === 0) return [{ id: only.id, reason: String(error), transient: false }]
-    const each = await sideBySide(tasks, APART_AT_ONCE, task => apartIfNeeded(work, system, [task]))
+    const each = await sideBySide(tasks, APART_AT_ONCE, task => isolateFaults(work, system, [task]))
     return each.flat()
   }
 }

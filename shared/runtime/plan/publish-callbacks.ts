@@ -1,7 +1,7 @@
 import { BODY_GRACE_MS } from '../../core/bounds.ts'
 import { type FieldProblem, isOutage } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { owe, settle } from '../../core/operate/operate.ts'
+import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
 import type { HandedOn } from '../../core/publish/publish.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
 import { bodiesExpiringBefore, bodyExpiry, cut } from '../../core/task/body.ts'
@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 10
 export async function publishOwedCallbacks(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
   const failures = await sideBySide(tasks, MOST_AT_ONCE, async task => {
     try {
-      await publishCallbacksOf(system, task)
+      await publishTaskCallbacks(system, task)
       return []
     } catch (error) {
       const transient = isOutage(error)
@@ -43,7 +43,7 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
  *
  * @throws whatever kept a callback from being published.
  */
-export async function publishCallbacksOf(
+export async function publishTaskCallbacks(
   system: System,
   { id, born }: Pick<Task, 'id' | 'born'>,
 ): Promise<void> {
@@ -54,7 +54,9 @@ export async function publishCallbacksOf(
   await transact(system, head, current => {
     if (current?.born !== born || current.revision !== head.revision) return GONE
     const now = system.clock.now()
-    return unpublished ? owe(current, unpublished, now) : settle(current, now)
+    return unpublished
+      ? recordUnpublishable(current, unpublished, now)
+      : recordCallbacksPublished(current, now)
   })
 }
 
@@ -119,7 +121,7 @@ function shortProblem(path: string, message: string): FieldProblem {
 }
 
 /** Whether what could not be published may be possible by now, or its bodies would expire before it is tried again. */
-export function isWorthAnotherTry(task: Task, typesChangedAt: number, now: number): boolean {
+export function areCallbacksWorthRetrying(task: Task, typesChangedAt: number, now: number): boolean {
   const { owes, unpublished } = task
   if (!owes || !unpublished) return false
   const hasChanged = typesChangedAt + CLOCKS_APART_MS >= unpublished.judgedAt

@@ -64,7 +64,8 @@ function debounced(
   { ms, maxWaitMs }: NonNullable<PublishRequest['debounce']>,
   now: number,
 ): PublishDecision {
-  if (publication.parentId !== undefined && !isSuccessor(current, publication.parentId)) return { ok: false }
+  if (publication.parentId !== undefined && !isDebounceSuccessor(current, publication.parentId))
+    return { ok: false }
   if (current.state !== 'open') return begunAnew(startOver(current, publication, {}, now))
   const latest = maxWaitMs === undefined ? Number.POSITIVE_INFINITY : current.createdAt + maxWaitMs
   const dueAt = Math.max(now, Math.min(now + ms, latest))
@@ -73,7 +74,7 @@ function debounced(
 }
 
 /** Whether a task was published while the one it follows, of the debounced key itself, was running. */
-export function isSuccessor({ parentId }: Task, followed: string): boolean {
+export function isDebounceSuccessor({ parentId }: Task, followed: string): boolean {
   return parentId === followed
 }
 

@@ -1,5 +1,5 @@
 import type { PublishBody } from '../../api/publish.ts'
-import { MIN_MEMBER_RETENTION_MS } from '../../core/bounds.ts'
+import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import {
@@ -70,13 +70,16 @@ export type PublishRequest = Pick<PublishBody, SaidAlike> & {
 export type Arrival = { readonly at: number; readonly born: string }
 
 /** The arrivals of so many tasks that come together. */
-export function arrivals({ clock, chance }: Pick<System, 'clock' | 'chance'>, count: number): Arrival[] {
+export function createArrivals(
+  { clock, chance }: Pick<System, 'clock' | 'chance'>,
+  count: number,
+): Arrival[] {
   const at = clock.now()
   return Array.from({ length: count }, () => ({ at, born: chance.ulid(at) }))
 }
 
 /** A publication without the birth that each attempt to write it gets. */
-export type Unborn = Omit<Publication, 'born'>
+export type PublicationDraft = Omit<Publication, 'born'>
 
 /** A type that is named and not registered, and where. */
 export type UnknownType = { readonly type: string; readonly path: string }
@@ -88,7 +91,7 @@ type Refused = {
   readonly unknown: readonly UnknownType[]
 }
 
-type Resolved = { readonly ok: true; readonly publication: Unborn } | Refused
+type Resolved = { readonly ok: true; readonly publication: PublicationDraft } | Refused
 
 type Settings = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader }
 
@@ -96,7 +99,7 @@ type Settings = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader
  * The request with everything resolved: its type's defaults, a key, a trace, the steps of a flow. What is to be published
  * at its end is held against its own types, too, so that it cannot turn out impossible then.
  */
-export async function publicationOf(
+export async function resolvePublication(
   settings: Settings,
   type: TaskType,
   request: PublishRequest,
@@ -157,7 +160,7 @@ async function followerProblems(settings: Settings, request: PublishRequest): Pr
     members.map(async ({ callback, at }) => {
       const type = await settings.typeOf(callback.type)
       if (!type) return [refusedAt(at, { problems: [], unknown: [{ type: callback.type, path: 'type' }] })]
-      const resolved = await publicationOf(settings, type, callback)
+      const resolved = await resolvePublication(settings, type, callback)
       return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),
   )
@@ -177,7 +180,7 @@ function resolved(
   { type, configuration, isFair }: TaskType,
   request: PublishRequest,
   options: Options,
-): Unborn {
+): PublicationDraft {
   const now = request.arrival?.at ?? clock.now()
   const { key = chance.ulid(now), input, userId, tags } = request
   return {
@@ -200,12 +203,12 @@ function resolved(
 
 /** Members are read when others need their results; what is throttled must be there as long as its window. */
 function keptLongEnough(options: Options, { member, throttle }: PublishRequest): Options {
-  const least = Math.max(member ? MIN_MEMBER_RETENTION_MS : 0, throttle?.perMs ?? 0)
+  const least = Math.max(member ? MEMBER_RETENTION_MS_MIN : 0, throttle?.perMs ?? 0)
   return least <= options.retentionMs ? options : { ...options, retentionMs: least }
 }
 
 /** Where the task begins, where it comes from, and what follows it. */
-function placeIn(request: PublishRequest): Partial<Unborn> {
+function placeIn(request: PublishRequest): Partial<PublicationDraft> {
   const { stage, immutable, previous, parentId, member } = request
   const callbacks = callbacksIn(request)
   return {
@@ -228,9 +231,9 @@ function callbacksIn({ onSuccess = [], onError = [] }: PublishRequest): Callback
  * The publication under a birth that no earlier attempt has used: an attempt that seemed to lose its race may have been
  * written, its answer lost, and have been restarted by somebody else since.
  */
-export function withOwnBirth(
+export function withNewBirth(
   { clock, chance }: Pick<System, 'clock' | 'chance'>,
-  publication: Unborn,
+  publication: PublicationDraft,
 ): Publication {
   return { ...publication, born: chance.ulid(clock.now()) }
 }

@@ -4,7 +4,7 @@
  * flow.ts`), and the head is written with the condition that nobody else has created it. Handlers publish children in
  * the same way.
  */
-import { MAX_INLINE_BYTES } from '../../core/bounds.ts'
+import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { jsonBytes } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -17,15 +17,15 @@ import { transact } from '../kernel/kernel.ts'
 import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
-import { type TypeReader, typesReadOnce } from '../types/type-cache.ts'
-import { decidePublish, isSuccessor } from './decide-publish.ts'
+import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
+import { decidePublish, isDebounceSuccessor } from './decide-publish.ts'
 import {
-  arrivals,
+  createArrivals,
+  type PublicationDraft,
   type PublishRequest,
-  publicationOf,
-  type Unborn,
+  resolvePublication,
   type UnknownType,
-  withOwnBirth,
+  withNewBirth,
 } from './publication-of.ts'
 
 /** Publishes of one batch that are under way at a time. */
@@ -53,7 +53,7 @@ export type PublishOutcome =
 export async function publish(
   system: System,
   request: PublishRequest,
-  typeOf = typesReadOnce(system),
+  typeOf = batchTypeReader(system),
 ): Promise<PublishOutcome> {
   const [outcome] = await withNames(system, [await publishOne(system, typeOf, request)])
   if (!outcome) throw new RangeError('no outcome of a publish')
@@ -79,10 +79,10 @@ export async function publishMany(
   system: System,
   requests: readonly PublishRequest[],
 ): Promise<PublishOutcome[]> {
-  const typeOf = typesReadOnce(system)
+  const typeOf = batchTypeReader(system)
   const names = [...new Set(requests.map(({ type }) => type))]
   await sideBySide(names, MOST_AT_ONCE, typeOf)
-  const arrived = arrivals(system, requests.length)
+  const arrived = createArrivals(system, requests.length)
   const outcomes = await sideBySideByName(requests, MOST_AT_ONCE, idOf, (request, index) => {
     const arrival = arrived[index]
     return publishOne(system, typeOf, { ...request, ...(arrival && { arrival }) }).catch(
@@ -136,7 +136,7 @@ async function write(
   type: TaskType,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
-  const wanted = await publicationOf({ ...system, typeOf }, type, request)
+  const wanted = await resolvePublication({ ...system, typeOf }, type, request)
   if (!wanted.ok && wanted.unknown.length > 0) return unknownTypes(wanted.unknown)
   if (!wanted.ok) return { ok: false, reason: 'invalid', problems: wanted.problems }
   const { publication } = wanted
@@ -151,7 +151,7 @@ async function write(
  */
 async function writeDebounced(
   system: System,
-  publication: Unborn,
+  publication: PublicationDraft,
   request: PublishRequest,
 ): Promise<PublishOutcome> {
   const waiting = await waitingOf(system, publication)
@@ -172,8 +172,8 @@ async function writeDebounced(
 /** The one of a debounced key that waits, under the key itself or one of those in a row that follow it. */
 async function waitingOf(
   system: System,
-  publication: Unborn,
-): Promise<{ readonly publication: Unborn; readonly task: Task } | undefined> {
+  publication: PublicationDraft,
+): Promise<{ readonly publication: PublicationDraft; readonly task: Task } | undefined> {
   for (let nth = 0; nth < MAX_DEBOUNCED; nth++) {
     const one = nthOf(publication, nth)
     const task = await system.tasks.head(taskId(one.type, one.key))
@@ -186,19 +186,19 @@ async function waitingOf(
 }
 
 /** Successors name the task that they follow: somebody else's task may have such a key, too. */
-function nthOf(publication: Unborn, nth: number): Unborn {
+function nthOf(publication: PublicationDraft, nth: number): PublicationDraft {
   if (nth === 0) return publication
   const { type, key } = publication
   return { ...publication, key: `${key}~${nth}`, parentId: taskId(type, key) }
 }
 
-function isOf({ parentId }: Unborn, task: Task): boolean {
-  return parentId === undefined || isSuccessor(task, parentId)
+function isOf({ parentId }: PublicationDraft, task: Task): boolean {
+  return parentId === undefined || isDebounceSuccessor(task, parentId)
 }
 
 async function writeUnder(
   system: System,
-  publication: Unborn,
+  publication: PublicationDraft,
   request: PublishRequest,
   known?: Task,
 ): Promise<PublishOutcome> {
@@ -208,7 +208,7 @@ async function writeUnder(
   const acting = isByPerson(request) ? { ...system, operator: { by: request.by } } : system
   const { decision, task } = await transact(acting, seen, (current, conflicts) => {
     const arrival = conflicts === 0 ? request.arrival : undefined
-    const born = arrival ? { ...publication, born: arrival.born } : withOwnBirth(system, publication)
+    const born = arrival ? { ...publication, born: arrival.born } : withNewBirth(system, publication)
     const decided = decidePublish(current, born, request, system.clock.now())
     attempted.push(...(decided.change?.bodies ?? []))
     return decided
@@ -227,7 +227,7 @@ function isByPerson(request: PublishRequest): request is PublishRequest & { read
 /** A large input is written before the head: a look before that costs a duplicate one read instead of its body. Who
  * publishes once has looked. */
 function isWorthALook({ key, input, once }: PublishRequest): boolean {
-  return key !== undefined && !once && input !== undefined && jsonBytes(input) > MAX_INLINE_BYTES
+  return key !== undefined && !once && input !== undefined && jsonBytes(input) > INLINE_BODY_BYTES_MAX
 }
 
 /** Inputs that lost their race, and that the head which won does not share (equal input has an equal name). */

@@ -1,4 +1,4 @@
-import { MAX_DEFINITION_BYTES } from '../../core/bounds.ts'
+import { FLOW_DEFINITION_BYTES_MAX } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { definitionName } from '../../core/flow/flow.ts'
 import type { Json } from '../../core/json.ts'
@@ -45,8 +45,8 @@ async function resolveAnew(typeOf: TypeReader, { type, configuration }: TaskType
   const content = { steps: steps.filter(step => step !== undefined), onCancel }
   const definition = { name: definitionName(content), ...content }
   const bytes = escapedBytes(definition)
-  if (bytes <= MAX_DEFINITION_BYTES) return { ok: true, definition }
-  const message = `its steps take ${bytes} bytes with the options of their types; at most ${MAX_DEFINITION_BYTES} are sent`
+  if (bytes <= FLOW_DEFINITION_BYTES_MAX) return { ok: true, definition }
+  const message = `its steps take ${bytes} bytes with the options of their types; at most ${FLOW_DEFINITION_BYTES_MAX} are sent`
   return { ok: false, problems: [aboutFlow(type, message)] }
 }
 

@@ -53,7 +53,7 @@ export type TaskDescription = {
 }
 
 /** What a description is made from beside the head. */
-export type Particulars = {
+export type DescriptionSources = {
   readonly now: number
   readonly served: Served
   /** Values of bodies kept apart, by their reference; one that is missing is left out. */
@@ -64,7 +64,7 @@ export type Particulars = {
   readonly isBrief?: boolean
 }
 
-export function describeTask(task: Task, particulars: Particulars): TaskDescription {
+export function describeTask(task: Task, particulars: DescriptionSources): TaskDescription {
   const { now, served, records = [] } = particulars
   const statusReason = statusReasonOf(task, now, served)
   const input = valueIn(task.input, particulars)
@@ -88,7 +88,7 @@ export function describeTask(task: Task, particulars: Particulars): TaskDescript
 function flowParts(
   { flow }: Task,
   input: Json | undefined,
-  particulars: Particulars,
+  particulars: DescriptionSources,
 ): Pick<TaskDescription, 'stepResults' | 'params'> {
   if (!flow || particulars.isBrief) return {}
   const results = flow.definition.steps.flatMap(({ name }, index) => {
@@ -100,13 +100,13 @@ function flowParts(
 }
 
 /** As far as it is at hand; a read of the task and a claim put the rest together. */
-function handedOn({ previous }: Task, particulars: Particulars): Pick<TaskDescription, 'previous'> {
+function handedOn({ previous }: Task, particulars: DescriptionSources): Pick<TaskDescription, 'previous'> {
   const value = previous?.kind === 'body' ? valueIn(previous.body, particulars) : undefined
   return value === undefined ? {} : { previous: value }
 }
 
 /** Types and workers as they were within the last second, for what may be a little late. */
-export type ReadContext = {
+export type StatusReaders = {
   typeOf(type: string): Promise<TaskType | undefined>
   /** The workers that show signs of life. */
   liveWorkers(): Promise<readonly Worker[]>
@@ -121,7 +121,7 @@ const NOT_ASKED: Served = { hasHandler: true, liveWorkers: [], isPaused: false, 
  * What serves the task: needed, and read, only of one that is open and does not run. Types and workers come from memories of
  * a second, so that a page of a list reads each of its types once, and the workers once, however many tasks it shows.
  */
-export async function servedBy(surroundings: ReadContext, task: Task): Promise<Served> {
+export async function readServed(surroundings: StatusReaders, task: Task): Promise<Served> {
   const { typeOf, liveWorkers } = surroundings
   const { state, live } = task
   if (state !== 'open' || Object.keys(live).length > 0) return NOT_ASKED
@@ -147,7 +147,7 @@ function invocationOf({ handlerVersion: version }: TaskType): Claimer {
 }
 
 async function controlled(
-  { typeOf, allowsStart }: ReadContext,
+  { typeOf, allowsStart }: StatusReaders,
   task: Task,
 ): Promise<Pick<Served, 'isPaused' | 'isRateUsedUp'>> {
   const names = [...new Set([task.type, workOf(task).type])]
@@ -164,7 +164,7 @@ function allEnded(task: Task): EndedRun[] {
   return [...endedRuns(task), ...stepRuns(task)]
 }
 
-function describedRuns(task: Task, particulars: Particulars): DescribedRun[] {
+function describedRuns(task: Task, particulars: DescriptionSources): DescribedRun[] {
   const byFence = new Map(allEnded(task).map(run => [run.fence, run]))
   for (const record of particulars.records ?? []) {
     const inHead = byFence.get(record.fence)
@@ -181,7 +181,7 @@ function describedRuns(task: Task, particulars: Particulars): DescribedRun[] {
   return [...ended, ...live].sort((a, b) => a.fence - b.fence)
 }
 
-function valueIn(body: Body | undefined, { values, isBrief }: Particulars): Json | undefined {
+function valueIn(body: Body | undefined, { values, isBrief }: DescriptionSources): Json | undefined {
   if (!body || isBrief) return undefined
   return 'inline' in body ? body.inline : values?.get(body.ref)
 }

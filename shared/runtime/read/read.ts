@@ -2,15 +2,15 @@
  * One task as people see it: its head, and what follows from it at this time, with input, results, runs and errors as
  * far as they fit the answer.
  */
-import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS } from '../../core/bounds.ts'
+import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { resultOf } from '../../core/task/result.ts'
 import { type Body, type EndedRun, endedRuns, type Task } from '../../core/task/task.ts'
-import { previousOf, TOO_LONG } from '../canvas/previous-of.ts'
+import { readPrevious, TOO_LONG } from '../canvas/previous-of.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { describeTask, type ReadContext, servedBy, type TaskDescription } from './describe-task.ts'
+import { describeTask, readServed, type StatusReaders, type TaskDescription } from './describe-task.ts'
 
 /** Values that are read for one answer, each once. They need not fit it: it leaves out what it has no room for. */
 const MAX_VALUE_BYTES = 4 * 1024 * 1024
@@ -19,7 +19,7 @@ const MOST_READS_AT_ONCE = 10
 /** The task with everything; undefined when there is none, or no more. */
 export async function readTask(
   system: System,
-  surroundings: ReadContext,
+  surroundings: StatusReaders,
   id: string,
 ): Promise<TaskDescription | undefined> {
   const task = await system.tasks.head(id)
@@ -27,8 +27,8 @@ export async function readTask(
   const [values, records, served, handedOn] = await Promise.all([
     readValues(system, task),
     readRecords(system, task),
-    servedBy(surroundings, task),
-    previousOf(system, task, SHOWN_LIST_BYTES_MAX),
+    readServed(surroundings, task),
+    readPrevious(system, task, SHOWN_LIST_BYTES_MAX),
   ])
   const { read, isCut } = values
   return {
@@ -45,13 +45,13 @@ export async function readTask(
  */
 export async function describeHead(
   system: System,
-  surroundings: ReadContext,
+  surroundings: StatusReaders,
   task: Task,
   isBrief = false,
 ): Promise<TaskDescription> {
   return describeTask(task, {
     now: system.clock.now(),
-    served: await servedBy(surroundings, task),
+    served: await readServed(surroundings, task),
     isBrief,
   })
 }
@@ -90,5 +90,5 @@ function isApart(body: Body | undefined): body is Extract<Body, { ref: string }>
 /** Only tasks with runs that did not succeed have records. */
 async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
   const hasOthers = endedRuns(task).some(run => run.state !== 'succeeded')
-  return hasOthers ? tasks.runRecords(task.id, task.born, SHOWN_RUNS) : []
+  return hasOthers ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
 }

@@ -5,7 +5,7 @@ import { transact, type Outcome as WriteOutcome } from '../kernel/kernel.ts'
 import { logEndFound, logRunStopped } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { giveBack } from '../limits/permits.ts'
+import { releasePermits } from '../limits/permits.ts'
 import type { Hold } from './hold-run.ts'
 
 const STORAGE_PAUSE_MS = 500
@@ -60,7 +60,7 @@ export async function writeFinish(
   // Refused, but by its own work: the answer to the write was lost, and with it the permits to give back.
   const { decision, conflicts } = outcome
   if (decision.ok && !decision.change && conflicts > 0) {
-    await giveBack(system, seen.live[word.fence]?.permits ?? [])
+    await releasePermits(system, seen.live[word.fence]?.permits ?? [])
   }
   return outcome
 }

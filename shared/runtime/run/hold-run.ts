@@ -33,7 +33,7 @@ export type Hold = {
   stop(reason: StopReason): void
   report(progress: Json): void
   /** Ends the heartbeats; resolves when none is under way any more. */
-  letGo(): Promise<void>
+  close(): Promise<void>
 }
 
 /**
@@ -101,7 +101,7 @@ export function holdRun(system: System, claimed: Claimed): Hold {
     report: value => {
       progress = value
     },
-    letGo: async () => {
+    close: async () => {
       letting.abort(new Error('the run has ended'))
       // A beat that hangs is not waited for: the fence refuses whatever it may still write.
       const beaten = new AbortController()

@@ -1,4 +1,4 @@
-import { SHOWN_RUNS } from '../../core/bounds.ts'
+import { SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import { roomForResult } from '../../core/flow/flow.ts'
 import { type Json, jsonBytes } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
@@ -123,6 +123,6 @@ async function refusal(
 async function endOf({ tasks }: System, task: Task, fence: number): Promise<RecordedEnd | undefined> {
   const end = recordedEnd(task, fence)
   if (end?.state === 'succeeded') return end
-  const records = await tasks.runRecords(task.id, task.born, SHOWN_RUNS)
+  const records = await tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX)
   return records.find(record => record.fence === fence) ?? end
 }

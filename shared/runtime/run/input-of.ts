@@ -14,7 +14,7 @@ import type { RunLog } from './run-log.ts'
  * @throws Fatal when it does not fit the schema, or has expired: no retry would help. Release when the store does not
  * answer, which is not the task's failure.
  */
-export async function givenTo(
+export async function handlerInput(
   system: System,
   task: Task,
   definition: TaskDefinition,

@@ -1,5 +1,5 @@
-import { MAX_BODY_BYTES, MAX_PROGRESS_BYTES } from '../../core/bounds.ts'
-import { circularAt, type Json, jsonBytes, jsonProblem, MAX_DEPTH } from '../../core/json.ts'
+import { BODY_BYTES_MAX, PROGRESS_BYTES_MAX } from '../../core/bounds.ts'
+import { circularAt, JSON_DEPTH_MAX, type Json, jsonBytes, jsonProblem } from '../../core/json.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
 import { deadlineExceeded } from '../../core/run/deadline.ts'
 import type { NextStage, Outcome } from '../../core/run/finish.ts'
@@ -12,18 +12,18 @@ import type { StopReason } from '../kernel/log-run-ends.ts'
  * A handler's return value as the end of its run. A result that cannot be stored fails the task for good, and so does one
  * that is longer than the room there is for it among the parameters of a flow, in bytes.
  */
-export function outcomeOfResult(result: unknown, room = MAX_BODY_BYTES, what = 'result'): Outcome {
+export function outcomeOfResult(result: unknown, room = BODY_BYTES_MAX, what = 'result'): Outcome {
   if (result instanceof Release) return released(result)
   const isMovedOn = result instanceof Next
   const value = storable(
     what,
     isMovedOn ? result.result : result,
-    Math.max(0, Math.min(room, MAX_BODY_BYTES)),
+    Math.max(0, Math.min(room, BODY_BYTES_MAX)),
   )
   if (!value.ok) return unstorable('InvalidResult', value.message)
   const done: Outcome = { outcome: 'succeed', ...('json' in value && { result: value.json }) }
   if (!isMovedOn) return done
-  const input = storable('input of the next stage', result.input, MAX_BODY_BYTES)
+  const input = storable('input of the next stage', result.input, BODY_BYTES_MAX)
   if (!input.ok) return unstorable('InvalidNext', input.message)
   const problem = problemOfNext(result)
   if (problem !== undefined) return unstorable('InvalidNext', problem)
@@ -81,7 +81,7 @@ function unstorable(name: string, message: string): Outcome {
 /** Dates and other values that say themselves what they are in JSON are taken at their word; the rest is checked. */
 function toJson(value: unknown, depth = 0): unknown {
   // What nests deeper is refused as it is.
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return value
   if (Array.isArray(value)) return value.map(member => toJson(member, depth + 1))
   if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON()
   if (Object.getPrototypeOf(value) !== Object.prototype) return value
@@ -125,7 +125,7 @@ export function refuseUnstorable(value: Json): void {
   const problem = jsonProblem(value)
   if (problem) throw new TypeError(`progress ${problem.path} ${problem.message}`)
   const bytes = jsonBytes(value)
-  if (bytes > MAX_PROGRESS_BYTES) {
-    throw new TypeError(`progress has ${bytes} bytes; it stands in the head, at most ${MAX_PROGRESS_BYTES}`)
+  if (bytes > PROGRESS_BYTES_MAX) {
+    throw new TypeError(`progress has ${bytes} bytes; it stands in the head, at most ${PROGRESS_BYTES_MAX}`)
   }
 }

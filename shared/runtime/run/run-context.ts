@@ -10,7 +10,7 @@ import { refuseUnstorable } from './outcome.ts'
 import type { RunLog } from './run-log.ts'
 
 /** What the handler of a run is given besides its input. */
-export function contextOf(
+export function handlerContext(
   system: System,
   { task, run, traceparent }: Claimed,
   hold: Hold,

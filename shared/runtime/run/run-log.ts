@@ -2,7 +2,7 @@ import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { textBytes } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/finish.ts'
 import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
-import { errorOfThrown, readable } from '../../core/task-error/task-error.ts'
+import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
 
 /** What a handler logs during one run: it goes to the log of its process, and the newest of it is kept for the case that the run fails. */
@@ -10,7 +10,7 @@ export type RunLog = Log & {
   /** Hides this from now on, in what is logged and in the error with which the run ends. */
   hide(redaction: Redaction): void
   /** The outcome as it is told: a failure with the newest lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
-  ending(outcome: Outcome): Outcome
+  outcomeWithLog(outcome: Outcome): Outcome
 }
 
 type Level = keyof Log
@@ -40,7 +40,7 @@ export function createRunLog(
     hide: found => {
       redaction = found
     },
-    ending: outcome => {
+    outcomeWithLog: outcome => {
       if (outcome.outcome !== 'fail') return outcome
       const log = kept.text()
       return { ...outcome, error: redaction.error(outcome.error), ...(log !== undefined && { log }) }
@@ -61,7 +61,7 @@ export function withPlainErrors(fields: LogFields): LogFields {
 function fieldsText(fields: LogFields | undefined): string {
   if (!fields || Object.keys(fields).length === 0) return ''
   try {
-    return ` ${JSON.stringify(fields, readable)}`
+    return ` ${JSON.stringify(fields, jsonReplacer)}`
   } catch {
     return ` {fields that are no JSON: ${Object.keys(fields).join(', ')}}`
   }

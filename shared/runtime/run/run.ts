@@ -17,13 +17,13 @@ import { logFields } from '../kernel/traceparent.ts'
 import type { StartPolicy } from '../limits/start-policy.ts'
 import { finishRun } from './finish-run.ts'
 import { type Hold, holdRun } from './hold-run.ts'
-import { givenTo } from './input-of.ts'
+import { handlerInput } from './input-of.ts'
 import { outcomeOfError, outcomeOfResult } from './outcome.ts'
-import { contextOf } from './run-context.ts'
+import { handlerContext } from './run-context.ts'
 import { createRunLog, type RunLog } from './run-log.ts'
 
 /** What became of one dispatch. */
-export type RunReport = NotRun | Ran
+export type RunTaskResult = NotRun | Ran
 
 type NotRun = { readonly ran: false; readonly why: NotClaimed['refused'] }
 
@@ -39,7 +39,7 @@ export type Ran = {
 export type RunTools = {
   readonly definition: TaskDefinition
   /** How it begins where rate limits have a say. @default in its turn, for which it is sent again if that is far */
-  readonly starting?: StartPolicy
+  readonly startPolicy?: StartPolicy
   /** Stops the run before its process must end; it is then released. */
   readonly stopping?: AbortSignal
   /** Awaited between the claim and the handler, under the run's heartbeats. */
@@ -56,8 +56,8 @@ export async function runTask(
   seen: Task,
   claimer: Claimer,
   tools: RunTools,
-): Promise<RunReport> {
-  const claimed = await claimTask(system, seen, claimer, tools.starting)
+): Promise<RunTaskResult> {
+  const claimed = await claimTask(system, seen, claimer, tools.startPolicy)
   return 'refused' in claimed ? { ran: false, why: claimed.refused } : runClaimed(system, claimed, tools)
 }
 
@@ -76,7 +76,7 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
       ...logFields(claimed.task),
       runId: runId(claimed.task.born, claimed.run.fence),
     })
-    const outcome = told.ending(await outcomeOf(system, claimed, hold, told, tools))
+    const outcome = told.outcomeWithLog(await outcomeOf(system, claimed, hold, told, tools))
     const { fence, startedAt } = claimed.run
     system.metrics.add('RunTime', system.clock.now() - startedAt, claimed.task.type)
     const isGone = hasLostItsRun(hold)
@@ -86,7 +86,7 @@ async function holdAndRun(system: System, claimed: Claimed, tools: RunTools): Pr
     return { ran: true, outcome: accepted ? outcome.outcome : 'stopped', fence, ...error }
   } finally {
     for (const end of unwatch) end()
-    await hold.letGo()
+    await hold.close()
   }
 }
 
@@ -132,14 +132,14 @@ async function handle(
   { definition, context, onClaimed }: RunTools,
 ): Promise<unknown> {
   await onClaimed?.(claimed)
-  const { input, ...content } = await givenTo(system, claimed.task, definition, told)
+  const { input, ...content } = await handlerInput(system, claimed.task, definition, told)
   const { localRetries } = claimed.task.options.retry
   for (let repetition = 0; ; repetition++) {
     // Told to stop before the handler began: the run may be somebody else's already.
     if (hold.signal.aborted) throw hold.signal.reason
     try {
       return await definition.run(input, {
-        ...contextOf(system, claimed, hold, told),
+        ...handlerContext(system, claimed, hold, told),
         ...content,
         ...context,
       })

@@ -1,7 +1,7 @@
 import { Cron } from 'croner'
 import { type Ticks, ticksAt, ticksEvery } from '../../core/schedule/due-ticks.ts'
 import type { Timing } from '../../core/task/schedule-state.ts'
-import { createWallClock, FARTHEST_CHANGE_MS, type WallClock } from './wall-clock.ts'
+import { CLOCK_CHANGE_MS_MAX, createWallClock, type WallClock } from './wall-clock.ts'
 
 /**
  * The ticks of a cron expression in a time zone. The expression only says which wall times there are, as if clocks were
@@ -59,8 +59,8 @@ function lastTicks(pattern: Cron, clock: WallClock, { count, from, before }: Spa
 /** Clocks that were put back within the last hours have shown later times before. */
 function latestShown(clock: WallClock, before: number): number {
   const shown = clock.at(before)
-  const wasPutBack = clock.at(before - FARTHEST_CHANGE_MS) !== shown - FARTHEST_CHANGE_MS
-  return wasPutBack ? shown + FARTHEST_CHANGE_MS : shown
+  const wasPutBack = clock.at(before - CLOCK_CHANGE_MS_MAX) !== shown - CLOCK_CHANGE_MS_MAX
+  return wasPutBack ? shown + CLOCK_CHANGE_MS_MAX : shown
 }
 
 /** What is wrong with a cron expression, and which of its fields it is; undefined when it can be read. */
@@ -98,7 +98,7 @@ const LEGAL =
   'must have 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first, of numbers, *, ranges as 1-5, lists as 1,3 and steps as */5'
 
 /** The ticks of a timing; `createdAt` is when its schedule was created. */
-export function ticksOf(timing: Timing, createdAt: number): Ticks {
+export function ticksOfTiming(timing: Timing, createdAt: number): Ticks {
   switch (timing.kind) {
     case 'cron':
       return cronTicks(timing.cron, timing.timezone)

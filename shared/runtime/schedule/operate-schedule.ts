@@ -14,19 +14,19 @@ import type { Task } from '../../core/task/task.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import type { Operated } from '../operate/operate.ts'
+import type { OperateOutcome } from '../operate/operate.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 
 const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** From here on no tick publishes anything. Repeating it changes nothing. */
-export function pauseSchedule(system: System, id: string): Promise<Operated<'finished'>> {
+export function pauseSchedule(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   return change(system, id, pause)
 }
 
 /** Goes on with the next tick; what fell into the pause counts as missed. Repeating it changes nothing. */
-export function resumeSchedule(system: System, id: string): Promise<Operated<'finished'>> {
+export function resumeSchedule(system: System, id: string): Promise<OperateOutcome<'finished'>> {
   return change(system, id, resume)
 }
 
@@ -34,7 +34,7 @@ async function change(
   system: System,
   id: string,
   decide: (task: Task, now: number) => Decision<PauseRefusal>,
-): Promise<Operated<'finished'>> {
+): Promise<OperateOutcome<'finished'>> {
   const { decision, task } = await transact(system, await system.tasks.head(id), current =>
     isHere(system, current) ? decide(current, system.clock.now()) : UNKNOWN,
   )
@@ -68,7 +68,7 @@ export type Triggered =
 export async function triggerSchedule(system: System, id: string): Promise<Triggered> {
   const head = await system.tasks.head(id)
   if (!isHere(system, head)) return UNKNOWN
-  const body = await scheduledTask(system, head)
+  const body = await readScheduledTask(system, head)
   const ulid = system.chance.ulid(system.clock.now())
   const outcome = await publish(system, {
     ...requestOfBody(body),
@@ -94,7 +94,7 @@ async function noteRun(system: System, head: Task): Promise<void> {
 }
 
 /** What a schedule publishes, as it was set. @throws BatonError `unavailable` when it cannot be read. */
-export async function scheduledTask(
+export async function readScheduledTask(
   system: Pick<System, 'tasks'>,
   { id, input }: Task,
 ): Promise<ScheduledTask> {

@@ -9,8 +9,8 @@ import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
 import { mergeRanges, take } from '../ready/merge-ranges.ts'
-import { ticksOf } from './cron-ticks.ts'
-import { scheduledTask } from './operate-schedule.ts'
+import { ticksOfTiming } from './cron-ticks.ts'
+import { readScheduledTask } from './operate-schedule.ts'
 
 /** A schedule as people see it; `nextRunAt` is undefined when it runs no more, or not now. */
 export type ScheduleDescription = {
@@ -23,7 +23,7 @@ export type ScheduleDescription = {
 export async function readSchedule(system: System, id: string): Promise<ScheduleDescription | undefined> {
   const head = await system.tasks.head(id)
   if (!isHere(system, head)) return undefined
-  return { head, task: await scheduledTask(system, head), nextRunAt: nextRun(system, head) }
+  return { head, task: await readScheduledTask(system, head), nextRunAt: nextRun(system, head) }
 }
 
 export type SchedulePage =
@@ -42,7 +42,7 @@ export async function listSchedules(
 ): Promise<SchedulePage> {
   const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor)
   if (cursor !== undefined && !after) return { ok: false, reason: 'strange-cursor' }
-  const entries = mergeRanges(system.tasks, openRanges(), { pageSize: limit + 1, after })
+  const entries = mergeRanges(system.tasks, openScheduleRanges(), { pageSize: limit + 1, after })
   const page = await take(entries, limit)
   const last = (await take(entries, 1)).length > 0 ? page.at(-1) : undefined
   const heads = await system.tasks.heads([...new Set(page.map(({ id }) => id))])
@@ -55,7 +55,9 @@ export async function listSchedules(
 }
 
 /** The partitions of all schedules that are open, by when they are due. */
-export function openRanges(bounds: { readonly from?: number; readonly to?: number } = {}): IndexRange[] {
+export function openScheduleRanges(
+  bounds: { readonly from?: number; readonly to?: number } = {},
+): IndexRange[] {
   return Array.from({ length: DEFAULT_SHARDS }, (_, shard) => ({
     index: 'view' as const,
     partition: viewPartition(SCHEDULE_TYPE, 'open', shard),
@@ -72,7 +74,7 @@ function nextRun({ clock }: System, head: ScheduleDescription['head']): number |
   if (!isTicking(head)) return undefined
   const now = clock.now()
   if (head.dueAt > now) return head.dueAt
-  return ticksOf(head.schedule.timing, head.createdAt).next(now) ?? head.dueAt
+  return ticksOfTiming(head.schedule.timing, head.createdAt).next(now) ?? head.dueAt
 }
 
 function isHere(system: System, head: Task | undefined): head is ScheduleDescription['head'] {

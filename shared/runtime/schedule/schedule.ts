@@ -20,10 +20,10 @@ import { type Task, taskId } from '../../core/task/task.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
-import { publicationOf, type UnknownType } from '../publish/publication-of.ts'
+import { resolvePublication, type UnknownType } from '../publish/publication-of.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
-import { typesReadOnce } from '../types/type-cache.ts'
-import { ticksOf } from './cron-ticks.ts'
+import { batchTypeReader } from '../types/type-cache.ts'
+import { ticksOfTiming } from './cron-ticks.ts'
 
 /** A schedule as asked for. Whoever makes one has checked each field by itself, the cron expression included. */
 export type ScheduleRequest = {
@@ -85,10 +85,10 @@ async function refusalOf(
   system: System,
   { task }: ScheduleRequest,
 ): Promise<Extract<PutScheduleOutcome, { ok: false }> | undefined> {
-  const typeOf = typesReadOnce(system)
+  const typeOf = batchTypeReader(system)
   const type = await typeOf(task.type)
   const resolved = type
-    ? await publicationOf({ ...system, typeOf }, type, requestOfBody(task))
+    ? await resolvePublication({ ...system, typeOf }, type, requestOfBody(task))
     : { ok: false as const, problems: [], unknown: [{ type: task.type, path: 'type' }] }
   if (resolved.ok) return undefined
   const inTask = <One extends { readonly path: string }>(one: One) => ({ ...one, path: `task.${one.path}` })
@@ -111,7 +111,7 @@ function decide(
   const now = clock.now()
   const isThere = current !== undefined && !isGone(current, now)
   const isOpen = isThere && current.state === 'open'
-  const next = ticksOf(definition.timing, isOpen ? current.createdAt : now).next(now)
+  const next = ticksOfTiming(definition.timing, isOpen ? current.createdAt : now).next(now)
   if (next === undefined) return { ok: false }
   const schedule = { name, born: chance.ulid(now), definition, next }
   if (!isThere) return { ok: true, created: true, change: createSchedule(schedule, current, now) }

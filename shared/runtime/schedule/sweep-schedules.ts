@@ -8,7 +8,7 @@ import { transact } from '../kernel/kernel.ts'
 import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
-import { openRanges } from './read-schedules.ts'
+import { openScheduleRanges } from './read-schedules.ts'
 import { tickSchedule } from './tick-schedule.ts'
 
 /** A waker ticks within a second, so a schedule that is due for longer has probably lost its message. */
@@ -42,7 +42,7 @@ export async function sweepSchedules(system: PlanningSystem): Promise<Report> {
 
 async function tickLateOnes(system: PlanningSystem): Promise<Report> {
   const now = system.clock.now()
-  const ranges = openRanges({ to: now - LATE_MS })
+  const ranges = openScheduleRanges({ to: now - LATE_MS })
   const all = (
     await sideBySide(ranges, ranges.length, range => tickRange(system, range, now + TICKING_MS))
   ).flat()
@@ -105,7 +105,7 @@ async function keepBodies(system: PlanningSystem): Promise<number> {
 
 /** A page of each shard, from where the last time stopped. */
 async function openSchedules(system: PlanningSystem): Promise<Task[]> {
-  const ranges = openRanges()
+  const ranges = openScheduleRanges()
   const found = await sideBySide(ranges, ranges.length, (range, shard) => readOn(system, range, shard))
   const ids = found.flatMap(({ entries }) => entries.map(({ id }) => id))
   return ids.length > 0 ? system.tasks.heads([...new Set(ids)]) : []

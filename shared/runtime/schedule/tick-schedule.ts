@@ -9,8 +9,8 @@ import { logFields } from '../kernel/traceparent.ts'
 import type { PublishRequest } from '../publish/publication-of.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
-import { ticksOf } from './cron-ticks.ts'
-import { scheduledTask } from './operate-schedule.ts'
+import { ticksOfTiming } from './cron-ticks.ts'
+import { readScheduledTask } from './operate-schedule.ts'
 
 /**
  * Publishes what the schedule owes, then writes when it is due again, and answers whether there was anything to do. The
@@ -29,7 +29,7 @@ export async function tickSchedule(
   const isAnother = born !== undefined && head?.born !== born
   if (!head || isAnother || !isTicking(head) || head.dueAt > now) return { ticked: false, task: head }
   const { schedule, dueAt, createdAt } = head
-  const due = dueTicks(ticksOf(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
+  const due = dueTicks(ticksOfTiming(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)
   const { task } = await transact(system, head, current =>
     current?.born === head.born && current.revision === head.revision
@@ -48,7 +48,7 @@ async function publishTicks(
   ticks: readonly number[],
 ): Promise<Published> {
   if (ticks.length === 0) return { ranAt: undefined, error: head.error }
-  const body = requestOfBody(await scheduledTask(system, head))
+  const body = requestOfBody(await readScheduledTask(system, head))
   const outcomes = await publishMany(
     system,
     ticks.map(tick => requestOfTick(head, body, tick)),

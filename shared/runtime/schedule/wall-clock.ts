@@ -8,7 +8,7 @@ export type WallClock = {
 
 const DAY_MS = 86_400_000
 /** No clock change moves clocks further than this; dates that a zone leaves out are none of them. */
-export const FARTHEST_CHANGE_MS = 4 * 3_600_000
+export const CLOCK_CHANGE_MS_MAX = 4 * 3_600_000
 
 /** @throws RangeError when there is no such time zone. */
 export function createWallClock(timezone: string): WallClock {

@@ -8,7 +8,7 @@ import type { Messages } from '../../ports/messages.ts'
 import { countEnds } from '../canvas/count-ends.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { logFields } from '../kernel/traceparent.ts'
-import { apartIfNeeded, planTasks } from '../plan/plan.ts'
+import { isolateFaults, planTasks } from '../plan/plan.ts'
 
 /** A task as one change of the stream left it, and where in the stream that change stands. */
 type TaskChange = { readonly task: Task; readonly position: string }
@@ -33,7 +33,7 @@ export async function planChanges(system: PlanningSystem, changes: readonly Task
   const due = [...newest.values()].filter(change => !known.has(nameOf(change)))
   const tasks = due.map(({ task }) => task)
   for (const { task } of changes) tellOfTrouble(system, task)
-  const working = [planTasks, countEnds].map(work => apartIfNeeded(work, system, tasks))
+  const working = [planTasks, countEnds].map(work => isolateFaults(work, system, tasks))
   const failures = (await Promise.all(working)).flat()
   for (const failure of failures) {
     if (failure.transient) system.log.warn('not planned yet', failure)

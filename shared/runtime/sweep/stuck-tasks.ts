@@ -1,6 +1,6 @@
 import { claim } from '../../core/run/claim.ts'
 import { statusReasonOf } from '../../core/status/status.ts'
-import { isQuiet, isStuck, type Patience } from '../../core/status/stuck.ts'
+import { isQuiet, isStuck, type WaitFacts } from '../../core/status/stuck.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
@@ -8,14 +8,14 @@ import type { Worker } from '../../core/worker/worker.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedAllowance } from '../limits/allows-start.ts'
-import { type ReadContext, servedBy } from '../read/describe-task.ts'
+import { readServed, type StatusReaders } from '../read/describe-task.ts'
 import type { StateReader } from '../types/serving-states.ts'
 
 /** Ids in one log line. */
 const MOST_NAMED = 10
 
 /** What a round of the sweeper knows when all types have been swept. */
-export type RoundSeen = {
+export type SweptRound = {
   readonly types: readonly TaskType[]
   readonly stateOf: StateReader
   readonly tasks: readonly Task[]
@@ -27,7 +27,7 @@ export type RoundSeen = {
  * Counts and names the tasks that are stuck among those that a round of the sweeper has seen; it reads no tasks, and the
  * live workers only if a task is quiet. Their messages have been sent again all along: what is told here needs a person.
  */
-export async function reportStuck(system: System, round: RoundSeen): Promise<void> {
+export async function reportStuck(system: System, round: SweptRound): Promise<void> {
   const now = system.clock.now()
   const quiet = (
     await isolateEach(system, round.tasks, 1, async task => (isQuiet(task, now) ? task : []))
@@ -53,11 +53,11 @@ function tell({ metrics, log }: System, type: string, tasks: readonly Task[]): v
   })
 }
 
-function waitReader(system: System, round: RoundSeen): (task: Task) => Promise<Patience> {
+function waitReader(system: System, round: SweptRound): (task: Task) => Promise<WaitFacts> {
   const { stateOf, sweptSince } = round
   const types = new Map(round.types.map(type => [type.type, type]))
   const workers = onlyOnce(() => system.workers.list())
-  const surroundings: ReadContext = {
+  const surroundings: StatusReaders = {
     typeOf: async name => types.get(name),
     allowsStart: cachedAllowance(system),
     liveWorkers: workers,
@@ -67,7 +67,7 @@ function waitReader(system: System, round: RoundSeen): (task: Task) => Promise<P
     const { type, kind } = workOf(task)
     const now = system.clock.now()
     const concerned = [task.type, type].flatMap(name => types.get(name) ?? [])
-    const served = await servedBy(surroundings, task)
+    const served = await readServed(surroundings, task)
     const isOverHttp = kind === 'http' && !isTargeted(task)
     const isByWorkers = types.get(servingType(type, kind))?.servedBy === 'workers'
     const able = isOverHttp || isByWorkers ? await workers() : []

@@ -2,7 +2,7 @@ import { EVERY_TYPE } from '../../core/bounds.ts'
 import { minuteOf, minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import type { System } from '../kernel/system.ts'
-import { hasFired, wakeMinute } from '../wake/wake.ts'
+import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 
 /**
  * A minute whose schedule has not fired so shortly before it begins has lost it: schedules are set two minutes ahead, and
@@ -13,7 +13,7 @@ const AHEAD_MS = 55_000
 const BACK_MS = 180_000
 
 /** The minutes that this process knows to need no repair. */
-export type SeenMinutes = Set<number>
+export type CheckedMinutes = Set<number>
 
 export type MinutesReport = { readonly repaired: number; readonly failed: number }
 
@@ -24,7 +24,7 @@ export type MinutesReport = { readonly repaired: number; readonly failed: number
  *
  * `seen` is kept from round to round by its process.
  */
-export async function sweepMinutes(system: System, seen: SeenMinutes): Promise<MinutesReport> {
+export async function sweepMinutes(system: System, seen: CheckedMinutes): Promise<MinutesReport> {
   const now = system.clock.now()
   const from = minuteOf(now - BACK_MS)
   for (const minute of seen) if (minute < from) seen.delete(minute)
@@ -36,9 +36,9 @@ export async function sweepMinutes(system: System, seen: SeenMinutes): Promise<M
   return { repaired: sum(reports, 'repaired'), failed: sum(reports, 'failed') }
 }
 
-async function sweepMinute(system: System, minute: number, seen: SeenMinutes): Promise<MinutesReport> {
+async function sweepMinute(system: System, minute: number, seen: CheckedMinutes): Promise<MinutesReport> {
   try {
-    const isLost = !(await hasFired(system, minute)) && (await isAnyoneThere(system, minute))
+    const isLost = !(await wasMinuteWoken(system, minute)) && (await isAnyoneThere(system, minute))
     if (isLost) {
       await wakeMinute(system, minute)
       system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)

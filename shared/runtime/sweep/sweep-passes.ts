@@ -17,7 +17,7 @@ const SHORT_PASS_MS = 60_000
 const PASSES_KNOWN = 3
 
 /** A task that a round looks at, and since when passes may have missed it. */
-export type Suspect = {
+export type SweepCandidate = {
   readonly task: Task
   /** What fell due at this time or later may not have been read by an earlier pass. */
   readonly unreadSince: number
@@ -33,12 +33,12 @@ type Pass = {
 }
 
 /** Reads a range from where the last round stopped, at most `budget` tasks, and remembers where it stopped. */
-export async function readOn(
+export async function readNextInPass(
   system: PlanningSystem,
   cursor: string,
   range: IndexRange,
   budget: number,
-): Promise<Suspect[]> {
+): Promise<SweepCandidate[]> {
   const name = `sweep#${cursor}`
   const now = system.clock.now()
   const stored = await system.records.get(name)

@@ -21,15 +21,15 @@ import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/serve-limit-looks.ts'
-import { apartIfNeeded, planTasks } from '../plan/plan.ts'
-import { isWorthAnotherTry, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
+import { isolateFaults, planTasks } from '../plan/plan.ts'
+import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
 import { sweepSchedules } from '../schedule/sweep-schedules.ts'
 import { sweepTypeChanges } from '../types/apply-type-change.ts'
-import { type StateReader, servingStates } from '../types/serving-states.ts'
-import { unmarked } from '../worker/targets.ts'
+import { type StateReader, servingStateReader } from '../types/serving-states.ts'
+import { tasksWithoutMarkers } from '../worker/targets.ts'
 import { reportStuck } from './stuck-tasks.ts'
-import { type SeenMinutes, sweepMinutes } from './sweep-minutes.ts'
-import { readOn, type Suspect } from './sweep-passes.ts'
+import { type CheckedMinutes, sweepMinutes } from './sweep-minutes.ts'
+import { readNextInPass, type SweepCandidate } from './sweep-passes.ts'
 
 /** What fell due this long ago and still shows no sign of life has lost its message. */
 const GRACE_MS = 10_000
@@ -58,7 +58,7 @@ const BUDGET = { emptyQueue: 500, backlog: 50 }
 const PAGE = 100
 
 /** The rounds that this process has got through, by type: the last one, and since when none was missed. */
-export type Rounds = Map<string, { readonly since: number; readonly last: number }>
+export type SweepRounds = Map<string, { readonly since: number; readonly last: number }>
 
 export type SweepReport = { readonly looked: number; readonly repaired: number; readonly failed: number }
 
@@ -72,12 +72,12 @@ export type SweepReport = { readonly looked: number; readonly repaired: number; 
  */
 export async function sweep(
   system: PlanningSystem,
-  rounds?: Rounds,
-  minutes: SeenMinutes = new Set(),
+  rounds?: SweepRounds,
+  minutes: CheckedMinutes = new Set(),
 ): Promise<SweepReport> {
   const types = rotated(await system.types.list(), system.chance.fraction())
   const round: Round = {
-    stateOf: servingStates(system, types),
+    stateOf: servingStateReader(system, types),
     typesChangedAt: Math.max(0, ...types.map(({ updatedAt }) => updatedAt)),
     paused: new Set(types.filter(({ paused }) => paused).map(({ type }) => type)),
     rounds,
@@ -125,7 +125,7 @@ type Round = {
   /** When any type was changed last. */
   readonly typesChangedAt: number
   readonly paused: ReadonlySet<string>
-  readonly rounds: Rounds | undefined
+  readonly rounds: SweepRounds | undefined
   readonly seen: Task[]
 }
 
@@ -133,7 +133,7 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const { rounds } = round
   const now = system.clock.now()
   const { backlog } = await round.stateOf(type.type, type.configuration.kind)
-  const suspected = new Map<string, Suspect>()
+  const suspected = new Map<string, SweepCandidate>()
   for (const shard of shardNumbers(type)) {
     for (const one of await suspects(system, type, shard, backlog, now)) {
       suspected.set(one.task.id, leastRead(one, suspected.get(one.task.id)))
@@ -144,9 +144,9 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
   const sweptSince = rounds ? unbrokenSince(rounds, type.type, now) : 0
   const lost = await lostOnes(system, [...suspected.values()], round, sweptSince)
   await keepBodies(system, seen, now)
-  const again = seen.filter(task => isWorthAnotherTry(task, round.typesChangedAt, now))
-  const unplanned = await apartIfNeeded(planTasks, system, lost)
-  const failures = [...unplanned, ...(await apartIfNeeded(publishOwedCallbacks, system, again))]
+  const again = seen.filter(task => areCallbacksWorthRetrying(task, round.typesChangedAt, now))
+  const unplanned = await isolateFaults(planTasks, system, lost)
+  const failures = [...unplanned, ...(await isolateFaults(publishOwedCallbacks, system, again))]
   await sweepLimits(system, seen)
   if (lost.length > 0) {
     system.metrics.add('SweeperRepaired', lost.length, type.type)
@@ -164,7 +164,7 @@ async function sweepType(system: PlanningSystem, type: TaskType, round: Round): 
 }
 
 /** A task that stands in several partitions counts as read by the passes over the one where it was read least. */
-function leastRead(one: Suspect, other: Suspect = one): Suspect {
+function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandidate {
   return {
     task: one.task,
     unreadSince: Math.min(one.unreadSince, other.unreadSince),
@@ -173,7 +173,7 @@ function leastRead(one: Suspect, other: Suspect = one): Suspect {
 }
 
 /** Since when no round has been missed; now, when the last ones were. */
-function unbrokenSince(rounds: Rounds, type: string, now: number): number {
+function unbrokenSince(rounds: SweepRounds, type: string, now: number): number {
   const known = rounds.get(type)
   return known && now - known.last <= MISSED_MS ? known.since : now
 }
@@ -201,7 +201,7 @@ async function suspects(
   shard: number,
   backlog: number | undefined,
   now: number,
-): Promise<Suspect[]> {
+): Promise<SweepCandidate[]> {
   const open: IndexRange = {
     index: 'view',
     partition: viewPartition(type, 'open', shard),
@@ -213,7 +213,7 @@ async function suspects(
     unreadSince: now,
     readOnceSince: now,
   }))
-  const rest = await readOn(
+  const rest = await readNextInPass(
     system,
     `open#${type}#${shard}`,
     open,
@@ -221,16 +221,16 @@ async function suspects(
     backlog === 0 || kind === 'flow' ? BUDGET.emptyQueue : BUDGET.backlog,
   )
   const undone =
-    kind === 'flow' ? await readOn(system, `undoing#${type}#${shard}`, undoing, BUDGET.backlog) : []
+    kind === 'flow' ? await readNextInPass(system, `undoing#${type}#${shard}`, undoing, BUDGET.backlog) : []
   const running: IndexRange = { index: 'place', partition: runningPlace(type, shard) }
-  const runs = await readOn(system, `running#${type}#${shard}`, running, BUDGET.backlog)
+  const runs = await readNextInPass(system, `running#${type}#${shard}`, running, BUDGET.backlog)
   return [...recent, ...rest, ...undone, ...runs]
 }
 
 /** The tasks that should have been looked at or marked, and were not. */
 async function lostOnes(
   system: PlanningSystem,
-  suspects: readonly Suspect[],
+  suspects: readonly SweepCandidate[],
   { stateOf, paused }: Pick<Round, 'stateOf' | 'paused'>,
   sweptSince: number,
 ): Promise<Task[]> {
@@ -256,7 +256,7 @@ async function lostOnes(
   )
   const unsent = judged.filter(({ isUnsent }) => isUnsent).map(({ task }) => task)
   const due = judged.map(({ task }) => task).filter(({ dueAt }) => dueAt <= now - GRACE_MS)
-  return [...new Set([...unsent, ...(await unmarked(system, due))])]
+  return [...new Set([...unsent, ...(await tasksWithoutMarkers(system, due))])]
 }
 
 type Waiting = {
@@ -278,7 +278,7 @@ function isWorthSending(
   now: number,
   chance: number,
 ): boolean {
-  const { dispatchAt, lookAt, settles } = plan(task, now)
+  const { dispatchAt, lookAt, publishesCallbacks: settles } = plan(task, now)
   if (settles) return true
   if (lookAt !== undefined && lookAt + LOOK_SLACK_MS < now - GRACE_MS) return true
   if (dispatchAt === undefined || startsAt(task) > now - GRACE_MS || backlog === undefined) return false

@@ -4,8 +4,8 @@ import {
   shardsOf,
   type TaskType,
   type TypeConfiguration,
-  toBeApplied,
   type Unapplied,
+  unappliedBy,
 } from '../../core/types/task-type.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { given } from '../kernel/given.ts'
@@ -88,7 +88,7 @@ function leftToApply(
   before: TaskType | undefined,
   { configuration, unapplied = before?.unapplied }: Pick<TypeChange, 'configuration' | 'unapplied'>,
 ): Unapplied[] {
-  const changed = before ? toBeApplied(before.configuration, configuration) : []
+  const changed = before ? unappliedBy(before.configuration, configuration) : []
   return [...new Set([...(unapplied ?? []), ...changed])]
 }
 

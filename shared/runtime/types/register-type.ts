@@ -9,7 +9,7 @@ type Deploying = Pick<System, 'types' | 'clock' | 'messages'>
  * A type's handler was deployed, or the queue that workers serve it from: its configuration is the deployed one from now
  * on. `paused` stays as it is.
  */
-export async function handlerDeployed(
+export async function registerHandlerType(
   system: Deploying,
   type: string,
   configuration: TypeConfiguration,
@@ -31,7 +31,7 @@ export async function handlerDeployed(
  * A flow was deployed: its type is known from now on. Nobody serves a flow but the types of its steps, so it has no
  * handler, and none of its type that was there serves it any more.
  */
-export async function flowDeployed(
+export async function registerFlowType(
   system: Deploying,
   type: string,
   configuration: TypeConfiguration,
@@ -40,6 +40,6 @@ export async function flowDeployed(
 }
 
 /** A type's handler was taken away: its tasks wait, visibly, until one is deployed. Unknown types stay unknown. */
-export async function handlerGone(system: Deploying, type: string): Promise<void> {
+export async function removeHandler(system: Deploying, type: string): Promise<void> {
   await changeType(system, type, stored => stored && { configuration: stored.configuration })
 }

@@ -7,7 +7,7 @@ type TypeState = { readonly backlog: number | undefined; readonly handlerSince: 
 export type StateReader = (type: string, kind: TaskKind) => Promise<TypeState>
 
 /** Each queue is asked once a round, though the steps of many flows wait in it. */
-export function servingStates(
+export function servingStateReader(
   { messages }: Pick<System, 'messages'>,
   types: readonly TaskType[],
 ): StateReader {

@@ -9,7 +9,7 @@ import type { System } from '../kernel/system.ts'
 export type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
 
 /** Which tasks of its type a job is about; to resume, what is not due yet has its messages to come. */
-export function rangesOf(job: TypeJob, now: number): readonly JobRange[] {
+export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
   switch (job.kind) {
     case 'resume':
     case 'relimit':
@@ -33,14 +33,14 @@ export async function startJob(
   delaySeconds = 0,
 ): Promise<void> {
   const looks = shardNumbers(type).flatMap(shard =>
-    rangesOf(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
+    jobRanges(job, clock.now()).map(({ bucket }) => ({ type: type.type, job, bucket, shard, delaySeconds })),
   )
-  await mustBeSent(messages.goOnWithJobs(looks), job)
+  await throwIfUnsent(messages.continueJobs(looks), job)
 }
 
 /** Waits until the messages of a job are sent, and throws where one was not. */
-export async function mustBeSent(
-  sending: ReturnType<System['messages']['goOnWithJobs']>,
+export async function throwIfUnsent(
+  sending: ReturnType<System['messages']['continueJobs']>,
   { kind }: TypeJob,
 ): Promise<void> {
   const [failure] = await sending

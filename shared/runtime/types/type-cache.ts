@@ -4,7 +4,7 @@ import type { System } from '../kernel/system.ts'
 import { createTimedCache, type Known, type TimedCache } from '../kernel/timed-cache.ts'
 
 /** A change of a type's configuration, and a pause, reach every process that claims within this time. */
-export const TYPE_LIFETIME_MS = 1_000
+export const TYPE_CACHE_MS = 1_000
 
 /**
  * A pause is acknowledged so long after it was written. A claim has read the type within `TYPE_LIFETIME_MS`, and asks again
@@ -16,20 +16,20 @@ export const PAUSE_ACK_MS = 1_500
 const memories = new WeakMap<TypeStore, TimedCache<TaskType | undefined>>()
 
 function memoryOf(types: TypeStore): TimedCache<TaskType | undefined> {
-  const memory = memories.get(types) ?? createTimedCache<TaskType | undefined>(TYPE_LIFETIME_MS)
+  const memory = memories.get(types) ?? createTimedCache<TaskType | undefined>(TYPE_CACHE_MS)
   memories.set(types, memory)
   return memory
 }
 
 /** Reads a task type through a memory of one second, for those who read it once per task. */
-export function cachedTypes(
+export function cachedTypeReader(
   system: Pick<System, 'types' | 'clock'>,
 ): (type: string) => Promise<TaskType | undefined> {
-  return async type => (await knownType(system, type)).value
+  return async type => (await cachedType(system, type)).value
 }
 
 /** The type, as it was within the last second. */
-export function knownType(
+export function cachedType(
   { types, clock }: Pick<System, 'types' | 'clock'>,
   type: string,
 ): Promise<Known<TaskType | undefined>> {
@@ -42,7 +42,7 @@ async function freshType(
   type: string,
 ): Promise<TaskType | undefined> {
   forgetType(system, type)
-  return (await knownType(system, type)).value
+  return (await cachedType(system, type)).value
 }
 
 /** Reads the type anew for all who ask from now on. */
@@ -54,7 +54,7 @@ export function forgetType({ types }: Pick<System, 'types'>, type: string): void
 export type TypeReader = (type: string) => Promise<TaskType | undefined>
 
 /** For one batch: each type is read once, however many requests name it. */
-export function typesReadOnce(system: Pick<System, 'types' | 'clock'>): TypeReader {
+export function batchTypeReader(system: Pick<System, 'types' | 'clock'>): TypeReader {
   const read = new Map<string, ReturnType<TypeReader>>()
   return type => {
     const known = read.get(type) ?? freshType(system, type)

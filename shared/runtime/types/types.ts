@@ -12,7 +12,7 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
-import { typesReadOnce } from './type-cache.ts'
+import { batchTypeReader } from './type-cache.ts'
 
 const MOST_READS_AT_ONCE = 25
 
@@ -69,7 +69,7 @@ async function stepProblems(
 ): Promise<FieldProblem[]> {
   const { kind, steps = [] } = configuration
   if (kind !== 'flow') return []
-  const typeOf = typesReadOnce(system)
+  const typeOf = batchTypeReader(system)
   const actions = steps.flatMap((step, index) => [
     { at: `steps.${index}.do`, ...step.do },
     ...(step.undo ? [{ at: `steps.${index}.undo`, ...step.undo }] : []),

@@ -3,7 +3,7 @@
  * has come. This room serves looks, the far minutes that schedules wake, and the messages that go on with canvases,
  * limits and jobs.
  */
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import { lookRecord } from '../../core/plan/look-chain.ts'
@@ -42,7 +42,7 @@ export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): 
     try {
       return await wakeTask(system, one, await freshEnough(system, one, found.get(one.id)))
     } catch (error) {
-      return [{ id: one.id, reason: String(error), transient: !isFaultOfOne(error) }]
+      return [{ id: one.id, reason: String(error), transient: !isItemFault(error) }]
     }
   })
   return (await Promise.all(results)).flat()
@@ -130,7 +130,7 @@ export async function wakeMinute({ messages, records, clock }: System, minute: n
 }
 
 /** Whether a minute has been woken. */
-export async function hasFired({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
+export async function wasMinuteWoken({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
   return (await records.get(firedRecord(minute))) !== undefined
 }
 

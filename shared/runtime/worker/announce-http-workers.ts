@@ -13,19 +13,19 @@ type Registry = Pick<System, 'workers' | 'clock' | 'log'>
 type Waits = Pick<Worker, 'emptyWaits' | 'waitingUntil'>
 
 /** What the registry said when a worker asked for tasks, and what it is to say. Never fails. */
-export type Arrival = {
+export type WaitHistory = {
   /** Waits in a row that found no work. */
   readonly emptyWaits: number
   /** Writes `waits`; without them, the worker's sign of life if that is due. */
-  note(waits?: Waits): Promise<void>
+  record(waits?: Waits): Promise<void>
 }
 
 /** Announces those who work over HTTP by what they do anyway. */
 export type HttpWorkers = {
   /** The worker showed a sign of life, about tasks of these types. Never fails. */
-  seen(claimer: Claimer, types: readonly string[]): Promise<void>
+  recordActivity(claimer: Claimer, types: readonly string[]): Promise<void>
   /** The worker asks for tasks of these types and would wait for them: one read, and no write yet. */
-  arrives(claimer: Claimer, types: readonly string[]): Promise<Arrival>
+  beginWait(claimer: Claimer, types: readonly string[]): Promise<WaitHistory>
 }
 
 /** What this process has heard of a worker. */
@@ -36,14 +36,14 @@ type Heard = {
   readonly announced: Moment
 }
 
-export function httpWorkers(system: Registry): HttpWorkers {
+export function createHttpWorkers(system: Registry): HttpWorkers {
   const known = new Map<string, Heard>()
   const remember = (workerId: string, heard: Heard) => {
     if (known.size >= MAX_KNOWN) known.clear()
     known.set(workerId, heard)
   }
   return {
-    seen: async ({ workerId, version }, types) => {
+    recordActivity: async ({ workerId, version }, types) => {
       const now = system.clock.now()
       const earlier = known.get(workerId)
       const typesSeen = recent({ ...earlier?.typesSeen, ...timesOf(types, now) }, now)
@@ -57,11 +57,11 @@ export function httpWorkers(system: Registry): HttpWorkers {
         announce(system, workerId, heard, await storedHttp(system, workerId)),
       )
     },
-    arrives: async ({ workerId, version }, types) => {
+    beginWait: async ({ workerId, version }, types) => {
       const stored = await unlessItFails(system, workerId, () => storedHttp(system, workerId))
       return {
         emptyWaits: stored?.emptyWaits ?? 0,
-        note: async waits => {
+        record: async waits => {
           const now = system.clock.now()
           const heard = { version, typesSeen: timesOf(types, now), announced: momentOf(system.clock) }
           if (!waits && isFresh(stored, types, now)) return

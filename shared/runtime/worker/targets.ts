@@ -1,4 +1,4 @@
-import { isFaultOfOne } from '../../core/errors.ts'
+import { isItemFault } from '../../core/errors.ts'
 import { plan } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { Marker } from '../../core/worker/worker.ts'
@@ -31,7 +31,7 @@ export async function markTargets(
         await system.targets.mark(marker)
         return []
       } catch (error) {
-        return [{ id: marker.taskId, reason: String(error), transient: !isFaultOfOne(error) }]
+        return [{ id: marker.taskId, reason: String(error), transient: !isItemFault(error) }]
       }
     },
   )
@@ -47,7 +47,7 @@ function markersOf(task: Task, now: number): Marker[] {
  * Which of the tasks lack a marker that they should have: the planner's or the waker's work got lost. Of more than 2,000
  * markers it looks for so many, from one chosen by chance on, so that over the rounds all get their turn.
  */
-export async function unmarked(system: System, tasks: readonly Task[]): Promise<Task[]> {
+export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
   const wanted = someOf(
     tasks.flatMap(task => markersOf(task, now)),

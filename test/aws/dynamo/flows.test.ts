@@ -2,7 +2,7 @@ import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../../../shared/aws/dynamo/keys.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { settle } from '../../../shared/core/operate/operate.ts'
+import { recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
@@ -148,7 +148,10 @@ describe('a callback', () => {
     expect(publishing).toEqual({ table: 1, view: 1 })
     // It stays among the open ones until its callbacks are published.
     expect(costs).toEqual([{ claim: { table: 1 }, end: { table: 1 } }])
-    expect(await cost(changeOf(settle(task, NOW + 3 * SECOND)))).toEqual({ table: 1, view: 2 })
+    expect(await cost(changeOf(recordCallbacksPublished(task, NOW + 3 * SECOND)))).toEqual({
+      table: 1,
+      view: 2,
+    })
   })
 })
 

@@ -3,18 +3,18 @@ import { itemSize } from '../../../local/gateway/item-size.ts'
 import { updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import {
+  CONCURRENCY_MAX,
+  DERIVED_KEY_CHARACTERS_MAX,
   FAILING_WORKERS_MAX,
-  MAX_CONCURRENCY,
-  MAX_DERIVED_KEY_LENGTH,
-  MAX_INLINE_BYTES,
-  MAX_KEY_LENGTH,
-  MAX_PROGRESS_BYTES,
-  MAX_STEPS,
-  MAX_TYPE_LENGTH,
-  OPERATIONS_KEPT,
+  INLINE_BODY_BYTES_MAX,
+  KEY_CHARACTERS_MAX,
+  OPERATIONS_KEPT_MAX,
   PRINCIPAL_CHARACTERS_MAX,
-  RECENT_RUNS,
-  SHORT_ERROR_CHARACTERS,
+  PROGRESS_BYTES_MAX,
+  RECENT_RUNS_MAX,
+  SHORT_ERROR_CHARACTERS_MAX,
+  STEPS_MAX,
+  TYPE_CHARACTERS_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
@@ -39,9 +39,9 @@ const LATER = NOW + HOUR
 const wide = (count: number) => WIDE.repeat(count)
 const textOf = (jsonBytes: number) => 'x'.repeat(jsonBytes - 2)
 const workerOf = (n: number) => `${String(n).padStart(4, '0')}${wide(WORKER_ID_BYTES_MAX / 4 - 1)}`
-const progress = textOf(MAX_PROGRESS_BYTES)
-const inline = { inline: textOf(MAX_INLINE_BYTES) }
-const TYPE = 't'.repeat(MAX_TYPE_LENGTH)
+const progress = textOf(PROGRESS_BYTES_MAX)
+const inline = { inline: textOf(INLINE_BODY_BYTES_MAX) }
+const TYPE = 't'.repeat(TYPE_CHARACTERS_MAX)
 /** Names of limits take 40 units of a value. */
 const permits = ['a', 'b'].map(one => ({
   limit: `${one}${TYPE.slice(1)}=${'ｘ'.repeat(40)}`,
@@ -49,8 +49,8 @@ const permits = ['a', 'b'].map(one => ({
 }))
 /** Control characters take six bytes in JSON. */
 const error = {
-  name: '\u0001'.repeat(SHORT_ERROR_CHARACTERS),
-  message: '\u0001'.repeat(SHORT_ERROR_CHARACTERS),
+  name: '\u0001'.repeat(SHORT_ERROR_CHARACTERS_MAX),
+  message: '\u0001'.repeat(SHORT_ERROR_CHARACTERS_MAX),
 }
 
 const aLiveRun = (fence: number): LiveRun => ({
@@ -65,7 +65,7 @@ const aLiveRun = (fence: number): LiveRun => ({
 
 const anEnded = (fence: number, state: EndedRun['state']): EndedRun => ({
   ...{ fence, workerId: workerOf(fence), state, startedAt: NOW, endedAt: NOW, progress },
-  piece: wide(MAX_TYPE_LENGTH),
+  piece: wide(TYPE_CHARACTERS_MAX),
   ...(state === 'succeeded' ? { result: inline } : { error, cause: 'timed-out' as const }),
 })
 
@@ -73,26 +73,30 @@ const numbered = <T>(count: number, from: number, one: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => one(from + n))
 
 const changesBy = (principal: (nth: number) => string) =>
-  numbered(OPERATIONS_KEPT, 0, nth => ({ at: NOW + nth, by: principal(nth), what: 'retry-undo' }))
+  numbered(OPERATIONS_KEPT_MAX, 0, nth => ({ at: NOW + nth, by: principal(nth), what: 'retry-undo' }))
 
 /** Everything that users may say, and as many runs as there can be. */
 function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): Task {
-  const failed = numbered(RECENT_RUNS, 1_000, n => anEnded(n, 'failed'))
+  const failed = numbered(RECENT_RUNS_MAX, 1_000, n => anEnded(n, 'failed'))
   const task = aTask({
     ...{
       type: TYPE,
-      key: wide(MAX_DERIVED_KEY_LENGTH),
+      key: wide(DERIVED_KEY_CHARACTERS_MAX),
       kind: 'http',
       ordering: 'priority',
       priority: -1_000_000_000,
     },
-    ...{ userId: wide(MAX_KEY_LENGTH), fairnessKey: wide(MAX_KEY_LENGTH), stage: wide(MAX_TYPE_LENGTH) },
+    ...{
+      userId: wide(KEY_CHARACTERS_MAX),
+      fairnessKey: wide(KEY_CHARACTERS_MAX),
+      stage: wide(TYPE_CHARACTERS_MAX),
+    },
     tags: Object.fromEntries(numbered(50, 10, n => [`${n}${wide(126)}`, wide(256)])),
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     operations: changesBy(nth => `${nth}${wide(PRINCIPAL_CHARACTERS_MAX / 2 - 1)}`),
     options: {
-      concurrency: MAX_CONCURRENCY,
-      workerIds: numbered(MAX_CONCURRENCY, 0, workerOf),
+      concurrency: CONCURRENCY_MAX,
+      workerIds: numbered(CONCURRENCY_MAX, 0, workerOf),
       minWorkerVersion: '123456789.123456789.123456789.123456789',
       ...{
         heartbeatMs: 86_399_999,
@@ -111,11 +115,14 @@ function fullTask(live: number, succeeded: number, parts: Partial<Task> = {}): T
         },
       },
     },
-    limitValues: { [wide(MAX_TYPE_LENGTH)]: 'ｘ'.repeat(40), [wide(MAX_TYPE_LENGTH - 1)]: 'ｘ'.repeat(40) },
+    limitValues: {
+      [wide(TYPE_CHARACTERS_MAX)]: 'ｘ'.repeat(40),
+      [wide(TYPE_CHARACTERS_MAX - 1)]: 'ｘ'.repeat(40),
+    },
     ...{ input: inline, callbacks: { body: inline, onSuccess: 100, onError: 100 } },
     previous: { handOn: 'spread', kind: 'body', body: inline },
-    member: { canvasId: wide(MAX_KEY_LENGTH), born: 'b'.repeat(26), leaf: 99_999, first: 'failed' },
-    parentId: `${TYPE}:${wide(MAX_DERIVED_KEY_LENGTH)}`,
+    member: { canvasId: wide(KEY_CHARACTERS_MAX), born: 'b'.repeat(26), leaf: 99_999, first: 'failed' },
+    parentId: `${TYPE}:${wide(DERIVED_KEY_CHARACTERS_MAX)}`,
     failuresBy: Object.fromEntries(numbered(FAILING_WORKERS_MAX, 0, n => [workerOf(n), 1_000])),
     failures: 100_000,
     error,
@@ -138,14 +145,14 @@ function fullFlow(): Task {
     ranAt: NOW,
   }
   const steps = Object.fromEntries(
-    numbered(MAX_STEPS, 0, n => [
+    numbered(STEPS_MAX, 0, n => [
       n,
       { state: 'undoing' as const, do: action, undo: { ...action, workerId: '' }, result: inline },
     ]),
   )
   const step = aFlow().steps[0]
   if (!step) throw new Error('a flow has steps')
-  const definition = { ...aFlow(), steps: numbered(MAX_STEPS, 0, n => ({ ...step, name: `s${n}` })) }
+  const definition = { ...aFlow(), steps: numbered(STEPS_MAX, 0, n => ({ ...step, name: `s${n}` })) }
   const flow = {
     definition,
     cursor: 0,
@@ -153,7 +160,7 @@ function fullFlow(): Task {
     direction: 'do' as const,
     steps: { ...steps, 0: { state: 'running' as const, do: action } },
   }
-  return fullTask(MAX_CONCURRENCY, 0, { kind: 'flow', flow })
+  return fullTask(CONCURRENCY_MAX, 0, { kind: 'flow', flow })
 }
 
 /** As DynamoDB's wire has it. */
@@ -205,7 +212,7 @@ const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
             born: fullTask(1, 99).born,
             fence: 0,
             outcome: 'succeed',
-            result: textOf(MAX_INLINE_BYTES),
+            result: textOf(INLINE_BODY_BYTES_MAX),
             next: { stage: 'next' },
           },
           NOW,
@@ -219,7 +226,7 @@ const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
       changeOf(
         finish(
           fullTask(100, 0),
-          { born: fullTask(1, 0).born, fence: 0, outcome: 'succeed', result: textOf(MAX_INLINE_BYTES) },
+          { born: fullTask(1, 0).born, fence: 0, outcome: 'succeed', result: textOf(INLINE_BODY_BYTES_MAX) },
           NOW,
           0,
         ),
@@ -243,7 +250,7 @@ const CHANGES: ReadonlyArray<readonly [string, () => Change]> = [
 ]
 
 it.each([
-  ['ten', OPERATIONS_KEPT, 'of a plain task', undefined],
+  ['ten', OPERATIONS_KEPT_MAX, 'of a plain task', undefined],
   ['three', 3, 'with 200 bytes each of input and result', inline],
 ])('%s changes by one principal leave a head %s within one write unit', (_count, count, _kind, body) => {
   const by = 'arn:aws:sts::123456789012:assumed-role/operators/somebody@example.com'
@@ -288,12 +295,12 @@ describe('a head at all limits at once', () => {
 })
 
 it('a head with the runs of 100 workers, whose ids have 26 characters, costs 7 units a write, and 8 with their successes', () => {
-  const started = Array.from({ length: MAX_CONCURRENCY }, (_, nth) => ({
+  const started = Array.from({ length: CONCURRENCY_MAX }, (_, nth) => ({
     fence: 28_112_632 + nth,
     workerId: `w${nth}`.padEnd(26, 'x'),
     startedAt: NOW,
   }))
-  const options = { concurrency: MAX_CONCURRENCY }
+  const options = { concurrency: CONCURRENCY_MAX }
   const live = started.map(run => ({ ...run, leaseUntil: LATER }))
   const ended = started.map(run => ({ ...run, state: 'succeeded' as const, endedAt: LATER }))
 

@@ -1,6 +1,6 @@
 import { DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isFaultOfOne } from '../../../shared/core/errors.ts'
+import { isItemFault } from '../../../shared/core/errors.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
@@ -74,7 +74,7 @@ describe('a service that does not answer', () => {
         .catch((error: unknown) => error)
 
       expect(failure).toMatchObject({ code: 'unstorable', cause: { name } })
-      expect(isFaultOfOne(failure)).toBe(true)
+      expect(isItemFault(failure)).toBe(true)
     },
   )
 
@@ -107,7 +107,7 @@ describe('a service that does not answer', () => {
     const { tasks } = dynamoStores(failingClient(failure), 'tasks')
 
     await expect(tasks.head('a:b')).rejects.toBe(failure)
-    expect(isFaultOfOne(failure)).toBe(false)
+    expect(isItemFault(failure)).toBe(false)
   })
 
   it('and so is a missing table', async () => {

@@ -3,7 +3,7 @@ import { changedPaths } from '../../../shared/aws/dynamo/head/changed-paths.ts'
 import { batchGetHeads, getHead, putHead, updateHead } from '../../../shared/aws/dynamo/head/head-requests.ts'
 import { countIndex, queryIndex } from '../../../shared/aws/dynamo/index-requests.ts'
 import { acquirePermit } from '../../../shared/aws/dynamo/limits/limit-requests.ts'
-import { MAX_DERIVED_KEY_LENGTH, MAX_PERMITS, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
+import { DERIVED_KEY_CHARACTERS_MAX, PERMITS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -39,20 +39,20 @@ const running = aTask({ live: [aRun(), aRun({ fence: 2, workerId: 'w2' })], opti
 
 describe('the item of a concurrency limit', () => {
   it('has room for all who may hold a permit, whatever their ids', () => {
-    const key = '😀'.repeat(MAX_DERIVED_KEY_LENGTH)
-    const taskId = `${'t'.repeat(MAX_TYPE_LENGTH)}:${key}`
+    const key = '😀'.repeat(DERIVED_KEY_CHARACTERS_MAX)
+    const taskId = `${'t'.repeat(TYPE_CHARACTERS_MAX)}:${key}`
     const { ExpressionAttributeNames, ExpressionAttributeValues } = acquirePermit(
       'tasks',
       'resize',
       { holder: '0123456789', taskId, since: NOW },
-      MAX_PERMITS,
+      PERMITS_MAX,
     )
 
     const name = ExpressionAttributeNames?.['#holder'] ?? ''
     // As JSON: DynamoDB's own overhead for a map of two is smaller than its punctuation.
     const held = name + JSON.stringify(ExpressionAttributeValues?.[':held'])
 
-    expect(Buffer.byteLength(held) * MAX_PERMITS).toBeLessThan(400 * 1024 - 2_048)
+    expect(Buffer.byteLength(held) * PERMITS_MAX).toBeLessThan(400 * 1024 - 2_048)
   })
 })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MAX_DELAY_MS, MAX_PRIORITY, MAX_TYPE_LENGTH } from '../../../shared/core/bounds.ts'
+import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { runTask } from '../../../shared/runtime/run/run.ts'
@@ -42,11 +42,11 @@ const NOT_DELAYS = [
   Number.MAX_SAFE_INTEGER,
   8.65e15,
   -1,
-  MAX_DELAY_MS + 1,
+  DELAY_MS_MAX + 1,
 ]
 const NOT_NUMBERS = ['5', null, {}, 5n] as unknown as number[]
-const NOT_STAGES = ['', 'x'.repeat(MAX_TYPE_LENGTH + 1), 'a\nb', '\ud800', 7 as unknown as string]
-const NOT_PRIORITIES = [Number.NaN, 1.5, MAX_PRIORITY + 1, Number.NEGATIVE_INFINITY]
+const NOT_STAGES = ['', 'x'.repeat(TYPE_CHARACTERS_MAX + 1), 'a\nb', '\ud800', 7 as unknown as string]
+const NOT_PRIORITIES = [Number.NaN, 1.5, PRIORITY_MAX + 1, Number.NEGATIVE_INFINITY]
 
 /** As a signal of another version of the package may be, or one that was written to. */
 const changed = <Made extends object>(made: Made, fields: object): Made => Object.assign(made, fields)
@@ -148,8 +148,8 @@ test('delays with a fraction are rounded up, and the longest are kept', async ()
   const later = await afterRun(() => {
     throw new RetryLater(1_500.2)
   })
-  const longest = await afterRun(() => new Release(MAX_DELAY_MS))
+  const longest = await afterRun(() => new Release(DELAY_MS_MAX))
 
   expect(later.dueAt - later.updatedAt).toBe(1_501)
-  expect(longest.dueAt - longest.updatedAt).toBe(MAX_DELAY_MS)
+  expect(longest.dueAt - longest.updatedAt).toBe(DELAY_MS_MAX)
 })

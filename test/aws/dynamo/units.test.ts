@@ -7,7 +7,7 @@ import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { completed, isComplete } from '../../../shared/core/run/several-successes.ts'
+import { endOfComplete, isComplete } from '../../../shared/core/run/several-successes.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Worker } from '../../../shared/core/worker/worker.ts'
 import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
@@ -254,7 +254,7 @@ describe('a task of 100 workers', () => {
     for (const fence of others.slice(0, -1)) await stores.tasks.apply(success(fence))
     const last = await cost(success(others.at(-1) ?? 0))
     const complete = (await stores.tasks.head(task.id)) as Task
-    const end = await cost(completed(complete) as Change)
+    const end = await cost(endOfComplete(complete) as Change)
 
     expect({ beat, first, last, end }).toEqual({
       beat: { table: 7 },

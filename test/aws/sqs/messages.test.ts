@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_MESSAGE_BYTES } from '../../../infra/bounds.ts'
+import { MESSAGE_BYTES_MAX } from '../../../infra/bounds.ts'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
@@ -10,7 +10,11 @@ import type { HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
 import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
 import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
-import { MAX_CONCURRENCY, MAX_DEFINITION_BYTES, MAX_PROGRESS_BYTES } from '../../../shared/core/bounds.ts'
+import {
+  CONCURRENCY_MAX,
+  FLOW_DEFINITION_BYTES_MAX,
+  PROGRESS_BYTES_MAX,
+} from '../../../shared/core/bounds.ts'
 import { aRun, aTask, BORN } from '../../support/tasks/a-task.ts'
 
 let gateway: Gateway
@@ -57,7 +61,7 @@ describe('messages to the system itself', () => {
     await messages.lookAtLimits([{ limit: 'a', delaySeconds: 0 }])
     await messages.lookAtMinute({ minute: 1, shard: 2 })
     await messages.lookAtCanvases([CANVAS])
-    await messages.goOnWithJobs([JOB])
+    await messages.continueJobs([JOB])
 
     expect(kindsIn('wake')).toEqual(['limit', 'look', 'minute'])
     expect(kindsIn('jobs')).toEqual(['canvas', 'job'])
@@ -68,21 +72,21 @@ describe('messages to the system itself', () => {
     const { jobsQueueUrl: _unknown, ...others } = names()
     const messages = createSqsMessages(sqs, others, codec)
 
-    await expect(messages.goOnWithJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
+    await expect(messages.continueJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
     await expect(messages.lookAtCanvases([CANVAS])).rejects.toMatchObject({ code: 'misconfigured' })
   })
 })
 
 describe('a dispatch of a task with 100 runs that tell of their progress in a script beyond ASCII', () => {
   it('is larger than 256 KB, and fits into a message of the queues', () => {
-    const live = Array.from({ length: MAX_CONCURRENCY }, (_, n) =>
-      aRun({ fence: n + 1, progress: 'é'.repeat(MAX_PROGRESS_BYTES / 2 - 1) }),
+    const live = Array.from({ length: CONCURRENCY_MAX }, (_, n) =>
+      aRun({ fence: n + 1, progress: 'é'.repeat(PROGRESS_BYTES_MAX / 2 - 1) }),
     )
-    const task = aTask({ live, input: { inline: 'x'.repeat(MAX_DEFINITION_BYTES) } })
+    const task = aTask({ live, input: { inline: 'x'.repeat(FLOW_DEFINITION_BYTES_MAX) } })
 
     const bytes = Buffer.byteLength(encodeDispatch(codec, { task }))
 
     expect(bytes).toBeGreaterThan(262_144)
-    expect(bytes).toBeLessThan(MAX_MESSAGE_BYTES)
+    expect(bytes).toBeLessThan(MESSAGE_BYTES_MAX)
   })
 })

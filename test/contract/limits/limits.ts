@@ -14,46 +14,46 @@ export function limitsContract(makeStores: MakeStores): void {
   it('keeps a log of starts by its versions: whoever was not the last to read writes nothing', async () => {
     const { limits } = await makeStores()
 
-    const none = await limits.starts('resize=a')
-    const first = await limits.putStarts('resize=a', log(1, 2), none, NOW + HOUR)
-    const late = await limits.putStarts('resize=a', log(9), none, NOW + HOUR)
-    const seen = await limits.starts('resize=a')
-    const second = await limits.putStarts('resize=a', log(1, 2, 3), seen, NOW + HOUR)
+    const none = await limits.slots('resize=a')
+    const first = await limits.putSlots('resize=a', log(1, 2), none, NOW + HOUR)
+    const late = await limits.putSlots('resize=a', log(9), none, NOW + HOUR)
+    const seen = await limits.slots('resize=a')
+    const second = await limits.putSlots('resize=a', log(1, 2, 3), seen, NOW + HOUR)
 
     expect(none).toEqual({ log: undefined, version: 0 })
     expect([first, second]).toEqual([undefined, undefined])
     expect(late).toEqual({ log: log(1, 2), version: 1 })
-    expect(await limits.starts('resize=a')).toEqual({ log: log(1, 2, 3), version: 2 })
-    expect(await limits.starts('resize=b')).toEqual({ log: undefined, version: 0 })
+    expect(await limits.slots('resize=a')).toEqual({ log: log(1, 2, 3), version: 2 })
+    expect(await limits.slots('resize=b')).toEqual({ log: undefined, version: 0 })
   })
 
   it('lets one of several that put the very same log at once have put it', async () => {
     const { limits } = await makeStores()
-    const none = await limits.starts('resize')
+    const none = await limits.slots('resize')
 
-    const put = await Promise.all([1, 2, 3].map(() => limits.putStarts('resize', log(1), none, NOW + HOUR)))
+    const put = await Promise.all([1, 2, 3].map(() => limits.putSlots('resize', log(1), none, NOW + HOUR)))
 
     expect(put.filter(one => one === undefined)).toHaveLength(1)
   })
 
   it('counts starts after a log for all who ask, and begins anew with the next one', async () => {
     const { limits } = await makeStores()
-    const none = await limits.starts('resize')
-    await limits.putStarts('resize', log(1), none, NOW + HOUR)
-    const early = await limits.starts('resize')
+    const none = await limits.slots('resize')
+    await limits.putSlots('resize', log(1), none, NOW + HOUR)
+    const early = await limits.slots('resize')
 
     const counted = await Promise.all(
-      [1, 2, 3].map(count => limits.countStarts('resize', 1, count, NOW + HOUR)),
+      [1, 2, 3].map(count => limits.countSlots('resize', 1, count, NOW + HOUR)),
     )
-    const strange = await limits.countStarts('resize', 2, 1, NOW + HOUR)
-    const late = await limits.putStarts('resize', log(9), early, NOW + HOUR)
-    const next = await limits.putStarts('resize', log(2), await limits.starts('resize'), NOW + HOUR)
+    const strange = await limits.countSlots('resize', 2, 1, NOW + HOUR)
+    const late = await limits.putSlots('resize', log(9), early, NOW + HOUR)
+    const next = await limits.putSlots('resize', log(2), await limits.slots('resize'), NOW + HOUR)
 
     expect(Math.max(...counted.map(Number))).toBe(6)
     expect(strange).toBeUndefined()
     expect(late).toEqual({ log: { ...log(1), more: 6 }, version: 1 })
     expect(next).toBeUndefined()
-    expect(await limits.starts('resize')).toEqual({ log: log(2), version: 2 })
+    expect(await limits.slots('resize')).toEqual({ log: log(2), version: 2 })
   })
 
   it('gives as many permits as there are, each again to who has it, and one that was given back to another', async () => {
@@ -102,13 +102,13 @@ export function limitsContract(makeStores: MakeStores): void {
     const { limits } = await makeStores()
     for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
 
-    const kept = await limits.keep('resize', 'a', NOW + 7)
+    const kept = await limits.renew('resize', 'a', NOW + 7)
     await limits.release('resize', 'a', NOW)
     await limits.release('resize', 'b', NOW)
 
     expect(kept).toBe(true)
     expect(await limits.permits('resize')).toEqual({ holders: [holder('a', NOW + 7)] })
-    expect(await limits.keep('resize', 'b', NOW + 7)).toBe(false)
+    expect(await limits.renew('resize', 'b', NOW + 7)).toBe(false)
   })
 
   it('notes that somebody waits only while no permit is left, and once until the note is stale', async () => {

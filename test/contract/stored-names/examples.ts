@@ -53,7 +53,7 @@ const RUN: Required<EndedRun> = {
   log: 'a line',
   piece: 'fetch',
   past: true,
-  word: 'digest',
+  reportDigest: 'digest',
 }
 
 const KINDS: Record<TaskKind, TaskParts> = {
@@ -325,17 +325,17 @@ async function writeOthers({
   await types.put(TYPE, 0)
   await types.put({ ...TYPE, configuration: { ...TYPE.configuration, onCancel: 'undo', kind: 'handler' } }, 1)
   await types.markFair(TYPE, 1)
-  await limits.putStarts(
+  await limits.putSlots(
     'resize',
-    { limit: 1, perMs: 1, starts: [[NOW, 1]], more: 0 },
+    { limit: 1, perMs: 1, slots: [[NOW, 1]], bookedAhead: 0 },
     { log: undefined, version: 0 },
     NOW,
   )
-  await limits.countStarts('resize', 1, 1, NOW)
+  await limits.countSlots('resize', 1, 1, NOW)
   await limits.acquire('resize', holder, 1)
   await limits.release('resize', 'h')
   await limits.release('resize', 'h', NOW)
-  await limits.keep('resize', 'h', NOW)
+  await limits.renew('resize', 'h', NOW)
   await limits.noteWaiting('resize', NOW, { max: 1, staleAt: NOW })
   await limits.renewWaiting('resize', NOW, NOW)
   await limits.clearWaiting('resize', NOW)
@@ -374,7 +374,7 @@ async function sendMessages({ messages, timers }: Mirror['ports']): Promise<void
   await messages.lookAtLimits([{ limit: 'resize', quiet: 1, since: NOW, given: 1, delaySeconds: 1 }])
   const buckets = ['open', 'compensating', 'succeeded', 'failed', 'cancelled'] as const
   const looks = EVERY_JOB.flatMap(job => buckets.map(bucket => ({ job, bucket })))
-  await messages.goOnWithJobs(
+  await messages.continueJobs(
     looks.map(look => ({ ...look, type: 'resize', shard: 1, after, delaySeconds: 1 })),
   )
   await timers.ensureMinute(Math.floor(NOW / MINUTE) + 60)

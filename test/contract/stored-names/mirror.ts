@@ -10,7 +10,7 @@ import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
 import { createTargets } from '../../../shared/aws/dynamo/worker/targets.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import { createEventBridge } from '../../../shared/aws/eventbridge/events.ts'
-import { createLateBox } from '../../../shared/aws/sqs/late-box.ts'
+import { createLateEventQueue } from '../../../shared/aws/sqs/late-box.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -57,7 +57,7 @@ export function createMirror(names: Names): Mirror {
       throw new Error('nothing is read here')
     },
   })
-  const lateBox = createLateBox(recordingSqs(names, sent), 'https://sqs/1/wake')
+  const lateBox = createLateEventQueue(recordingSqs(names, sent), 'https://sqs/1/wake')
   const bridge = createEventBridge(recordingBus(names), { bus: 'bus', system: 'baton' })
   const tell = (events: readonly BatonEvent[]) => {
     void bridge.publish(events)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { definitionName } from '../../../shared/core/flow/flow.ts'
 import { resume } from '../../../shared/core/flow/resume.ts'
-import { cancel, settle } from '../../../shared/core/operate/operate.ts'
+import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { restart } from '../../../shared/core/operate/restart.ts'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
@@ -65,10 +65,10 @@ const LIFE: Array<(task: Task) => Change> = [
   task => changeOf(cancel(task, NOW + 5 * SECOND)),
   ...ran(DONE, LATER),
   ...ran(failingFor('bank closed'), LATER + SECOND),
-  task => changeOf(settle(task, LATER + 2 * SECOND)),
+  task => changeOf(recordCallbacksPublished(task, LATER + 2 * SECOND)),
   task => changeOf(resume(task, 'retry-undo', LATER + HOUR)),
   ...ran(failingFor('still closed'), LATER + HOUR),
-  task => changeOf(settle(task, LATER + HOUR)),
+  task => changeOf(recordCallbacksPublished(task, LATER + HOUR)),
   task => changeOf(resume(task, 'skip-undo', LATER + 2 * HOUR)),
 ]
 

@@ -50,7 +50,7 @@ it('a canvas stands at any moment as the model says: status, first failure, who 
       for (const { ends } of moments(canvas, failing, dice)) {
         const expected = stand(modelOf(canvas), leaf => ends.get(leaf))
 
-        const { status, failure, reach } = evaluate(tree, leaf => ends.get(leaf))
+        const { status, failure, reachOf: reach } = evaluate(tree, leaf => ends.get(leaf))
 
         expect({ status, failure }).toEqual({ status: expected.status, failure: expected.failure })
         const ready = leavesOf(tree).filter(leaf => reach(leaf) === 'ready')
@@ -115,7 +115,7 @@ it('seeing the same batch again starts the same leaves again', () => {
     fc.property(lives, ([canvas, failing, dice]) => {
       const tree = growTree(takeApart(canvas).shape)
       const started = new Set(
-        leavesOf(tree).filter(leaf => evaluate(tree, () => undefined).reach(leaf) === 'ready'),
+        leavesOf(tree).filter(leaf => evaluate(tree, () => undefined).reachOf(leaf) === 'ready'),
       )
       const batches: Array<readonly number[]> = []
       let last: ReadonlyMap<number, End> = new Map()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { atTurn, entering } from '../../../shared/core/change/entering.ts'
+import { atTurn, lineEntry } from '../../../shared/core/change/entering.ts'
 import { turnOrder } from '../../../shared/core/fair/fair.ts'
-import { block, unblock } from '../../../shared/core/limits/wait.ts'
+import { block, endWait } from '../../../shared/core/limits/wait.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
@@ -22,9 +22,9 @@ describe('a task of a tenant', () => {
   test.each([
     ['is new and due', create(aPublication(FAIR), undefined, NOW), {}],
     ['is given back', changeOf(released), {}],
-    ['returns from the place of a limit', changeOf(unblock(BLOCKED, NOW)), { held: 7 }],
+    ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { held: 7 }],
   ])('enters its line when it %s', (_when, change, more) => {
-    expect(entering(change)).toEqual({ line: LINE, tenant: 'a', ...more })
+    expect(lineEntry(change)).toEqual({ line: LINE, tenant: 'a', ...more })
     expect(atTurn(change, LINE, 9).after.place).toEqual({
       name: 'ready#resize#0',
       order: turnOrder(LINE, 9),
@@ -37,7 +37,7 @@ describe('a task of a tenant', () => {
     ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
     ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
   ])('does not enter its line when it %s', (_when, change) => {
-    expect(entering(change)).toBeUndefined()
+    expect(lineEntry(change)).toBeUndefined()
   })
 
   test('enters another line when its priority changes, and one of another tenant by its name', () => {
@@ -45,8 +45,8 @@ describe('a task of a tenant', () => {
     const patched = changeOf(patch(byPriority, { priority: 3 }, NOW))
     const renamed = changeOf(update(WAITING, aPublication({ ...FAIR, fairnessKey: 'b' }), NOW))
 
-    expect(entering(patched)).toEqual({ line: { type: 'resize', priority: 3 }, tenant: 'a' })
-    expect(entering(renamed)).toEqual({ line: LINE, tenant: 'b' })
+    expect(lineEntry(patched)).toEqual({ line: { type: 'resize', priority: 3 }, tenant: 'a' })
+    expect(lineEntry(renamed)).toEqual({ line: LINE, tenant: 'b' })
   })
 
   test('keeps its turn in the place of a limit', () => {

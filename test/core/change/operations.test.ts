@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
-import { OPERATIONS_KEPT, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
+import { OPERATIONS_KEPT_MAX, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { withOperation } from '../../../shared/core/change/operations.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { OperationRecord } from '../../../shared/core/task/task.ts'
@@ -20,11 +20,11 @@ describe('a change that a person asked for', () => {
   })
 
   test('pushes the oldest out once ten are kept', () => {
-    const task = aTask({ operations: records(OPERATIONS_KEPT) })
+    const task = aTask({ operations: records(OPERATIONS_KEPT_MAX) })
 
     const { after } = withOperation(changeOf(cancel(task, NOW)), { ...alice, what: 'stop' }, NOW)
 
-    expect(after.operations).toHaveLength(OPERATIONS_KEPT)
+    expect(after.operations).toHaveLength(OPERATIONS_KEPT_MAX)
     expect(after.operations?.[0]).toEqual(records(2)[1])
     expect(after.operations?.at(-1)).toMatchObject({ what: 'stop' })
   })
@@ -38,7 +38,7 @@ describe('a change that a person asked for', () => {
 })
 
 describe('the head of a task', () => {
-  test.each([1, 2, OPERATIONS_KEPT])('gives back %s records as they were', count => {
+  test.each([1, 2, OPERATIONS_KEPT_MAX])('gives back %s records as they were', count => {
     const task = aTask({ operations: records(count, nth => `arn:${nth % 2}`) })
 
     expect(taskFromItem(headItem(task)).operations).toEqual(task.operations)
@@ -47,7 +47,7 @@ describe('the head of a task', () => {
   test('names each principal once: ten changes by one of them take less than 450 bytes', () => {
     const principal = 'x'.repeat(PRINCIPAL_CHARACTERS_MAX)
 
-    const { ops = '' } = headItem(aTask({ operations: records(OPERATIONS_KEPT, () => principal) }))
+    const { ops = '' } = headItem(aTask({ operations: records(OPERATIONS_KEPT_MAX, () => principal) }))
 
     expect(Buffer.byteLength(ops)).toBeLessThan(450)
     expect(headItem(aTask())).not.toHaveProperty('ops')

@@ -5,7 +5,12 @@ import { type BatonEvent, EVENT_TYPES } from '../../../shared/core/events/event-
 import { eventsOf, workerEvent } from '../../../shared/core/events/events.ts'
 import { resume } from '../../../shared/core/flow/resume.ts'
 import { block, throttle } from '../../../shared/core/limits/wait.ts'
-import { cancel, owe, remove, settle } from '../../../shared/core/operate/operate.ts'
+import {
+  cancel,
+  recordCallbacksPublished,
+  recordUnpublishable,
+  remove,
+} from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { restart } from '../../../shared/core/operate/restart.ts'
 import { look } from '../../../shared/core/plan/plan.ts'
@@ -201,11 +206,13 @@ const TOLD: Record<Operation, ReadonlyArray<readonly [string, Task, string[]]>> 
   owe: [
     [
       'what cannot be published',
-      afterOf(owe(ended(claimedBy(aTask({ callbacks: owing })), DONE), UNPUBLISHED, NOW)),
+      afterOf(recordUnpublishable(ended(claimedBy(aTask({ callbacks: owing })), DONE), UNPUBLISHED, NOW)),
       ['task.needs-attention (succeeded)'],
     ],
   ],
-  settle: [['', afterOf(settle(ended(claimedBy(aTask({ callbacks: owing })), DONE), NOW)), []]],
+  settle: [
+    ['', afterOf(recordCallbacksPublished(ended(claimedBy(aTask({ callbacks: owing })), DONE), NOW)), []],
+  ],
 }
 
 describe('the operation', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_PARAMS_BYTES } from '../../../shared/core/bounds.ts'
+import { PARAMS_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { roomForResult } from '../../../shared/core/flow/flow.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 import { aFlowTask, done } from '../../support/tasks/flow-life.ts'
@@ -9,9 +9,9 @@ test('input and results leave less room for the next result, whether they stand 
   const inHead = done(published, 'x'.repeat(98))
   const apart = done(inHead, 'x'.repeat(9_998))
 
-  expect(roomForResult(published)).toBe(MAX_PARAMS_BYTES - 1_010)
-  expect(roomForResult(inHead)).toBe(MAX_PARAMS_BYTES - 1_010 - 100)
-  expect(roomForResult(apart)).toBe(MAX_PARAMS_BYTES - 1_010 - 100 - 10_000)
+  expect(roomForResult(published)).toBe(PARAMS_BYTES_MAX - 1_010)
+  expect(roomForResult(inHead)).toBe(PARAMS_BYTES_MAX - 1_010 - 100)
+  expect(roomForResult(apart)).toBe(PARAMS_BYTES_MAX - 1_010 - 100 - 10_000)
 })
 
 test('only flows have such a bound', () => {

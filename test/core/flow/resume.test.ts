@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
-import { cancel, settle } from '../../../shared/core/operate/operate.ts'
+import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { look } from '../../../shared/core/plan/plan.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
@@ -248,6 +248,6 @@ describe('taking a flow up again is refused', () => {
   })
 
   test('only until its callbacks are published', () => {
-    expect(pieceOf(resumed(afterOf(settle(owing, NOW)), 'retry-do'))).toBe('a')
+    expect(pieceOf(resumed(afterOf(recordCallbacksPublished(owing, NOW)), 'retry-do'))).toBe('a')
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  countedSlots,
+  bookedSlots,
   isBookedAhead,
   isUsable,
   nextSlot,
@@ -15,7 +15,7 @@ const FIFTY = { limit: 50, perMs: 1_000 }
 
 /** Turns for `count`, as times from now. */
 function turnsFor(rate: typeof FIFTY, count: number, log?: SlotLog): number[] {
-  return reserveSlots(log, rate, NOW, { count }).turns.map(({ at }) => at - NOW)
+  return reserveSlots(log, rate, NOW, { count }).slots.map(({ at }) => at - NOW)
 }
 
 /** The most starts in any span of the period. */
@@ -34,11 +34,11 @@ function startsOf(rate: typeof FIFTY, requests: readonly Asked[], onlyNow: boole
     now += afterMs
     const turns: Array<Slot | undefined> = []
     if (isBookedAhead(log, rate, now)) {
-      turns.push(...countedSlots(log, rate, now, { from: log.more, count }))
-      log = { ...log, more: log.more + count }
+      turns.push(...bookedSlots(log, rate, now, { from: log.bookedAhead, count }))
+      log = { ...log, bookedAhead: log.bookedAhead + count }
     } else {
       const reserved = reserveSlots(log, rate, now, { count, onlyNow: onlyNow && nth % 2 === 0 })
-      turns.push(...reserved.turns)
+      turns.push(...reserved.slots)
       log = reserved.log
     }
     expect(turns).not.toContain(undefined)
@@ -71,20 +71,20 @@ describe('starts under a rate limit', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
     expect(nextSlot(log, FIFTY, NOW)).toBeGreaterThan(NOW + 1_000)
-    expect(reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true }).turns).toEqual([])
+    expect(reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true }).slots).toEqual([])
     expect(nextSlot(undefined, FIFTY, NOW)).toBe(NOW)
   })
 
   it('that are wanted at once are as many as are left', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 48 })
 
-    const { turns } = reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true })
+    const { slots: turns } = reserveSlots(log, FIFTY, NOW, { count: 5, onlyNow: true })
 
     expect(turns.map(({ at }) => at)).toEqual([NOW, NOW])
   })
 
   it('may be late by three hundredths of the period, not more, and never early or under other terms', () => {
-    const [turn] = reserveSlots(undefined, FIFTY, NOW, { count: 1 }).turns
+    const [turn] = reserveSlots(undefined, FIFTY, NOW, { count: 1 }).slots
     if (!turn) throw new Error('no turn')
 
     expect(isUsable(turn, FIFTY, NOW - 1)).toBe(false)
@@ -99,19 +99,19 @@ describe('starts under a rate limit', () => {
 
     const faster = reserveSlots(log, { limit: 200, perMs: 1_000 }, NOW, { count: 151 })
 
-    expect(faster.turns.slice(0, 150).map(({ at }) => at)).toEqual(Array(150).fill(NOW))
-    expect(faster.turns[150]?.at).toBeGreaterThan(NOW + 1_000)
+    expect(faster.slots.slice(0, 150).map(({ at }) => at)).toEqual(Array(150).fill(NOW))
+    expect(faster.slots[150]?.at).toBeGreaterThan(NOW + 1_000)
   })
 
   it('that are all spoken for are counted, each a period after the one that is as many before it as the limit', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
-    const counted = countedSlots(log, FIFTY, NOW, { from: 0, count: 200 })
+    const counted = bookedSlots(log, FIFTY, NOW, { from: 0, count: 200 })
 
     expect(isBookedAhead(log, FIFTY, NOW)).toBe(true)
-    expect(counted).toEqual(reserveSlots(log, FIFTY, NOW, { count: 200 }).turns)
-    expect(reserveSlots({ ...log, more: 200 }, FIFTY, NOW, { count: 1 }).turns[0]).toEqual(
-      reserveSlots(log, FIFTY, NOW, { count: 201 }).turns[200],
+    expect(counted).toEqual(reserveSlots(log, FIFTY, NOW, { count: 200 }).slots)
+    expect(reserveSlots({ ...log, bookedAhead: 200 }, FIFTY, NOW, { count: 1 }).slots[0]).toEqual(
+      reserveSlots(log, FIFTY, NOW, { count: 201 }).slots[200],
     )
   })
 
@@ -120,8 +120,8 @@ describe('starts under a rate limit', () => {
     const perPeriod = 1_040
     const periods = 2 ** 28
 
-    const near = nextSlot({ ...log, more: 50 }, FIFTY, NOW)
-    const far = nextSlot({ ...log, more: 50 * (periods + 1) }, FIFTY, NOW)
+    const near = nextSlot({ ...log, bookedAhead: 50 }, FIFTY, NOW)
+    const far = nextSlot({ ...log, bookedAhead: 50 * (periods + 1) }, FIFTY, NOW)
 
     expect(far - near).toBe(periods * perPeriod)
   })
@@ -132,10 +132,10 @@ describe('starts under a rate limit', () => {
 
     for (const later of [500, 1_100, 2_500, 20_000, 40_000]) {
       const now = NOW + later
-      const begun = countedSlots(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
+      const begun = bookedSlots(log, FIFTY, NOW, { from: 0, count: 5_000 }).filter(
         turn => turn && turn.at <= now && turn.at > now - 1_000,
       )
-      const { turns } = reserveSlots(counted, { limit: 200, perMs: 1_000 }, now, {
+      const { slots: turns } = reserveSlots(counted, { limit: 200, perMs: 1_000 }, now, {
         count: 200,
         onlyNow: true,
       })
@@ -148,7 +148,7 @@ describe('starts under a rate limit', () => {
   it('that were counted and have passed are nobody’s', () => {
     const { log } = reserveSlots(undefined, FIFTY, NOW, { count: 60 })
 
-    expect(countedSlots(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])
+    expect(bookedSlots(log, FIFTY, NOW + 5_000, { from: 0, count: 1 })).toEqual([undefined])
     expect(isBookedAhead(log, FIFTY, NOW + 5_000)).toBe(false)
   })
 
@@ -157,8 +157,8 @@ describe('starts under a rate limit', () => {
     let log: SlotLog | undefined
     for (let nth = 0; nth < 400; nth++) log = reserveSlots(log, rate, NOW + nth * 150, { count: 100 }).log
 
-    expect(JSON.stringify(log?.starts.flat()).length).toBeLessThan(2_000)
-    expect(log?.starts.length).toBeLessThanOrEqual(105)
+    expect(JSON.stringify(log?.slots.flat()).length).toBeLessThan(2_000)
+    expect(log?.slots.length).toBeLessThanOrEqual(105)
   })
 
   it('never exceed the limit in any span of the period, as late as they may be, and lose little', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
+import { DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
 import { DEFAULT_OPTIONS, type Retry } from '../../../shared/core/options/options.ts'
 import { backoffMs } from '../../../shared/core/run/judge-budget.ts'
 
@@ -42,11 +42,11 @@ describe('the wait before a retry', () => {
   test.each(['exponential', 'fibonacci', 'fixed', 'ladder'] as const)(
     'is a time that can be stored after however many failures and with the longest delays (%s)',
     backoff => {
-      const longest = { delayMs: MAX_DELAY_MS, maxDelayMs: MAX_DELAY_MS, delaysMs: [1e300] }
+      const longest = { delayMs: DELAY_MS_MAX, maxDelayMs: DELAY_MS_MAX, delaysMs: [1e300] }
       for (const parts of [{ delayMs: 0 }, longest]) {
         for (const nth of [1, 1_000, 1_026, 100_100]) {
           const delay = backoffMs(retry({ backoff, ...parts }), nth, 0.5)
-          expect([nth, Number.isInteger(delay) && delay >= 0 && delay <= MAX_DELAY_MS]).toEqual([nth, true])
+          expect([nth, Number.isInteger(delay) && delay >= 0 && delay <= DELAY_MS_MAX]).toEqual([nth, true])
         }
       }
     },

@@ -168,7 +168,7 @@ describe('what a worker has said is known', () => {
   })
 
   test('by its short error alone, where an earlier version has stored the failure', () => {
-    const { word: _word, ...run } = ended(claimedBy(aTask()), failingFor('no')).ended[1] as EndedRun
+    const { reportDigest: _word, ...run } = ended(claimedBy(aTask()), failingFor('no')).ended[1] as EndedRun
     const task = aTask({ ended: [run] })
 
     expect(finish(task, saying(failingFor('no')), NOW, 0)).toEqual(SAME)

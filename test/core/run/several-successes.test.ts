@@ -3,7 +3,7 @@ import { LOOK_SLACK_MS } from '../../../shared/core/bounds.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
-import { completed, isComplete } from '../../../shared/core/run/several-successes.ts'
+import { endOfComplete, isComplete } from '../../../shared/core/run/several-successes.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import { successes, type Task } from '../../../shared/core/task/task.ts'
 import {
@@ -73,7 +73,7 @@ describe('a complete task, whose end is not written yet', () => {
   })
 
   it('ends the same whoever writes the end, and whenever: at the time of its last success', () => {
-    const end = completed(aComplete({ live: [] }))
+    const end = endOfComplete(aComplete({ live: [] }))
 
     expect(end?.guard).toEqual({ kind: 'revision', born: aComplete().born, revision: 1, leases: [] })
     expect(end?.after).toMatchObject({ state: 'succeeded', finishedAt: LATER, updatedAt: LATER, revision: 2 })
@@ -87,7 +87,7 @@ describe('a complete task, whose end is not written yet', () => {
       steps: { 0: { state: 'running' as const, do: { attempts: 0, startedAt: NOW } } },
     }
 
-    const end = completed(aComplete({ kind: 'flow', flow }))
+    const end = endOfComplete(aComplete({ kind: 'flow', flow }))
 
     expect(end?.after.flow).toMatchObject({ at: 1, steps: { 0: { state: 'succeeded', do: { fence: 2 } } } })
     expect(successes(end?.after as Task)).toEqual([])
@@ -99,7 +99,7 @@ describe('a complete task, whose end is not written yet', () => {
   })
 
   it('tells its end with the run that brought it', () => {
-    const end = completed(aComplete())
+    const end = endOfComplete(aComplete())
 
     expect(eventsOf(end?.after as Task)).toMatchObject([
       { type: 'task.succeeded', runId: `${aComplete().born}.2`, at: LATER },

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   dueTicks,
-  type Owing,
+  type OwedTicks,
   type Ticks,
   ticksAt,
   ticksEvery,
@@ -54,7 +54,7 @@ describe('what a schedule owes', () => {
   const catchUp = (count: number) => ({ missed: { catchUp: count }, graceMs: 180 * SECOND })
   const pause = (from: number, to: number) => ({ from: from * SECOND, to: to * SECOND })
 
-  test.each<[string, Omit<Owing, 'from'> & { readonly from: number }, number[]]>([
+  test.each<[string, Omit<OwedTicks, 'from'> & { readonly from: number }, number[]]>([
     ['its one tick', { ...skip, from: 600 }, [600]],
     ['the latest of several, and none of a burst', { ...skip, from: 400 }, [600]],
     ['the latest two, when it catches up on two', { ...catchUp(2), from: 400 }, [580, 600]],
@@ -83,7 +83,7 @@ describe('what a schedule owes', () => {
     expect(next).toBe(620 * SECOND)
   })
 
-  test.each<[Owing['missed'], number, boolean]>([
+  test.each<[OwedTicks['missed'], number, boolean]>([
     ['skip', 0, true],
     ['skip', 61, true],
     ['skip', 300, true],
@@ -100,7 +100,7 @@ describe('what a schedule owes', () => {
   })
 
   /** In Berlin 02:30 is skipped on 29 March, and comes twice on 25 October: at 00:30 and 01:30 UTC. */
-  test.each<[string, Owing['missed'], string, string, string[], string]>([
+  test.each<[string, OwedTicks['missed'], string, string, string[], string]>([
     [
       'on the day before',
       'skip',

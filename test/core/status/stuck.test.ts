@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { isQuiet, isStuck, type Patience } from '../../../shared/core/status/stuck.ts'
+import { isQuiet, isStuck, type WaitFacts } from '../../../shared/core/status/stuck.ts'
 import { aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/tasks/a-task.ts'
 
 const LONG_AGO = NOW - DAY
 const QUIET = { createdAt: LONG_AGO, updatedAt: LONG_AGO, dueAt: LONG_AGO }
-const FREE: Patience = { reason: undefined, isPaused: false, isInLine: false, since: LONG_AGO }
+const FREE: WaitFacts = { reason: undefined, isPaused: false, isInLine: false, since: LONG_AGO }
 
 describe('a task is quiet', () => {
   it.each<[string, TaskParts, boolean]>([
@@ -22,7 +22,7 @@ describe('a task is quiet', () => {
 })
 
 describe('a quiet task is stuck', () => {
-  it.each<[string, TaskParts, Partial<Patience>, boolean]>([
+  it.each<[string, TaskParts, Partial<WaitFacts>, boolean]>([
     ['when nothing keeps it', QUIET, {}, true],
     ['but may wait for a handler', QUIET, { reason: 'no-handler' }, false],
     ['or for a worker', QUIET, { reason: 'no-worker' }, false],

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_INLINE_BYTES } from '../../../shared/core/bounds.ts'
+import { INLINE_BODY_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { bodiesExpiringBefore, bodyOf, bodyRef, shortError } from '../../../shared/core/task/body.ts'
 import { anEndedRun, aTask, BORN, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a body', () => {
   test('of up to 200 bytes stays in the head', () => {
-    const value = 'x'.repeat(MAX_INLINE_BYTES - 2)
+    const value = 'x'.repeat(INLINE_BODY_BYTES_MAX - 2)
 
     expect(bodyOf(value, 'ref', NOW)).toEqual({ body: { inline: value }, writes: [] })
   })
 
   test('of more is an item of its own, written first', () => {
-    const value = 'x'.repeat(MAX_INLINE_BYTES - 1)
+    const value = 'x'.repeat(INLINE_BODY_BYTES_MAX - 1)
 
     expect(bodyOf(value, 'ref', NOW)).toEqual({
-      body: { ref: 'ref', bytes: MAX_INLINE_BYTES + 1, expiresAt: NOW },
+      body: { ref: 'ref', bytes: INLINE_BODY_BYTES_MAX + 1, expiresAt: NOW },
       writes: [{ ref: 'ref', value, expiresAt: NOW }],
     })
   })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RECENT_RUNS } from '../../../shared/core/bounds.ts'
+import { RECENT_RUNS_MAX } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { indexed } from '../../../shared/core/place/place.ts'
 import { look, plan } from '../../../shared/core/plan/plan.ts'
@@ -198,7 +198,7 @@ describe('every transition', () => {
   test('leaves ended runs as they are', () => {
     forEveryTransition(({ before, after }) => {
       for (const run of before ? endedRuns(before) : []) {
-        const { past: _past, word: _word, ...kept } = after.ended[run.fence] ?? run
+        const { past: _past, reportDigest: _word, ...kept } = after.ended[run.fence] ?? run
         expect({ ...run, ...kept }).toEqual(run)
       }
     })
@@ -335,7 +335,7 @@ describe('every task', () => {
       const { before, after } = change
       const others = endedRuns(after).filter(run => run.state !== 'succeeded' || run.past)
       const endedNow = others.filter(run => before?.live[run.fence])
-      expect(others.length).toBeLessThanOrEqual(Math.max(RECENT_RUNS, endedNow.length))
+      expect(others.length).toBeLessThanOrEqual(Math.max(RECENT_RUNS_MAX, endedNow.length))
       if (!before || isBirth(change) || after.state === 'removed') return
       if (!isSamePiece(before, after) || before.flow) return
       for (const { fence } of successes(before)) expect(after.ended[fence]?.state).toBe('succeeded')

@@ -99,9 +99,11 @@ describe('a cron expression that cannot be read is told by its fault first', () 
 describe('the kind of a type that is deployed', () => {
   test('is changed by deployment only, and all else of it over HTTP', async () => {
     const { system, call } = await anApi()
-    const { handlerDeployed, handlerGone } = await import('../../../shared/runtime/types/register-type.ts')
-    await handlerDeployed(system, 'resize', { kind: 'handler', defaults: {} })
-    await handlerDeployed(system, 'webhook', { kind: 'webhook', defaults: {} })
+    const { registerHandlerType, removeHandler } = await import(
+      '../../../shared/runtime/types/register-type.ts'
+    )
+    await registerHandlerType(system, 'resize', { kind: 'handler', defaults: {} })
+    await registerHandlerType(system, 'webhook', { kind: 'webhook', defaults: {} })
 
     const refused = await call('PUT', '/v1/types/resize', { kind: 'http' })
     const webhook = await call('PUT', '/v1/types/webhook', { kind: 'http' })
@@ -117,7 +119,7 @@ describe('the kind of a type that is deployed', () => {
       defaults: { priority: 3 },
     })
 
-    await handlerGone(system, 'resize')
+    await removeHandler(system, 'resize')
     expect((await call('PUT', '/v1/types/resize', { kind: 'http' })).status).toBe(200)
   })
 

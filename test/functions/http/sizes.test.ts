@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { escapedBytes } from '../../../shared/core/json.ts'
-import { mostClaimBytes } from '../../../shared/core/run/claim-size.ts'
+import { claimBytesMax } from '../../../shared/core/run/claim-size.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { heldTasks } from '../../../shared/runtime/claim/held-task.ts'
+import { withContents } from '../../../shared/runtime/claim/held-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, pathOf, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
@@ -112,7 +112,7 @@ describe('claims', () => {
         const head = (await fresh.system.tasks.head(id)) as Task
         const { body: answer } = await fresh.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w' })
         expect(answer.claims).toHaveLength(1)
-        expect(escapedBytes(answer.claims[0])).toBeLessThanOrEqual(mostClaimBytes(head))
+        expect(escapedBytes(answer.claims[0])).toBeLessThanOrEqual(claimBytesMax(head))
       }),
       { numRuns: 60 },
     )
@@ -125,7 +125,7 @@ describe('claims', () => {
     const heads = await Promise.all(ids.map(id => system.tasks.head(id) as Promise<Task>))
     const all = await Promise.all(heads.map(head => claimTask(system, head, { workerId: 'w1' })))
 
-    const held = await heldTasks(
+    const held = await withContents(
       system,
       all.flatMap(one => ('run' in one ? [one] : [])),
     )

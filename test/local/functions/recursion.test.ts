@@ -7,7 +7,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { joinedTrace } from '../../../local/functions/lineage.ts'
-import { bootTiny, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 const PATIENCE_MS = 60_000
 vi.setConfig({ testTimeout: 2 * PATIENCE_MS })
@@ -43,7 +43,7 @@ function addRelay(
 }
 
 beforeAll(async () => {
-  cloud = await bootTiny(
+  cloud = await bootTinyCloud(
     stack => {
       addRelay(stack, 'Loop', {})
       addRelay(stack, 'Allowed', {}, { recursiveLoop: RecursiveLoop.ALLOW })

@@ -11,14 +11,14 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { costOf } from '../../../local/gateway/prices.ts'
-import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
 let dynamo: DynamoDBClient
 let sqs: SQSClient
 
 beforeAll(async () => {
-  cloud = await bootTiny(stack => {
+  cloud = await bootTinyCloud(stack => {
     const table = new TableV2(stack, 'Items', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       globalSecondaryIndexes: [

@@ -4,13 +4,13 @@ import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apig
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTiny, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud
 const logged: string[] = []
 
 beforeAll(async () => {
-  cloud = await bootTiny(
+  cloud = await bootTinyCloud(
     stack => {
       const echo = fixtureFunction(stack, 'Echo', 'http-echo', { timeout: Duration.seconds(2) })
       const api = new CfnApi(stack, 'Api', { name: 'tiny', protocolType: 'HTTP' })

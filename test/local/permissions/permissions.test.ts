@@ -11,7 +11,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
-import { bootTiny, fixtureFunction } from '../tiny-cloud.ts'
+import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
 const like = (...keys: string[]) => ({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } })
@@ -122,7 +122,7 @@ describe('a call', () => {
   const logged: string[] = []
 
   beforeAll(async () => {
-    cloud = await bootTiny(
+    cloud = await bootTinyCloud(
       stack => {
         const key = { name: 'pk', type: AttributeType.STRING }
         const table = new TableV2(stack, 'Items', {

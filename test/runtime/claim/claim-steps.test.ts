@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MAX_ANSWER_BYTES } from '../../../shared/core/bounds.ts'
+import { ANSWER_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -49,7 +49,7 @@ describe('claiming steps', () => {
     const { claimed: claims } = await claimReady(system, [type], W1, { wanted: 100 })
 
     // Each is shown twice: among the params, and as the input. Escaping may double both.
-    expect(claims).toHaveLength(Math.floor(MAX_ANSWER_BYTES / (2 * 2 * 340_002)))
+    expect(claims).toHaveLength(Math.floor(ANSWER_BYTES_MAX / (2 * 2 * 340_002)))
   })
 
   it('counts a step as late from the end of the one before it', async () => {

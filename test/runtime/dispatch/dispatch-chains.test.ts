@@ -4,10 +4,13 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
-import { DISPATCH_HOPS_MAX, type Received } from '../../../shared/runtime/dispatch/received-dispatch.ts'
+import {
+  DISPATCH_HOPS_MAX,
+  type ReceivedDispatch,
+} from '../../../shared/runtime/dispatch/received-dispatch.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
@@ -18,14 +21,14 @@ const CHAIN_INVOCATIONS_MAX = 16
 
 const definition = defineTask('resize', { run: () => 'done' })
 
-async function served(system: MemorySystem, received: readonly Received[], on: System = system) {
+async function served(system: MemorySystem, received: readonly ReceivedDispatch[], on: System = system) {
   const stopAt = system.clock.now() + MINUTE
   let again: string[] | undefined
   const serving = serveDispatches(
     on,
     received,
     { workerId: 'lambda-1' },
-    { definition, typeOf: cachedTypes(on), stopAt },
+    { definition, typeOf: cachedTypeReader(on), stopAt },
   )
   void serving.then(ids => {
     again = ids
@@ -52,7 +55,10 @@ async function aSuspect(system: MemorySystem): Promise<Task> {
 }
 
 /** Why a function sends a dispatch on: the system it does so in, and what it has received. */
-const REASONS: Record<string, () => Promise<{ system: MemorySystem; received: Received[]; on?: System }>> = {
+const REASONS: Record<
+  string,
+  () => Promise<{ system: MemorySystem; received: ReceivedDispatch[]; on?: System }>
+> = {
   'an outage of the store': async () => {
     const system = aMemorySystem()
     return { system, on: inOutage(system), received: [{ messageId: 'm', seen: await stored(system) }] }
@@ -128,7 +134,7 @@ describe('a chain of dispatches', () => {
 
   it('spans an outage of an hour within the invocations that Lambda allows', async () => {
     const system = aMemorySystem()
-    let next: Received | undefined = { messageId: 'm', seen: await stored(system) }
+    let next: ReceivedDispatch | undefined = { messageId: 'm', seen: await stored(system) }
     const begun = system.clock.now()
     let invocations = 0
 

@@ -8,7 +8,7 @@ import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
@@ -32,7 +32,7 @@ async function served(
   const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
   const received = tasks.map((seen, index) => ({ messageId: `m${index}`, seen, passedOn }))
   let again: string[] | undefined
-  const serving = serveDispatches(on, received, CLAIMER, { definition, typeOf: cachedTypes(on), stopAt })
+  const serving = serveDispatches(on, received, CLAIMER, { definition, typeOf: cachedTypeReader(on), stopAt })
   const over = serving.then(ids => {
     again = ids
   })

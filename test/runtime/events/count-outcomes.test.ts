@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cancel, settle } from '../../../shared/core/operate/operate.ts'
+import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -84,7 +84,9 @@ const LIVES: ReadonlyArray<readonly [string, readonly Task[], Counts]> = [
   ],
   [
     'an end whose callbacks are published afterwards',
-    lifeOf(aTask({ state: 'failed', operation: 'fail', owes: true }), task => afterOf(settle(task, NOW))),
+    lifeOf(aTask({ state: 'failed', operation: 'fail', owes: true }), task =>
+      afterOf(recordCallbacksPublished(task, NOW)),
+    ),
     { Failed: 1 },
   ],
 ]

@@ -6,16 +6,16 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { WORKER_DROP_MS } from '../../../shared/core/worker/worker.ts'
 import type { LateEvents, SendFailure } from '../../../shared/ports/messages.ts'
-import { createEventPublisher, type PublishedChange } from '../../../shared/runtime/events/events.ts'
+import { createEventPublisher, type StreamChange } from '../../../shared/runtime/events/events.ts'
 import { type EventSystem, publishLateEvents } from '../../../shared/runtime/events/publish-late-events.ts'
 import { sweepWorkers } from '../../../shared/runtime/worker/worker.ts'
-import { createMemoryEvents, createMemoryLateBox } from '../../../shared/testing/events.ts'
+import { createMemoryEvents, createMemoryLateEventQueue } from '../../../shared/testing/events.ts'
 import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { claimedBy, DONE, ended } from '../../support/tasks/flow-life.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
 type World = MemorySystem & {
-  readonly told: ReturnType<typeof createMemoryEvents>['told']
+  readonly told: ReturnType<typeof createMemoryEvents>['published']
   readonly late: LateEvents[]
   readonly telling: EventSystem
   readonly complaints: string[]
@@ -28,7 +28,7 @@ type World = MemorySystem & {
 
 function aWorld(scope: EventSystem['scope'] = 'types'): World {
   const system = aMemorySystem()
-  const [events, lateBox] = [createMemoryEvents(), createMemoryLateBox()]
+  const [events, lateBox] = [createMemoryEvents(), createMemoryLateEventQueue()]
   const complaints: string[] = []
   let reads = 0
   const { types } = system
@@ -41,7 +41,7 @@ function aWorld(scope: EventSystem['scope'] = 'types'): World {
   }
   const world: World = {
     ...system,
-    told: events.told,
+    told: events.published,
     late: lateBox.late,
     complaints,
     typeReads: () => reads,
@@ -72,7 +72,7 @@ function aWorld(scope: EventSystem['scope'] = 'types'): World {
   return world
 }
 
-const changes = (...tasks: Task[]): PublishedChange[] =>
+const changes = (...tasks: Task[]): StreamChange[] =>
   tasks.map((task, index) => ({ task, position: `p${index}` }))
 const all = (transient: boolean) => (count: number) =>
   Array.from({ length: count }, (_, index) => ({ index, reason: 'no', transient }))

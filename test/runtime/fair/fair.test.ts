@@ -15,7 +15,7 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { patchTask } from '../../../shared/runtime/operate/operate.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/publication-of.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { createSeededChance } from '../../../shared/testing/chance.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, timed } from '../../support/worlds/memory-system.ts'
@@ -316,7 +316,7 @@ describe('by tickets', () => {
     })
     for (let start = 0; start < 40; start += 10) {
       const received = sent.slice(start, start + 10).map(seen => ({ messageId: seen.id, seen }))
-      const tools = { definition, typeOf: cachedTypes(system), stopAt: system.clock.now() + MINUTE }
+      const tools = { definition, typeOf: cachedTypeReader(system), stopAt: system.clock.now() + MINUTE }
       await timed(system, serveDispatches(system, received, { workerId: `w${start}` }, tools))
     }
 

@@ -131,7 +131,10 @@ it('what cannot be begun stands with its type all the same', async () => {
   const system = aMemorySystem()
   const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
-  const begun = await aPurge({ ...system, messages: { ...system.messages, goOnWithJobs } }, 'ready')
+  const begun = await aPurge(
+    { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } },
+    'ready',
+  )
 
   expect(begun).toEqual({ ok: true })
   expect((await system.types.get('resize'))?.purges).toMatchObject([{ statuses: ['ready'] }])

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
 import { sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
-import { handlerDeployed } from '../../../shared/runtime/types/register-type.ts'
+import { registerHandlerType } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
@@ -115,7 +115,7 @@ it('outlives a change of its type, and a deployment', async () => {
   await begun()
 
   await putType(system, 'resize', { kind: 'handler', defaults: { priority: 1 } })
-  await handlerDeployed(system, 'resize', { kind: 'handler', defaults: {} })
+  await registerHandlerType(system, 'resize', { kind: 'handler', defaults: {} })
 
   expect(await purges()).toHaveLength(1)
 })

@@ -7,10 +7,10 @@ import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
 import { isWithin, momentOf } from '../../../shared/runtime/kernel/moment.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { createTimedCache } from '../../../shared/runtime/kernel/timed-cache.ts'
-import { stillHolds } from '../../../shared/runtime/limits/permits.ts'
+import { confirmPermits } from '../../../shared/runtime/limits/permits.ts'
 import { holdRun } from '../../../shared/runtime/run/hold-run.ts'
 import { pauseType } from '../../../shared/runtime/types/pause-type.ts'
-import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
+import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
@@ -105,7 +105,7 @@ describe('a clock that is set back', () => {
 
     expect(before).toBe(false)
     expect(hold.reason()).toBe('storage')
-    void hold.letGo()
+    void hold.close()
   })
 
   it('has permits asked for that were taken too long ago to be sure of', async () => {
@@ -115,7 +115,7 @@ describe('a clock that is set back', () => {
     await system.clock.advance(11 * SECOND)
     set.wall = -10 * SECOND
 
-    expect(await stillHolds(process, [{ limit: 'resize', holder: 'gone' }], since)).toBe(false)
+    expect(await confirmPermits(process, [{ limit: 'resize', holder: 'gone' }], since)).toBe(false)
   })
 
   it('keeps no claim waiting for longer than it asked', async () => {
@@ -124,7 +124,7 @@ describe('a clock that is set back', () => {
     const { process, set } = aProcess(system)
     let answer: unknown
     const request = { types: ['resize'], claimer: { workerId: 'w1' }, limit: 1, waitMs: 5 * SECOND }
-    const claiming = claimOverHttp(process, request, httpWorkers(process)).then(came => {
+    const claiming = claimOverHttp(process, request, createHttpWorkers(process)).then(came => {
       answer = came
     })
     await system.clock.advance(SECOND)

@@ -75,7 +75,7 @@ async function withRuns(concurrency: number, count = concurrency, more: object =
 async function finished(system: System, claimed: Claimed, result = 'done') {
   const hold = holdRun(system, claimed)
   const accepted = await finishRun(system, hold, claimed.run.fence, { outcome: 'succeed', result })
-  await hold.letGo()
+  await hold.close()
   return accepted
 }
 
@@ -137,7 +137,7 @@ describe('100 workers at one moment', () => {
         claims.map(claimed => {
           const { system: reach } = reached(system)
           const hold = holdRun(reach, claimed)
-          return finishRun(reach, hold, claimed.run.fence, { outcome: 'fail', error }).finally(hold.letGo)
+          return finishRun(reach, hold, claimed.run.fence, { outcome: 'fail', error }).finally(hold.close)
         }),
       ),
     )

@@ -7,7 +7,7 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/dispatch.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { changeOf, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -47,7 +47,7 @@ async function served(system: MemorySystem): Promise<number[]> {
     system,
     received,
     { workerId: 'w' },
-    { definition, typeOf: cachedTypes(system), stopAt },
+    { definition, typeOf: cachedTypeReader(system), stopAt },
   )
   await timed(system, serving)
   return startedAt

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { acquirePermits, stillHolds } from '../../../shared/runtime/limits/permits.ts'
+import { acquirePermits, confirmPermits } from '../../../shared/runtime/limits/permits.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited, lookOnce, storedAll } from '../../support/worlds/limited-system.ts'
@@ -25,7 +25,7 @@ describe('a permit that was taken long before the claim was written', () => {
     await system.clock.advance(11 * SECOND)
     await lookAt(system)
 
-    expect(await stillHolds(system, permits, since)).toBe(false)
+    expect(await confirmPermits(system, permits, since)).toBe(false)
   })
 
   it('is kept by a look that found it stale just before it was asked for', async () => {
@@ -38,7 +38,7 @@ describe('a permit that was taken long before the claim was written', () => {
         ...system.tasks,
         head: async id => {
           const head = await system.tasks.head(id)
-          expect(await stillHolds(system, permits, since)).toBe(true)
+          expect(await confirmPermits(system, permits, since)).toBe(true)
           return head
         },
       },
@@ -51,10 +51,12 @@ describe('a permit that was taken long before the claim was written', () => {
   it('is not asked for when the claim was quick', async () => {
     const system = await aSystemWith(1)
     const { permits, since } = await taken(system, await stored(system))
-    const { keep: _keep, ...limits } = system.limits
+    const { renew: _keep, ...limits } = system.limits
     await system.clock.advance(4 * SECOND)
 
-    expect(await stillHolds({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(true)
+    expect(await confirmPermits({ ...system, limits: limits as typeof system.limits }, permits, since)).toBe(
+      true,
+    )
   })
 })
 

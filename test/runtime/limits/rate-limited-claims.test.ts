@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { throttle, unblock } from '../../../shared/core/limits/wait.ts'
+import { endWait, throttle } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
-import { httpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
+import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
@@ -43,7 +43,7 @@ it('a worker that finds a task before its turn does not put that off, however of
 it('a turn that was spent on another task starts no second one', async () => {
   const system = aMemorySystem()
   const seen = await waitingUntil(system, NOW)
-  await system.tasks.apply(changeOf(unblock(seen, NOW)))
+  await system.tasks.apply(changeOf(endWait(seen, NOW)))
 
   const answer = await claimTask(system, seen, W1)
 
@@ -58,7 +58,7 @@ it('a claim over HTTP that waits is answered when the next start is free, and lo
   for (const key of ['a', 'b']) await stored(system, { key, kind: 'http' })
   const request = { types: ['resize'], claimer: W1, limit: 1, waitMs: 5 * SECOND }
   let looks = 0
-  const workers = httpWorkers(system)
+  const workers = createHttpWorkers(system)
   const read = system.targets.of
   Object.assign(system.targets, {
     of: (...args: Parameters<typeof read>) => {

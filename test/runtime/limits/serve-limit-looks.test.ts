@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { acquirePermits, giveBack } from '../../../shared/runtime/limits/permits.ts'
+import { acquirePermits, releasePermits } from '../../../shared/runtime/limits/permits.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, blocked, limited, storedAll, waitingKeys } from '../../support/worlds/limited-system.ts'
@@ -77,7 +77,7 @@ describe('the looks of a limit', () => {
       limits: {
         ...system.limits,
         noteWaiting: async (...args) => {
-          if (held.ok) await giveBack(system, held.permits)
+          if (held.ok) await releasePermits(system, held.permits)
           return system.limits.noteWaiting(...args)
         },
       },

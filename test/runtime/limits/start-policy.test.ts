@@ -178,12 +178,12 @@ describe('a turn', () => {
     const { system, type } = await aLimited({ rate: { limit: 2, perMs: SECOND } }, { kind: 'http' })
     await stored(system, { kind: 'http' })
     let writes = 0
-    const putStarts: System['limits']['putStarts'] = async (...log) => {
+    const putStarts: System['limits']['putSlots'] = async (...log) => {
       writes += 1
       if (writes === 1) await system.clock.sleep(100)
-      return system.limits.putStarts(...log)
+      return system.limits.putSlots(...log)
     }
-    const slowAtFirst: System = { ...system, limits: { ...system.limits, putStarts } }
+    const slowAtFirst: System = { ...system, limits: { ...system.limits, putSlots: putStarts } }
 
     const { claimed } = await timed(system, claimReady(slowAtFirst, [type], CLAIMER, { wanted: 1 }))
 

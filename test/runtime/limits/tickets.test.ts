@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { claimByTickets, createTicketWaitList } from '../../../shared/runtime/claim/claim-by-ticket.ts'
-import type { ClaimedOrHeld } from '../../../shared/runtime/claim/claim-ready.ts'
+import type { ClaimResult } from '../../../shared/runtime/claim/claim-ready.ts'
 import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
@@ -16,7 +16,7 @@ async function aPrioritySystem(limits: TypeLimits = {}) {
   return { system, type, storedAs }
 }
 
-const keysOf = ({ claimed }: ClaimedOrHeld) => claimed.map(({ task }) => task.key)
+const keysOf = ({ claimed }: ClaimResult) => claimed.map(({ task }) => task.key)
 
 describe('a token', () => {
   it('claims the best task that waits, not the one it names', async () => {
@@ -29,7 +29,7 @@ describe('a token', () => {
     const third = await claimByTickets(system, type, CLAIMER, [low])
 
     expect([keysOf(first), keysOf(second), keysOf(third)]).toEqual([['high'], ['low'], []])
-    expect(third.held).toBe(0)
+    expect(third.waiting).toBe(0)
   })
 
   it('whose task has been taken stands for another', async () => {
@@ -107,7 +107,7 @@ describe('a token', () => {
     const spent = (await system.tasks.head(low.id)) as Task
     const again = await timed(system, claimByTickets(system, type, CLAIMER, [spent]))
 
-    expect([keysOf(held), held.held]).toEqual([[], 1])
+    expect([keysOf(held), held.waiting]).toEqual([[], 1])
     expect(keysOf(outcome)).toEqual(['high'])
     expect(await system.tasks.head(low.id)).toMatchObject({ operation: 'throttle' })
     expect([keysOf(twice), keysOf(again)]).toEqual([[], []])
@@ -123,7 +123,7 @@ describe('a token', () => {
 
     const outcome = await claimByTickets(system, type, CLAIMER, [later])
 
-    expect([keysOf(begun), begun.held]).toEqual([['waits'], 1])
+    expect([keysOf(begun), begun.waiting]).toEqual([['waits'], 1])
     expect(keysOf(outcome)).toEqual(['running'])
   })
 })

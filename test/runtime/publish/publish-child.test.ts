@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { MAX_DELAY_MS } from '../../../shared/core/bounds.ts'
+import { DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
@@ -46,7 +46,7 @@ it('is published while its run lasts', async () => {
 
 it.each([
   ['delayMs', Number.NaN],
-  ['delayMs', MAX_DELAY_MS + 1],
+  ['delayMs', DELAY_MS_MAX + 1],
   ['delayMs', -1],
   ['dueAt', 'tomorrow'],
   ['priority', 1.5],

@@ -5,7 +5,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { cachedAllowance } from '../../../shared/runtime/limits/allows-start.ts'
 import { readTask } from '../../../shared/runtime/read/read.ts'
-import { cachedTypes } from '../../../shared/runtime/types/type-cache.ts'
+import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
@@ -19,7 +19,7 @@ const read = (id = 'resize:k1') =>
   readTask(
     system,
     {
-      typeOf: cachedTypes(system),
+      typeOf: cachedTypeReader(system),
       liveWorkers: cachedLiveWorkers(system),
       allowsStart: cachedAllowance(system),
     },

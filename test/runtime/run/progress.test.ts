@@ -26,7 +26,7 @@ async function progressAfterFailedBeat(reported: Json, during: (report: (value: 
   hold.report(reported)
   await system.clock.advance(7 * SECOND)
   const head = await system.tasks.head(task.id)
-  await hold.letGo()
+  await hold.close()
   expect(beats).toBe(2)
   return head?.live[1]?.progress
 }

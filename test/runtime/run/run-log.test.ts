@@ -19,7 +19,7 @@ function aRunLog() {
   const log: Log = { debug: write, info: write, warn: write, error: write }
   const runLog = createRunLog({ ...system, log }, { taskId: 'resize:k' })
   const tail = () => {
-    const told = runLog.ending(FAILED)
+    const told = runLog.outcomeWithLog(FAILED)
     return told.outcome === 'fail' ? told.log : undefined
   }
   return { runLog, lines, tail }
@@ -40,7 +40,7 @@ describe('what a handler logs', () => {
       expect.stringMatching(/^2\d{3}-.*Z INFO fetching {"url":"http:\/\/x"}$/),
       expect.stringMatching(/^2\d{3}-.*Z DEBUG done$/),
     ])
-    expect(runLog.ending({ outcome: 'succeed' })).toEqual({ outcome: 'succeed' })
+    expect(runLog.outcomeWithLog({ outcome: 'succeed' })).toEqual({ outcome: 'succeed' })
   })
 
   it.each([
@@ -105,7 +105,7 @@ describe('what a handler logs', () => {
     runLog.hide(redactionOf(['card.number'], { card: { number: '4111' } }))
 
     runLog.info('charging 4111', { card: { number: '4111' } })
-    const told = runLog.ending({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
+    const told = runLog.outcomeWithLog({ outcome: 'fail', error: { name: 'E', message: '4111 is wrong' } })
 
     expect(JSON.stringify([lines, told])).not.toContain('4111')
     expect(told).toMatchObject({

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
-import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import type { SeenMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
+import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import type { CheckedMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import {
   aScheduleWorld,
@@ -33,8 +33,8 @@ async function aNightly(isFar = false): Promise<{ world: ScheduleWorld; tick: nu
 
 /** Rounds of the sweeper every minute from `from` on; the messages that it sends come at once. */
 async function sweepOn(world: ScheduleWorld, from: number, count: number): Promise<void> {
-  const rounds: Rounds = new Map()
-  const minutes: SeenMinutes = new Set()
+  const rounds: SweepRounds = new Map()
+  const minutes: CheckedMinutes = new Set()
   await world.clock.advance(from - world.clock.now())
   for (let round = 0; round < count; round++) {
     await sweep(world, rounds, minutes)

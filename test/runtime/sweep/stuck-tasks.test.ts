@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { LogFields } from '../../../shared/ports/machine.ts'
 import { patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
-import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
@@ -133,7 +133,7 @@ it('over HTTP a task is stuck when workers ask for such tasks and work on none',
 it('is not told of in the first rounds after some were missed: they repair first', async () => {
   const { system, told } = await aSystem()
   await stored(system)
-  const rounds: Rounds = new Map()
+  const rounds: SweepRounds = new Map()
   await system.clock.advance(60 * MINUTE)
 
   for (let minute = 0; minute < 14; minute++) {

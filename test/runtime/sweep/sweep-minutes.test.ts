@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cancelTask, patchTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
-import { type SeenMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
+import { type CheckedMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep-minutes.ts'
 import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
 import { DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
@@ -89,7 +89,7 @@ describe('a far minute whose schedule was lost', () => {
 
   it('is tried again in the next round when it could not be woken', async () => {
     const system = await aMinuteIn(50 * SECOND)
-    const seen: SeenMinutes = new Set()
+    const seen: CheckedMinutes = new Set()
     const lookAtMinute = () => Promise.reject(new Error('no answer'))
 
     const failed = await sweepMinutes({ ...system, messages: { ...system.messages, lookAtMinute } }, seen)
@@ -127,7 +127,7 @@ describe('a far minute that needs no repair', () => {
 
   it('costs an idle system one record and eight pages a round, in a process that goes on', async () => {
     const { system, asked } = counting(aMemorySystem())
-    const seen: SeenMinutes = new Set()
+    const seen: CheckedMinutes = new Set()
     await sweepMinutes(system, seen)
     const first = { ...asked }
     await system.clock.advance(60 * MINUTE)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { block } from '../../../shared/core/limits/wait.ts'
-import { type Rounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
+import { type SweepRounds, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
 
@@ -177,7 +177,7 @@ describe('the sweeper', () => {
     system.messages.backlogs.set('resize', 0)
     await stored(system)
     const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
-    const rounds: Rounds = new Map()
+    const rounds: SweepRounds = new Map()
     const sentAfter = async (ms: number) => {
       await system.clock.advance(ms)
       const before = system.messages.dispatches.length
@@ -204,7 +204,7 @@ describe('the sweeper', () => {
     await stored(system)
     await system.clock.advance(11 * SECOND)
     const dispatch = async () => [{ index: 0, reason: 'refused', transient }]
-    const rounds: Rounds = new Map()
+    const rounds: SweepRounds = new Map()
 
     const report = await sweep({ ...system, messages: { ...system.messages, dispatch } }, rounds)
 

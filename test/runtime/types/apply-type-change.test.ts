@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { flowDeployed } from '../../../shared/runtime/types/register-type.ts'
+import { registerFlowType } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
@@ -21,7 +21,7 @@ async function aSystemWithATask() {
 /** The system as it is for whoever cannot send the messages of a job. */
 function cutOff(system: MemorySystem): MemorySystem {
   const goOnWithJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
-  return { ...system, messages: { ...system.messages, goOnWithJobs } }
+  return { ...system, messages: { ...system.messages, continueJobs: goOnWithJobs } }
 }
 
 const unapplied = async ({ types }: MemorySystem) => (await types.get('resize'))?.unapplied
@@ -100,9 +100,9 @@ it('a flow that is deployed with other limits has what waits ask anew', async ()
       steps: [{ name: 'a', do: { type: 'resize' } }],
       limits,
     }) as const
-  await flowDeployed(system, 'order', flow({ concurrency: { max: 1 } }))
+  await registerFlowType(system, 'order', flow({ concurrency: { max: 1 } }))
 
-  await waited(system, flowDeployed(system, 'order', flow({ concurrency: { max: 2 } })))
+  await waited(system, registerFlowType(system, 'order', flow({ concurrency: { max: 2 } })))
 
   expect(jobsOf(system)).toEqual(['relimit', 'relimit'])
 })

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { flowDeployed, handlerDeployed, handlerGone } from '../../../shared/runtime/types/register-type.ts'
+import {
+  registerFlowType,
+  registerHandlerType,
+  removeHandler,
+} from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
@@ -9,7 +13,7 @@ describe('a deployed handler', () => {
   it('makes its type known, with the deployed configuration', async () => {
     const system = aMemorySystem()
 
-    await handlerDeployed(system, 'resize', { ...HANDLER, defaults: { priority: 3 } })
+    await registerHandlerType(system, 'resize', { ...HANDLER, defaults: { priority: 3 } })
 
     expect(await system.types.get('resize')).toMatchObject({
       configuration: { kind: 'handler', defaults: { priority: 3 } },
@@ -26,7 +30,7 @@ describe('a deployed handler', () => {
     const system = aMemorySystem()
     await putType(system, 'resize', { ...HANDLER, ...(stored && { shards: stored }) })
 
-    await handlerDeployed(system, 'resize', { ...HANDLER, shards: 2 })
+    await registerHandlerType(system, 'resize', { ...HANDLER, shards: 2 })
 
     expect((await system.types.get('resize'))?.configuration.shards).toBe(kept)
   })
@@ -34,10 +38,10 @@ describe('a deployed handler', () => {
   it('says whether workers serve its type, until a Lambda does', async () => {
     const system = aMemorySystem()
 
-    await handlerDeployed(system, 'resize', HANDLER, { servedBy: 'workers' })
+    await registerHandlerType(system, 'resize', HANDLER, { servedBy: 'workers' })
     await putType(system, 'resize', { ...HANDLER, defaults: { priority: 1 } })
     const byWorkers = await system.types.get('resize')
-    await handlerDeployed(system, 'resize', HANDLER)
+    await registerHandlerType(system, 'resize', HANDLER)
 
     expect(byWorkers).toMatchObject({ servedBy: 'workers', handlerSince: system.clock.now() })
     expect(await system.types.get('resize')).not.toHaveProperty('servedBy')
@@ -45,9 +49,9 @@ describe('a deployed handler', () => {
 
   it('leaves its type known when it is taken away, without anybody to serve it', async () => {
     const system = aMemorySystem()
-    await handlerDeployed(system, 'resize', HANDLER)
+    await registerHandlerType(system, 'resize', HANDLER)
 
-    await handlerGone(system, 'resize')
+    await removeHandler(system, 'resize')
 
     const type = await system.types.get('resize')
     expect(type).toMatchObject({ configuration: HANDLER, version: 2 })
@@ -57,7 +61,7 @@ describe('a deployed handler', () => {
   it('that nobody knew makes no type known when it is taken away', async () => {
     const system = aMemorySystem()
 
-    await handlerGone(system, 'resize')
+    await removeHandler(system, 'resize')
 
     expect(await system.types.list()).toEqual([])
   })
@@ -68,9 +72,9 @@ describe('a deployed flow', () => {
 
   it('makes its type known, with nobody that serves it', async () => {
     const system = aMemorySystem()
-    await handlerDeployed(system, 'order', HANDLER, { servedBy: 'workers' })
+    await registerHandlerType(system, 'order', HANDLER, { servedBy: 'workers' })
 
-    await flowDeployed(system, 'order', FLOW)
+    await registerFlowType(system, 'order', FLOW)
 
     const type = await system.types.get('order')
     expect(type).toMatchObject({ configuration: FLOW, version: 2 })
@@ -80,10 +84,10 @@ describe('a deployed flow', () => {
 
   it('stays when the handler that its type had is taken away after it', async () => {
     const system = aMemorySystem()
-    await handlerDeployed(system, 'order', HANDLER)
-    await flowDeployed(system, 'order', FLOW)
+    await registerHandlerType(system, 'order', HANDLER)
+    await registerFlowType(system, 'order', FLOW)
 
-    await handlerGone(system, 'order')
+    await removeHandler(system, 'order')
 
     expect((await system.types.get('order'))?.configuration).toEqual(FLOW)
   })
@@ -92,7 +96,7 @@ describe('a deployed flow', () => {
 describe('a configuration that is put', () => {
   it('leaves the handler and the shards as they are', async () => {
     const system = aMemorySystem()
-    await handlerDeployed(system, 'resize', { ...HANDLER, shards: 8 })
+    await registerHandlerType(system, 'resize', { ...HANDLER, shards: 8 })
 
     const outcome = await putType(system, 'resize', HANDLER)
 

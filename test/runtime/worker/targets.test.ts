@@ -8,7 +8,7 @@ import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
-import { unmarked } from '../../../shared/runtime/worker/targets.ts'
+import { tasksWithoutMarkers } from '../../../shared/runtime/worker/targets.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
@@ -222,7 +222,7 @@ describe('the sweeper', () => {
 
     const missing = new Set<Task>()
     for (let round = 0; round < 10; round++) {
-      for (const task of await unmarked(counting, tasks)) missing.add(task)
+      for (const task of await tasksWithoutMarkers(counting, tasks)) missing.add(task)
     }
 
     expect(asked).toEqual(Array(10).fill(2_000))

@@ -1,6 +1,6 @@
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { flowDeployed, handlerDeployed } from '../../../shared/runtime/types/register-type.ts'
+import { registerFlowType, registerHandlerType } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import type { FlowSetup, TypeSetup } from '../scenario.ts'
 import type { Services } from '../world/aws/services.ts'
@@ -80,7 +80,7 @@ async function untilDone(system: PlanningSystem, deploy: () => Promise<void>): P
 export async function deployType(system: PlanningSystem, deployed: Deployed): Promise<void> {
   const { type } = deployed
   if (deployed.kind === 'http') await putType(system, type, configurationOf(deployed))
-  else await handlerDeployed(system, type, configurationOf(deployed))
+  else await registerHandlerType(system, type, configurationOf(deployed))
 }
 
 /** The configuration of a type. */
@@ -89,5 +89,5 @@ export function configurationOf({ kind, defaults, shards, limits, ordering }: De
 }
 
 export function deployFlow(system: PlanningSystem, { type, ...configuration }: FlowSetup): Promise<void> {
-  return flowDeployed(system, type, { kind: 'flow', ...configuration })
+  return registerFlowType(system, type, { kind: 'flow', ...configuration })
 }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../shared/core/run/finish.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { HeldTask } from '../../../shared/runtime/claim/held-task.ts'
+import type { ClaimedTask } from '../../../shared/runtime/claim/held-task.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import {
   type BeatOutcome,
@@ -75,7 +75,7 @@ async function claimUpTo(
   { process, api, setup }: Client,
   limit: number,
   requestId: string,
-): Promise<{ readonly claims: readonly HeldTask[]; readonly retryAfterMs?: number }> {
+): Promise<{ readonly claims: readonly ClaimedTask[]; readonly retryAfterMs?: number }> {
   if (limit <= 0) return { claims: [] }
   const answer = await api.request(process, 'claims', (system, workers) =>
     claimOverHttp(system, claimRequest(setup, limit, requestId), workers),
@@ -94,7 +94,7 @@ function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, 
   }
 }
 
-async function runHeld(client: Client, { task, run, ...content }: HeldTask): Promise<void> {
+async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): Promise<void> {
   const { process, world, script, setup } = client
   const act = beginAct(world, process, script, {
     id: task.id,

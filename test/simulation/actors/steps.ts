@@ -15,7 +15,7 @@ import {
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
-import { handlerGone } from '../../../shared/runtime/types/register-type.ts'
+import { removeHandler } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/aws/api.ts'
@@ -133,7 +133,7 @@ async function operate(system: PlanningSystem, context: StepContext, step: Reque
       await deployFlow(system, step.flow)
       return { ok: true }
     case 'withdraw':
-      await handlerGone(system, step.type)
+      await removeHandler(system, step.type)
       context.withdraw(step.type, step.forMs)
       return { ok: true }
   }

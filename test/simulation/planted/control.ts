@@ -26,8 +26,8 @@ const FAULTS: readonly PlantedFault[] = [
       ...system,
       messages: {
         ...system.messages,
-        goOnWithJobs: async looks =>
-          system.messages.goOnWithJobs(looks.filter(({ job }) => job.kind !== 'resume')),
+        continueJobs: async looks =>
+          system.messages.continueJobs(looks.filter(({ job }) => job.kind !== 'resume')),
       },
     }),
   },
@@ -64,14 +64,14 @@ const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a reserved slot is not stored, so that other runs use it, too',
-    spoil: inLimits(() => ({ putStarts: async () => undefined })),
+    spoil: inLimits(() => ({ putSlots: async () => undefined })),
   },
   {
     name: 'slots that are reserved by counting are all the first one',
     spoil: inLimits(limits => ({
-      countStarts: async (limit, version, count) => {
-        const { log, version: stored } = await limits.starts(limit)
-        return log && stored === version ? log.more + count : undefined
+      countSlots: async (limit, version, count) => {
+        const { log, version: stored } = await limits.slots(limit)
+        return log && stored === version ? log.bookedAhead + count : undefined
       },
     })),
   },

@@ -1,6 +1,6 @@
 import { type Change, revise } from '../../../shared/core/change/change.ts'
 import { openStep } from '../../../shared/core/flow/open-piece.ts'
-import { settle } from '../../../shared/core/operate/operate.ts'
+import { recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -51,7 +51,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
         const applied = await apply(change)
         const owesCallbacks = applied.applied && applied.task.owes && applied.task.callbacks
         if (!owesCallbacks) return applied
-        const settled = settle(applied.task, system.clock.now())
+        const settled = recordCallbacksPublished(applied.task, system.clock.now())
         return settled.ok ? apply(settled.change) : applied
       }),
   },
@@ -62,7 +62,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
         const applied = await apply(change)
         if (!applied.applied || !applied.task.owes || !applied.task.callbacks) return applied
         const { task } = applied
-        const settled = settle(task, system.clock.now())
+        const settled = recordCallbacksPublished(task, system.clock.now())
         const hidden = settled.ok ? await apply(settled.change) : applied
         if (hidden.applied) await publishOwedCallbacks(asThough(system, task), [task])
         return hidden

@@ -35,7 +35,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
     name: 'a purge is started, but removes nothing',
     spoil: system => ({
       ...system,
-      messages: { ...system.messages, goOnWithJobs: async () => [] },
+      messages: { ...system.messages, continueJobs: async () => [] },
       records: {
         ...system.records,
         get: async name =>
@@ -49,7 +49,7 @@ export const MESSAGE_FAULTS: readonly PlantedFault[] = [
       ...system,
       messages: {
         ...system.messages,
-        goOnWithJobs: looks => system.messages.goOnWithJobs(looks.map(lookAtLater)),
+        continueJobs: looks => system.messages.continueJobs(looks.map(lookAtLater)),
       },
     }),
   },

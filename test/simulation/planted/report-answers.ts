@@ -42,5 +42,7 @@ export const REPORT_ANSWER_FAULTS: readonly PlantedFault[] = [
 const STATE_AFTER = { succeed: 'succeeded', fail: 'failed', release: 'released' } as const
 
 function withoutReport({ ended }: Task): Task['ended'] {
-  return Object.fromEntries(Object.entries(ended).map(([fence, { word: _word, ...run }]) => [fence, run]))
+  return Object.fromEntries(
+    Object.entries(ended).map(([fence, { reportDigest: _word, ...run }]) => [fence, run]),
+  )
 }

@@ -2,8 +2,13 @@ import fc from 'fast-check'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import type { Json } from '../../../shared/core/json.ts'
-import { block, throttle, unblock } from '../../../shared/core/limits/wait.ts'
-import { cancel, owe, remove, settle } from '../../../shared/core/operate/operate.ts'
+import { block, endWait, throttle } from '../../../shared/core/limits/wait.ts'
+import {
+  cancel,
+  recordCallbacksPublished,
+  recordUnpublishable,
+  remove,
+} from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
 import { type Clean, restart } from '../../../shared/core/operate/restart.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
@@ -15,11 +20,11 @@ import {
   type Publication,
 } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
-import { claim, claimRefused } from '../../../shared/core/run/claim.ts'
+import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
 import { finish, type Outcome } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
-import { completed } from '../../../shared/core/run/several-successes.ts'
+import { endOfComplete } from '../../../shared/core/run/several-successes.ts'
 import { noteTicked } from '../../../shared/core/schedule/schedule.ts'
 import type { CanvasState } from '../../../shared/core/task/canvas-state.ts'
 import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
@@ -75,7 +80,7 @@ export const EMPTY_WORLD: World = { task: undefined, now: NOW, births: 0, runs: 
 export function decide(world: World, step: Step): Change | undefined {
   const { task, now } = world
   // As whatever meets a complete head does, a step first writes its end.
-  const end = task && completed(task)
+  const end = task && endOfComplete(task)
   if (end) return end
   if (step.do === 'publish')
     return isGone(task, now) ? create(published(world, step.body), task, now) : undefined
@@ -96,7 +101,7 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
     case 'claim':
       return changeIn(claim(task, { workerId: step.workerId }, now))
     case 'refuse':
-      return changeIn(claimRefused(task, { workerId: step.workerId }, 'no', now, 0.5))
+      return changeIn(failRefusedClaim(task, { workerId: step.workerId }, 'no', now, 0.5))
     case 'patch': {
       const { dueInMs, ...changes } = step.changes
       return changeIn(
@@ -108,7 +113,7 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
     case 'block':
       return changeIn(block(task, 'resize=a', now))
     case 'unblock':
-      return changeIn(unblock(task, now))
+      return changeIn(endWait(task, now))
     case 'lose':
       return changeIn(lose(task, now))
     case 'look':
@@ -120,9 +125,15 @@ function decideOnTask(world: World, task: Task, step: Step): Change | undefined 
       return changeIn(noteTicked(task, { next, ranAt: undefined, error: undefined }, now))
     }
     case 'settle':
-      return changeIn(settle(task, now))
+      return changeIn(recordCallbacksPublished(task, now))
     case 'owe':
-      return changeIn(owe(task, { indices: [0], problems: [], judgedAt: now, revision: task.revision }, now))
+      return changeIn(
+        recordUnpublishable(
+          task,
+          { indices: [0], problems: [], judgedAt: now, revision: task.revision },
+          now,
+        ),
+      )
     case 'cancel':
       return changeIn(cancel(task, now))
     case 'remove':

@@ -106,7 +106,7 @@ function actionValue({
   fence,
   workerId,
   ranAt,
-  word,
+  reportDigest: word,
   error,
 }: ActionRecord): ActionValue {
   return defined({

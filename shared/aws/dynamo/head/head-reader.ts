@@ -1,5 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { BatonError, isFaultOfOne } from '../../../core/errors.ts'
+import { BatonError, isItemFault } from '../../../core/errors.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { Task } from '../../../core/task/task.ts'
 import { type AttributeValue, plainItem } from '../attribute-values.ts'
@@ -43,7 +43,7 @@ export function createHeadReader(documents: DynamoDBDocumentClient, table: strin
     try {
       return taskFromItem(item, name === undefined ? undefined : await definitionOf(name))
     } catch (error) {
-      throw isFaultOfOne(error) ? unreadable(item, whyOf(error), error) : error
+      throw isItemFault(error) ? unreadable(item, whyOf(error), error) : error
     }
   }
   return {

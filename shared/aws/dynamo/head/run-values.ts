@@ -112,7 +112,7 @@ export function endedValue(run: EndedRun): EndedValue {
     log: run.log,
     piece: run.piece,
     past: run.past,
-    word: run.word,
+    word: run.reportDigest,
   })
 }
 

@@ -34,9 +34,9 @@ export type TaskTable = BatchReader & {
   readonly clock: Pick<Clock, 'now'>
   /** Told of heads that are left out. @default nobody */
   readonly log?: Pick<Log, 'error'>
-  readonly tellUnreadable: ReturnType<typeof unreadableLogger>
+  readonly logUnreadable: ReturnType<typeof unreadableLogger>
   /** A new name for one write: random, some 8 characters. */
-  readonly token: () => string
+  readonly newWriteId: () => string
 }
 
 /** Tasks in a DynamoDB table with the keys and indexes of `keys.ts`. */
@@ -46,7 +46,12 @@ export function createTaskStore(
 ): TaskStore {
   const { table, clock, log = { error: () => undefined } } = settings
   const tellUnreadable = unreadableLogger(log, clock)
-  const on: TaskTable = { documents, ...settings, tellUnreadable, heads: createHeadReader(documents, table) }
+  const on: TaskTable = {
+    documents,
+    ...settings,
+    logUnreadable: tellUnreadable,
+    heads: createHeadReader(documents, table),
+  }
   return {
     head: async id => {
       const { Item } = await answerOf(documents.send(new GetCommand(getHead(table, id))))
@@ -110,7 +115,10 @@ async function putBodies(
   await writeAnswer(Promise.all(bodies.map(body => documents.send(new PutCommand(putBody(table, id, body))))))
 }
 
-async function writeHead({ documents, table, token, heads }: TaskTable, change: Change): Promise<Applied> {
+async function writeHead(
+  { documents, table, newWriteId: token, heads }: TaskTable,
+  change: Change,
+): Promise<Applied> {
   const { before, after } = change
   const name = token()
   const written: Conditional<{ Attributes?: Item | undefined }> = await conditional(
@@ -138,7 +146,10 @@ function isBirthOf({ before, after }: Change, current: Task): boolean {
 }
 
 /** One head that cannot be read must not keep a whole batch from being read. */
-async function readableTask({ heads, tellUnreadable }: TaskTable, item: Item): Promise<Task[]> {
+async function readableTask(
+  { heads, logUnreadable: tellUnreadable }: TaskTable,
+  item: Item,
+): Promise<Task[]> {
   try {
     return [await heads.task(item)]
   } catch (error) {

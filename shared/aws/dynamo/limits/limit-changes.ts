@@ -2,7 +2,7 @@ import type { LimitChange } from '../../../core/limits/held-permits.ts'
 import type { AttributeValue } from '../attribute-values.ts'
 import {
   FREED_ATTRIBUTE,
-  FREED_TO_NOBODY,
+  FREED_NO_WAITERS,
   limitOfPermits,
   NOTED_ATTRIBUTE,
   PERMITS_SORT_KEY,
@@ -17,5 +17,5 @@ export function limitChangeIn(image: Image): LimitChange | undefined {
   const noted = image[NOTED_ATTRIBUTE]?.N
   if (noted !== undefined) return { kind: 'noted', limit, since: Number(noted) }
   const freed = image[FREED_ATTRIBUTE]?.N
-  return freed === undefined || Number(freed) === FREED_TO_NOBODY ? undefined : { kind: 'freed', limit }
+  return freed === undefined || Number(freed) === FREED_NO_WAITERS ? undefined : { kind: 'freed', limit }
 }

@@ -6,12 +6,12 @@ import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,
-  FREED_TO_NOBODY,
+  FREED_NO_WAITERS,
   NOTED_ATTRIBUTE,
   PERMITS_SORT_KEY,
   permitsPartition,
-  STARTS_SORT_KEY,
-  startsPartition,
+  SLOTS_SORT_KEY,
+  slotsPartition,
 } from '../keys.ts'
 import { METERED } from '../sending.ts'
 import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
@@ -38,7 +38,7 @@ const TOLD = { '#freed': FREED_ATTRIBUTE, '#noted': NOTED_ATTRIBUTE } as const
 const TELLS_NOTHING = '#freed, #noted'
 
 function startsKey(limit: string) {
-  return { pk: startsPartition(limit), sk: STARTS_SORT_KEY }
+  return { pk: slotsPartition(limit), sk: SLOTS_SORT_KEY }
 }
 
 function permitsKey(limit: string) {
@@ -46,15 +46,15 @@ function permitsKey(limit: string) {
 }
 
 /** Strongly consistent. */
-export function getStarts(table: string, limit: string): GetCommandInput {
+export function getSlots(table: string, limit: string): GetCommandInput {
   return { ...METERED, TableName: table, Key: startsKey(limit), ConsistentRead: true }
 }
 
 /** Guard: what is stored is what was seen; version 0 means that nothing is. */
-export function putStarts(
+export function putSlots(
   table: string,
   limit: string,
-  { limit: most, perMs, starts }: SlotLog,
+  { limit: most, perMs, slots: starts }: SlotLog,
   {
     seen,
     expiresAt,
@@ -82,12 +82,12 @@ export function putStarts(
     ...put,
     ConditionExpression: [SAME_VERSION, SAME_COUNT].join(JOINED_BY_AND),
     ExpressionAttributeNames: { '#version': 'version', '#more': 'more' },
-    ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.more ?? 0 },
+    ExpressionAttributeValues: { ':version': seen.version, ':more': seen.log?.bookedAhead ?? 0 },
   }
 }
 
 /** Guard: the log is still of this version. */
-export function countStarts(
+export function countSlots(
   table: string,
   limit: string,
   version: number,
@@ -105,7 +105,7 @@ export function countStarts(
   }
 }
 
-export function startsFromItem(item: Item | undefined): StoredSlots {
+export function slotsFromItem(item: Item | undefined): StoredSlots {
   if (!item) return { log: undefined, version: 0 }
   assertKnownSchema(item)
   const [limit, perMs, flat] = JSON.parse(item.json as string) as [number, number, number[]]
@@ -113,7 +113,10 @@ export function startsFromItem(item: Item | undefined): StoredSlots {
     { length: flat.length / 2 },
     (_, nth) => [flat[2 * nth] ?? 0, flat[2 * nth + 1] ?? 0] as const,
   )
-  return { log: { limit, perMs, starts, more: item.more as number }, version: item.version as number }
+  return {
+    log: { limit, perMs, slots: starts, bookedAhead: item.more as number },
+    version: item.version as number,
+  }
 }
 
 /** Strongly consistent. */
@@ -179,7 +182,7 @@ export function releasePermit(
     },
     ExpressionAttributeValues: {
       ':less': -1,
-      ...(isSince ? { ':since': since } : { ':nobody': FREED_TO_NOBODY }),
+      ...(isSince ? { ':since': since } : { ':nobody': FREED_NO_WAITERS }),
     },
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -187,7 +190,7 @@ export function releasePermit(
 }
 
 /** Guard: the holder is recorded. */
-export function keepPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
+export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateCommandInput {
   return {
     ...METERED,
     TableName: table,

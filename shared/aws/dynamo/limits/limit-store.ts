@@ -6,39 +6,39 @@ import { answerOf, conditional } from '../sending.ts'
 import {
   acquirePermit,
   clearWaiting,
-  countStarts,
+  countSlots,
   getPermits,
-  getStarts,
-  keepPermit,
+  getSlots,
   noteWaiting,
   permitsFromItem,
-  putStarts,
+  putSlots,
   releasePermit,
+  renewPermit,
   renewWaiting,
-  startsFromItem,
+  slotsFromItem,
 } from './limit-requests.ts'
 
 /** What limits have granted, in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
   documents: DynamoDBDocumentClient,
-  { table, token }: { readonly table: string; readonly token: () => string },
+  { table, newWriteId: token }: { readonly table: string; readonly newWriteId: () => string },
 ): LimitStore {
-  const read = async (request: ReturnType<typeof getStarts>) =>
+  const read = async (request: ReturnType<typeof getSlots>) =>
     (await answerOf(documents.send(new GetCommand(request)))).Item
   const update = (request: ReturnType<typeof releasePermit>) =>
     conditional(documents.send(new UpdateCommand(request)))
   return {
-    starts: async limit => startsFromItem(await read(getStarts(table, limit))),
-    putStarts: async (limit, log, seen, expiresAt) => {
+    slots: async limit => slotsFromItem(await read(getSlots(table, limit))),
+    putSlots: async (limit, log, seen, expiresAt) => {
       const name = token()
-      const request = putStarts(table, limit, log, { seen, expiresAt, token: name })
+      const request = putSlots(table, limit, log, { seen, expiresAt, token: name })
       const written = await conditional(documents.send(new PutCommand(request)))
       if (!('refusedBy' in written)) return undefined
       // A repetition of a write whose answer was lost finds its own work. Others may have written the very same starts.
-      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === name ? undefined : startsFromItem(written.refusedBy)
+      return written.refusedBy?.[WRITE_ID_ATTRIBUTE] === name ? undefined : slotsFromItem(written.refusedBy)
     },
-    countStarts: async (limit, version, count, expiresAt) => {
-      const written = await update(countStarts(table, limit, version, { count, expiresAt }))
+    countSlots: async (limit, version, count, expiresAt) => {
+      const written = await update(countSlots(table, limit, version, { count, expiresAt }))
       return 'refusedBy' in written ? undefined : (written.answer.Attributes?.more as number)
     },
     acquire: async (limit, holder, max) => {
@@ -51,8 +51,8 @@ export function createLimitStore(
       const written = await update(releasePermit(table, limit, holder, since))
       return permitsFromItem('refusedBy' in written ? written.refusedBy : written.answer.Attributes)
     },
-    keep: async (limit, holder, now) =>
-      !('refusedBy' in (await update(keepPermit(table, limit, holder, now)))),
+    renew: async (limit, holder, now) =>
+      !('refusedBy' in (await update(renewPermit(table, limit, holder, now)))),
     permits: async limit => permitsFromItem(await read(getPermits(table, limit))),
     noteWaiting: async (limit, now, most) => {
       const found = noteBefore(await update(noteWaiting(table, limit, now, most)))

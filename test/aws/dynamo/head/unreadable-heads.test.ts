@@ -1,7 +1,7 @@
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.ts'
-import { patient } from '../../../../shared/aws/requests.ts'
+import { withConnectionQueue } from '../../../../shared/aws/requests.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { createSeededChance } from '../../../../shared/testing/chance.ts'
@@ -90,7 +90,7 @@ test('each head that is left out is logged with its id, once a minute', async ()
   const log = { error: (_message: string, fields: object = {}) => void told.push(fields) }
   const tasks = createTaskStore(documents, {
     table,
-    token: () => 't',
+    newWriteId: () => 't',
     clock,
     chance: createSeededChance(1),
     log,
@@ -113,7 +113,7 @@ test('a head of newer code is not removed by older code', async () => {
 })
 
 test('a handler that adds to Object.prototype writes nothing of it into a head', async () => {
-  const client = patient(() => world.dynamo.client())
+  const client = withConnectionQueue(() => world.dynamo.client())
   const { tasks } = dynamoStores(client, stores.table)
   const prototype = Object.prototype as Record<string, unknown>
   prototype.polluted = 'yes'

@@ -46,7 +46,7 @@ it('permits that are taken and given back tell nothing as long as no task waits'
   await limits.acquire(LIMIT, holder('a'), 2)
   expect(await told()).toBeUndefined()
 
-  await limits.keep(LIMIT, 'a', NOW + 1)
+  await limits.renew(LIMIT, 'a', NOW + 1)
   expect(await told()).toBeUndefined()
 
   await limits.release(LIMIT, 'a')

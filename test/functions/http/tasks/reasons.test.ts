@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
 import type { StatusReason } from '../../../../shared/core/status/status.ts'
-import { handlerDeployed } from '../../../../shared/runtime/types/register-type.ts'
+import { registerHandlerType } from '../../../../shared/runtime/types/register-type.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
@@ -84,7 +84,7 @@ describe('a task that waits says why, in GET and in lists', () => {
     await shows('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
-    await handlerDeployed(api.system, 'resize', HANDLER)
+    await registerHandlerType(api.system, 'resize', HANDLER)
     expect(await reasonOf(await published(api, { type: 'resize' }))).toBeUndefined()
   })
 })
@@ -115,7 +115,7 @@ describe('no-worker', () => {
     ['1.9', 'no-worker'],
     ['2.0', undefined],
   ])('of a Lambda handler of version %s, when a task asks for 2: %s', async (version, reason) => {
-    await handlerDeployed(api.system, 'resize', HANDLER, { version })
+    await registerHandlerType(api.system, 'resize', HANDLER, { version })
 
     expect(await reasonOf(await published(api, { type: 'resize', minWorkerVersion: '2' }))).toBe(reason)
     const { body } = await api.call('GET', '/v1/workers')

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { allRoutes } from '../../../../functions/http/all-routes.ts'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
-import { handlerDeployed } from '../../../../shared/runtime/types/register-type.ts'
+import { registerHandlerType } from '../../../../shared/runtime/types/register-type.ts'
 import { anApi, claimed, pathOf, published, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
@@ -59,7 +59,7 @@ describe('the workers there are', () => {
   })
 
   test('are of Lambda in aggregate, for each type with a deployed handler', async () => {
-    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} })
+    await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} })
 
     expect((await list()).items).toEqual([
       { id: 'lambda:resize', kind: 'lambda', types: ['resize'], running: 0 },
@@ -67,7 +67,12 @@ describe('the workers there are', () => {
   })
 
   test('are standalone ones, as they announce themselves; a type registered for workers has no Lambda', async () => {
-    await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
+    await registerHandlerType(
+      api.system,
+      'resize',
+      { kind: 'handler', defaults: {} },
+      { servedBy: 'workers' },
+    )
     const before = await list()
     const worker = { workerId: 'host-1', kind: 'standalone', types: ['resize'], running: 7 } as const
     await api.system.workers.announce({ ...worker, startedAt: NOW, lastSeen: NOW })
@@ -170,7 +175,7 @@ test('a task says whether one of its workers is there', async () => {
 })
 
 test('a task of a type that workers serve says whether one of them is there', async () => {
-  await handlerDeployed(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
+  await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
   const id = await published(api, { type: 'resize' })
   const reason = async () => (await api.call('GET', pathOf(id))).body.statusReason
   const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const

@@ -1,4 +1,4 @@
-import { MAX_QUEUE_DELAY_MS } from '../../../../shared/core/bounds.ts'
+import { QUEUE_DELAY_MS_MAX } from '../../../../shared/core/bounds.ts'
 import { endedRuns, type Task } from '../../../../shared/core/task/task.ts'
 import { allScripts } from '../../jobs-in.ts'
 import { CALM, type Scenario } from '../../scenario.ts'
@@ -166,7 +166,7 @@ export const PROMPTNESS_INVARIANTS: readonly Invariant[] = [
 
 /** Whether the task was last written so long before its due time that no queue could delay its message. */
 function isFarOff({ dueAt, updatedAt }: Task): boolean {
-  return dueAt - updatedAt > MAX_QUEUE_DELAY_MS
+  return dueAt - updatedAt > QUEUE_DELAY_MS_MAX
 }
 
 /** The birth of the canvas that a task is, or whose member it is. */

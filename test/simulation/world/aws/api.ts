@@ -1,5 +1,8 @@
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
-import { type HttpWorkers, httpWorkers } from '../../../../shared/runtime/worker/announce-http-workers.ts'
+import {
+  createHttpWorkers,
+  type HttpWorkers,
+} from '../../../../shared/runtime/worker/announce-http-workers.ts'
 import type { Process } from '../process.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 
@@ -30,7 +33,7 @@ const ANSWER_MS_MAX = 30_000
 export function createApi(sandboxes: Sandboxes): Api {
   const listeners = new WeakMap<Process, HttpWorkers>()
   const workersIn = (process: Process, system: PlanningSystem) => {
-    const workers = listeners.get(process) ?? httpWorkers(system)
+    const workers = listeners.get(process) ?? createHttpWorkers(system)
     listeners.set(process, workers)
     return workers
   }

@@ -253,7 +253,7 @@ function messagesFor(
       sendAll<LimitLook>(`send ${looks.length} looks at limits`, looks, look =>
         wakes.send({ kind: 'limit', look }, look.delaySeconds),
       ),
-    goOnWithJobs: looks =>
+    continueJobs: looks =>
       sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
         jobs.send({ kind: 'job', look }, look.delaySeconds),
       ),

@@ -2,7 +2,7 @@ import { addEnds } from '../../../../shared/aws/dynamo/canvas/canvas-requests.ts
 import { putBody } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { putHead, updateHead } from '../../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem } from '../../../../shared/aws/dynamo/head/items.ts'
-import { acquirePermit, noteWaiting, putStarts } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
+import { acquirePermit, noteWaiting, putSlots } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
 import { putRecord } from '../../../../shared/aws/dynamo/records/record-requests.ts'
 import { putType } from '../../../../shared/aws/dynamo/types/type-requests.ts'
 import { putMarker } from '../../../../shared/aws/dynamo/worker/target-requests.ts'
@@ -89,9 +89,9 @@ function isLarge({ live, ended, failuresBy }: Change['after']): boolean {
 function strictLimits(store: LimitStore, check: Check): LimitStore {
   return {
     ...store,
-    putStarts: async (limit, log, seen, expiresAt) => {
-      check(`the starts of ${limit}`, () => putStarts(TABLE, limit, log, { seen, expiresAt, token: TOKEN }))
-      return store.putStarts(limit, log, seen, expiresAt)
+    putSlots: async (limit, log, seen, expiresAt) => {
+      check(`the starts of ${limit}`, () => putSlots(TABLE, limit, log, { seen, expiresAt, token: TOKEN }))
+      return store.putSlots(limit, log, seen, expiresAt)
     },
     acquire: async (limit, holder, max) => {
       check(`a permit of ${limit}`, () => acquirePermit(TABLE, limit, holder, max))
